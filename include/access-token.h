@@ -11,7 +11,8 @@
 //      the hash       SHA-256 of the proof: what the log has (AccessTokenRecord.hash), which is no access
 //      the id         8 hex digits, the beginning of the hash: by which people may name it
 //
-// Pure: rules of records and texts. Whether a right is enough for somebody is said by access.h, for tokens, too.
+// Pure: rules of records and texts. Whether a right is enough for somebody is said by access.h, for tokens,
+// too.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ enum {
 // ---- texts
 
 // base64url (RFC 4648, 5) without what fills the end: the secret alone.
-void access_token_secret_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_SECRET_LEN + 1]);
+void access_token_secret_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE],
+                              char ret[ACCESS_TOKEN_SECRET_LEN + 1]);
 // Whether it looks like one.
 bool access_token_is_secret(const char *text, size_t len);
 void access_token_text(const uint8_t secret[ACCESS_TOKEN_SECRET_SIZE], char ret[ACCESS_TOKEN_TEXT_LEN + 1]);
@@ -61,7 +63,8 @@ typedef enum AccessTokenState {
 
 AccessTokenState access_token_state(const Argosy__AccessTokenRecord *token, AccessTime now);
 const char *access_token_state_to_string(AccessTokenState state); // "active", "expired", "revoked"
-// Since when it lets nobody in, or will, by its dates; and by counted time alone (cluster_state_counted_us()).
+// Since when it lets nobody in, or will, by its dates; and by counted time alone
+// (cluster_state_counted_us()).
 uint64_t access_token_end_us(const Argosy__AccessTokenRecord *token);
 uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token);
 

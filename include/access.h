@@ -18,13 +18,14 @@
 
 #include "argosy.pb-c.h"
 
-// A token is over by whichever of the two is later: what time it is, and how long leaders have counted, which no clock that is
-// set wrongly changes (cluster_state_counted_us()).
+// A token is over by whichever of the two is later: what time it is, and how long leaders have counted,
+// which no clock that is set wrongly changes (cluster_state_counted_us()).
 typedef struct AccessTime {
         uint64_t wall_us, counted_us;
 } AccessTime;
 
-// Borrowed: those who have rights, in the order of grant_compare(); and tokens by their ids, which are judged as of that time.
+// Borrowed: those who have rights, in the order of grant_compare(); and tokens by their ids, which are
+// judged as of that time.
 typedef struct AccessList {
         Argosy__GrantRecord *const *grants;
         size_t n;
@@ -57,8 +58,8 @@ const char *right_to_string(Argosy__Right right);
 // False (and *ret untouched): the word is none of the four.
 bool right_from_string(const char *word, Argosy__Right *ret);
 
-// "user:NAME", "user:NAME@HOST", "group:NAME". Of a user whose name has an @ the last one counts, so "user:NAME@" is that
-// one at any host. Cuts the word and points into it; false: it is none of these.
+// "user:NAME", "user:NAME@HOST", "group:NAME". Of a user whose name has an @ the last one counts, so
+// "user:NAME@" is that one at any host. Cuts the word and points into it; false: it is none of these.
 typedef struct AccessSubject {
         const char *user, *group, *host; // "": none
 } AccessSubject;

@@ -4,24 +4,28 @@
 // Who asks, and what is held for it: one account for each principal, whichever way it connects (local
 // socket, HTTP on sockets and TCP, fleet's API, the page, requests that other hosts forward).
 //
-//      connects    -> account_holding_open()    a place among the connections, perhaps of the one that has been idle for longest
+//      connects    -> account_holding_open()    a place among the connections, perhaps of the one that has
+//                                               been idle for longest
 //      asks        -> account_holding_busy()    a client with an open request keeps its place
-//                     account_holding_pending() but not before it is known who that is: where nobody is idle, it makes room
+//                     account_holding_pending() but not before it is known who that is: where nobody is
+//                     idle, it makes room
 //      is answered -> account_holding_idle()
 //      shows who   -> account_holding_move()    its place is that principal's from now on
 //      is gone     -> account_holding_close()
 //
 //      anything that its requests take: account_take() before it is there, account_give() when it is gone
 //
-// The rules are the same for all rooms (AccountLimits), and each is refused, or makes an idle one leave, by the first that it meets:
+// The rules are the same for all rooms (AccountLimits), and each is refused, or makes an idle one leave, by
+// the first that it meets:
 //
 //      each        one principal; proxies, which speak for many, have their own
 //      strangers   all addresses together: nobody knows who that is
 //      others      all but owners together, strangers among them
 //      all         everybody
 //
-// Owners are root, and whom this process runs as: they look after the cluster, so what the others leave is theirs (all - others), and that is
-// also as much as one of them may have. What members say for themselves (beats, the log, reports) has no account.
+// Owners are root, and whom this process runs as: they look after the cluster, so what the others leave is
+// theirs (all - others), and that is also as much as one of them may have. What members say for themselves
+// (beats, the log, reports) has no account.
 //
 // All functions may be called by any thread.
 
@@ -35,7 +39,13 @@
 
 struct sockaddr;
 
-typedef enum PrincipalKind { PRINCIPAL_USER, PRINCIPAL_TOKEN, PRINCIPAL_ADDRESS, PRINCIPAL_HOST, PRINCIPAL_PROXY } PrincipalKind;
+typedef enum PrincipalKind {
+        PRINCIPAL_USER,
+        PRINCIPAL_TOKEN,
+        PRINCIPAL_ADDRESS,
+        PRINCIPAL_HOST,
+        PRINCIPAL_PROXY
+} PrincipalKind;
 
 // Compared byte by byte, so nothing stands between the fields.
 typedef struct Principal {
@@ -77,7 +87,12 @@ typedef struct Accounts Accounts;
 typedef struct Account Account; // as long as somebody has entered it or has something of it
 
 // In what order connections make room.
-typedef enum AccountEase { ACCOUNT_IDLE, ACCOUNT_PENDING, _ACCOUNT_LEAVERS, ACCOUNT_BUSY = _ACCOUNT_LEAVERS } AccountEase;
+typedef enum AccountEase {
+        ACCOUNT_IDLE,
+        ACCOUNT_PENDING,
+        _ACCOUNT_LEAVERS,
+        ACCOUNT_BUSY = _ACCOUNT_LEAVERS
+} AccountEase;
 
 // One connection.
 typedef struct AccountHolding AccountHolding;
@@ -85,8 +100,8 @@ struct AccountHolding {
         Account *account; // NULL: it has no place
         ListNode of_all, own; // while it may have to make room: of all, and of its account
         uint8_t ease;         // AccountEase
-        // It has to go, and counts no more. By whichever thread wants its place, with the lock held: it notes that, or ends its socket,
-        // and calls nothing of this file.
+        // It has to go, and counts no more. By whichever thread wants its place, with the lock held: it
+        // notes that, or ends its socket, and calls nothing of this file.
         void (*evict)(AccountHolding *h);
         bool kept; // from others of the same principal, though it is idle: it is not known yet who it is
 };
@@ -113,15 +128,17 @@ bool account_is_owner(const Account *u);
 // What all have.
 size_t accounts_have(Accounts *a, AccountRoom room);
 
-// Bytes of copies, which threads add and take away by themselves, as they make and free them; the account is there until they are gone. They are
-// not refused, but looked at: whether the account, or all of them, have more than they may.
+// Bytes of copies, which threads add and take away by themselves, as they make and free them; the account is
+// there until they are gone. They are not refused, but looked at: whether the account, or all of them, have
+// more than they may.
 _Atomic size_t *account_counted(Account *u);
 bool account_counted_is_full(const Account *u);
 size_t accounts_counted(Accounts *a);
 
 // A new connection, which is idle. False: there is no place, or no memory. `h` is zero but for `evict`.
 bool account_holding_open(Accounts *a, AccountHolding *h, const Principal *of);
-bool account_holding_move(Accounts *a, AccountHolding *h, const Principal *to); // false: the same, and it stays where it was
+// false: the same, and it stays where it was
+bool account_holding_move(Accounts *a, AccountHolding *h, const Principal *to);
 // From then on others of the same principal may have its place, too.
 void account_holding_is_known(Accounts *a, AccountHolding *h);
 void account_holding_busy(Accounts *a, AccountHolding *h);

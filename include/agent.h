@@ -2,8 +2,8 @@
 #pragma once
 
 // This host's units: compares what the leader wants with what systemd does, acts, and reports. Decisions are
-// in src/agent/rules/plan.h (pure); this object drives them. It talks to the leader only by messages, all from the
-// loop.
+// in src/agent/rules/plan.h (pure); this object drives them. It talks to the leader only by messages, all
+// from the loop.
 //
 // A session: Attach (everything held, once a leader is known and systemd's state is complete) - Welcome
 // (everything wanted; what else is held is removed) - Beats, Orders, Reports. It is begun anew when the
@@ -25,13 +25,14 @@
 //                  shows it; with `error` if nobody can tell how, and only that to a leader who knows no
 //                  such outcome
 //      drift       launched, its start was carried out, and it is inactive although nobody asked argosy
-//      file_stale  what runs is not what is wanted; over when the revision is reported, also if that comes with an error, since
+//      file_stale  what runs is not what is wanted; over when the revision is reported, also if that comes
+//                  with an error, since
 //                  systemd would refuse what is wanted
 //
 // Reports of one turn of the loop travel together, one per unit with all of its state. A unit that changes
 // state again and again by itself is reported about once a second after the first ten times; nobody else's
-// reports wait for that. Orders whose {generation, term, index} is older than the newest that was accepted are
-// ignored; the fence is synced before anything newer is acted on.
+// reports wait for that. Orders whose {generation, term, index} is older than the newest that was accepted
+// are ignored; the fence is synced before anything newer is acted on.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -60,16 +61,17 @@ typedef struct AgentOps {
         void (*fatal)(const char *why, void *userdata);
         // A Welcome was obeyed (true), or the session ended (false). May be NULL.
         void (*attached)(bool attached, void *userdata);
-        // A sign of life was sent or answered: when the oldest one that lacks its answer was sent, by the boot clock; 0: none does.
-        // May be NULL.
+        // A sign of life was sent or answered: when the oldest one that lacks its answer was sent, by the
+        // boot clock; 0: none does. May be NULL.
         void (*beat)(uint64_t unanswered_us, void *userdata);
-        // Somebody is to know soon if the leader falls silent, so each sign of life asks for an answer. NULL: nobody ever is.
+        // Somebody is to know soon if the leader falls silent, so each sign of life asks for an answer.
+        // NULL: nobody ever is.
         bool (*leader_is_watched)(void *userdata);
         // The machine is shutting down; the leader was told. Once. May be NULL.
         void (*stopping)(void *userdata);
         void (*resumed)(void *userdata); // that was cancelled. May be NULL
-        // So many units came to rest in this turn of the loop: what was under way about them is freed. May be
-        // NULL.
+        // So many units came to rest in this turn of the loop: what was under way about them is freed. May
+        // be NULL.
         void (*rested)(size_t n, void *userdata);
 } AgentOps;
 
@@ -124,14 +126,16 @@ void agent_attach_again(Agent *a);
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 
 // What an agent counts itself, since it was made. What an Attach tells is not among the `reports`.
-#define AGENT_COUNTERS(COUNTER, GAUGE) \
-        COUNTER(reports, "changes of units that leaders were told")                                           \
-        COUNTER(beats, "signs of life that were sent to leaders")                                             \
-        GAUGE(lease_left_ms, "milliseconds until this host's lease ends, unless a sign of life is answered")  \
-        GAUGE(journals_read, "journals that are being read on this host now")                               \
-        GAUGE(journals_held, "of these, that wait until somebody takes their lines")                        \
-        GAUGE(agent_units_bytes, "memory of the units that this host holds")                                    \
-        COUNTER(searches, "times that unit files were looked for, since somebody else may have changed them")
+#define AGENT_COUNTERS(COUNTER, GAUGE)                                                                   \
+        COUNTER(reports, "changes of units that leaders were told")                                      \
+        COUNTER(beats, "signs of life that were sent to leaders")                                        \
+        GAUGE(lease_left_ms,                                                                             \
+              "milliseconds until this host's lease ends, unless a sign of life is answered")            \
+        GAUGE(journals_read, "journals that are being read on this host now")                            \
+        GAUGE(journals_held, "of these, that wait until somebody takes their lines")                     \
+        GAUGE(agent_units_bytes, "memory of the units that this host holds")                             \
+        COUNTER(searches, "times that unit files were looked for, since somebody else may have changed " \
+                          "them")
 
 typedef struct AgentStats {
         AGENT_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
@@ -172,17 +176,17 @@ void agent_local_units(Agent *a, Argosy__Response *ret);
 
 // `response` is borrowed; its last one has `final`, and no other follows.
 typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
-// Handles Request.local_stop and what nodes are asked (REQUEST_BY_NODES) for this host (`node` 0: its system manager,
-// or, for .status and .journal, whichever of its nodes holds the unit). 0:
-// replies come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many
-// calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -E2BIG: too many names or patterns; -EINVAL,
-// -ENOMEM: no reply follows. What is asked with the same `asker` reads one journal at a time; 0: nobody in particular.
-int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
-               uint64_t *ret_cancel);
+// Handles Request.local_stop and what nodes are asked (REQUEST_BY_NODES) for this host (`node` 0: its system
+// manager, or, for .status and .journal, whichever of its nodes holds the unit). 0: replies come, perhaps
+// before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many calls; -ENXIO: no
+// such node; -EOPNOTSUPP: another request; -E2BIG: too many names or patterns; -EINVAL, -ENOMEM: no reply
+// follows. What is asked with the same `asker` reads one journal at a time; 0: nobody in particular.
+int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply,
+               void *userdata, uint64_t *ret_cancel);
 // No reply after this. Numbers of calls that have ended are ignored.
 void agent_cancel(Agent *a, uint64_t cancel);
-// The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also
-// from inside a reply.
+// The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark).
+// Also from inside a reply.
 void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
 
 // ---- end of a membership or of the process
@@ -190,13 +194,15 @@ void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
 // Before exec or exit: tells the leader what is known and says Goodbye. `shutdown` only if the machine is
 // going down (the agent does it by itself when systemd says so); then it names what may still run.
 void agent_goodbye(Agent *a, bool shutdown);
-// Before that: asks systemd whether the machine is going down, since systemd's word of that may not have come yet. `done` fires from
-// the loop, and then agent_is_stopping() says it; also if systemd cannot be asked; never if the agent is closed before.
+// Before that: asks systemd whether the machine is going down, since systemd's word of that may not have
+// come yet. `done` fires from the loop, and then agent_is_stopping() says it; also if systemd cannot be
+// asked; never if the agent is closed before.
 void agent_ask_stopping(Agent *a, void (*done)(void *userdata), void *userdata);
 // Then, if it is: asks systemd what has ended. `done` as above; one of the two at a time.
 void agent_refresh_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
-// Removed from the cluster: stops and removes everything that is owned, then calls `done` from the loop. The fence stays as long as this
-// host is who it is: it goes when the host's identity is replaced (state-dir.h), and should that not come to pass, no older leader is obeyed.
+// Removed from the cluster: stops and removes everything that is owned, then calls `done` from the loop. The
+// fence stays as long as this host is who it is: it goes when the host's identity is replaced (state-dir.h),
+// and should that not come to pass, no older leader is obeyed.
 void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata);
 bool agent_is_stopping(const Agent *a);
 size_t agent_n_units(const Agent *a); // held or wanted

@@ -3,8 +3,8 @@
 
 // Who asks for something: a user of one host with its groups, by their names (message Author). Only the
 // daemon of that host can attest it (api/author-names.c): what a host says of its users is believed as
-// `user@that host`, whatever else stands in the message. Or a program that shows a token (access-token.h), of which the host
-// says no more than the proof; which token that is, the leader finds out. Pure.
+// `user@that host`, whatever else stands in the message. Or a program that shows a token (access-token.h),
+// of which the host says no more than the proof; which token that is, the leader finds out. Pure.
 
 #include <stdbool.h>
 
@@ -25,16 +25,17 @@ enum {
 // Before the name of a token, where users have theirs: "token:ci". No user of a host is called so.
 #define AUTHOR_TOKEN_PREFIX "token:"
 
-// A name that an account may have, and that can be shown: 1 to AUTHOR_NAME_MAX bytes, plain (str_is_plain()).
+// A name that an account may have, and that can be shown: 1 to AUTHOR_NAME_MAX bytes, plain
+// (str_is_plain()).
 bool author_name_is_valid(const char *name);
-// What a host said of its own user, or of a token that it was shown, from now on the word of that host: `host` is put in.
-// -EINVAL: it has names that no account has, or more than there may be; or a proof that is none, or besides a user; nobody
-// is to go by it then.
+// What a host said of its own user, or of a token that it was shown, from now on the word of that host:
+// `host` is put in. -EINVAL: it has names that no account has, or more than there may be; or a proof that is
+// none, or besides a user; nobody is to go by it then.
 int author_admit(Argosy__Author *author, uint32_t host) __attribute__((warn_unused_result));
 // The daemon of `host` itself, and root there.
 Argosy__Author author_of_host(uint32_t host);
-// The daemon of `host` itself, where a user may run it: `user`, which is borrowed; one that is no name does not count, NULL is
-// root.
+// The daemon of `host` itself, where a user may run it: `user`, which is borrowed; one that is no name does
+// not count, NULL is root.
 Argosy__Author author_of_daemon(uint32_t host, uint32_t uid, const char *user);
 // Somebody of a host that does not say who: root, or a member of the group of its socket (ACCESS_GROUP).
 Argosy__Author author_unattested(uint32_t host);

@@ -11,12 +11,15 @@ typedef struct Buf {
         uint8_t *data;
         size_t len;
         size_t allocated;
-        bool secret; // set by its user: bytes that it is done with are overwritten, also when it grows, until it is empty and done. Only buf_append()
+        // set by its user: bytes that it is done with are overwritten, also when it grows, until it is empty
+        // and done. Only buf_append()
+        bool secret;
                      // and buf_consume() change its length
 } Buf;
 
 void buf_done(Buf *b);
-// The same of one that was not told to be secret: its bytes are overwritten first. What it grew out of may still be in memory.
+// The same of one that was not told to be secret: its bytes are overwritten first. What it grew out of may
+// still be in memory.
 void buf_wipe(Buf *b);
 // Room for `more` bytes behind len; returns where they go or NULL (out of memory). Does not change len.
 uint8_t *buf_reserve(Buf *b, size_t more);
@@ -24,9 +27,9 @@ uint8_t *buf_reserve(Buf *b, size_t more);
 bool buf_fit(Buf *b, size_t size);
 int buf_append(Buf *b, const void *data, size_t len);
 int buf_printf(Buf *b, const char *format, ...) _printf_(2, 3);
-// Appends `text`, broken at blanks so that no line has more than `width` columns; one word that is longer gets
-// a line of its own. The first line begins in `column`, the others are indented. UTF-8 counts by characters.
-// `width` 0: no limit. 0 or -ENOMEM.
+// Appends `text`, broken at blanks so that no line has more than `width` columns; one word that is longer
+// gets a line of its own. The first line begins in `column`, the others are indented. UTF-8 counts by
+// characters. `width` 0: no limit. 0 or -ENOMEM.
 int buf_append_wrapped(Buf *b, const char *text, size_t column, size_t indent, size_t width);
 // Drops the first `n` bytes (n <= len); the rest moves to the front.
 void buf_consume(Buf *b, size_t n);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What jobs change besides units and can be put back: labels that were set on hosts, what owners let nodes do, roles, pools,
-// rules of the queue, and whether that is closed. Pure.
+// What jobs change besides units and can be put back: labels that were set on hosts, what owners let nodes
+// do, roles, pools, rules of the queue, and whether that is closed. Pure.
 
 #include <stdbool.h>
 
@@ -22,5 +22,6 @@ bool setting_is_same(const Argosy__JobSetting *a, const Argosy__JobSetting *b);
 
 // How much is kept of the past: "64M", "1G". A number alone is none, since nobody means bytes by it.
 bool history_size_parse(const char *word, uint32_t *ret_mib);
-// How much files of units may have: "file" and "unit" with "256K" or "1M", "all" with "64M". False: no such key or size.
+// How much files of units may have: "file" and "unit" with "256K" or "1M", "all" with "64M". False: no such
+// key or size.
 bool files_limit_parse(const char *key, const char *value, Argosy__Request__QueueChange *ret);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Why an operation of the log is not carried out: as much of a kind is there as there may be, or it contradicts what is
-// there. One table and one judge (model/cluster-state-limits.c) for both who ask: the leader, for each operation before
-// it goes into an entry, counting what the entry holds already; and every voter that applies it. So what the leader refuses
-// is refused to the person, in these words, and what an entry has is carried out.
+// Why an operation of the log is not carried out: as much of a kind is there as there may be, or it
+// contradicts what is there. One table and one judge (model/cluster-state-limits.c) for both who ask: the
+// leader, for each operation before it goes into an entry, counting what the entry holds already; and every
+// voter that applies it. So what the leader refuses is refused to the person, in these words, and what an
+// entry has is carried out.
 //
 // If an operation is refused all the same, when it is applied, every voter leaves it out: it is counted
-// (state_operations_refused), the daemon says so (cluster_state_next_refused()), and the job that it was a part of has failed.
+// (state_operations_refused), the daemon says so (cluster_state_next_refused()), and the job that it was a
+// part of has failed.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,30 +20,32 @@
 #include "hash.h"
 
 // name, how many or how much, of what
-#define CLUSTER_LIMITS(LIMIT)                                                                           \
-        LIMIT(UNITS, CLUSTER_UNITS_MAX, "units")                                                        \
-        LIMIT(HOSTS, CLUSTER_HOSTS_MAX, "hosts")                                                        \
-        LIMIT(ROLLOUTS, CLUSTER_ROLLOUTS_MAX, "updates and restarts under way")                         \
-        LIMIT(ROLES, CLUSTER_ROLES_MAX, "roles")                                                        \
-        LIMIT(POOLS, CLUSTER_POOLS_MAX, "pools")                                                        \
-        LIMIT(GRANTS, CLUSTER_GRANTS_MAX, "rights")                                                     \
-        LIMIT(JOIN_TOKENS, CLUSTER_TOKENS_MAX, "join tokens that have not expired")                     \
-        LIMIT(ACCESS_TOKENS, CLUSTER_ACCESS_TOKENS_MAX, "access tokens that can be used")               \
-        LIMIT(SECRETS, CLUSTER_SECRETS_MAX, "secrets")                                                  \
-        LIMIT(SECRET_BYTES, CLUSTER_SECRETS_BYTES_MAX, "bytes of secrets")                              \
-        LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX, "units that may still run on silent hosts (remove those that are gone for good)") \
-        LIMIT(QUEUE_RULES, CLUSTER_QUEUE_RULES_MAX, "rules of the queue")                               \
-        LIMIT(QUEUE_BYTES, CLUSTER_QUEUE_BYTES_MAX, "bytes of rules of the queue")                      \
-        LIMIT(FILES_BYTES, CLUSTER_FILES_BYTES_MAX, "bytes of files that come with units")                   \
-        LIMIT(STORED_REQUESTS, CLUSTER_STORED_REQUESTS_MAX, "jobs that are held back")                  \
+#define CLUSTER_LIMITS(LIMIT)                                                                   \
+        LIMIT(UNITS, CLUSTER_UNITS_MAX, "units")                                                \
+        LIMIT(HOSTS, CLUSTER_HOSTS_MAX, "hosts")                                                \
+        LIMIT(ROLLOUTS, CLUSTER_ROLLOUTS_MAX, "updates and restarts under way")                 \
+        LIMIT(ROLES, CLUSTER_ROLES_MAX, "roles")                                                \
+        LIMIT(POOLS, CLUSTER_POOLS_MAX, "pools")                                                \
+        LIMIT(GRANTS, CLUSTER_GRANTS_MAX, "rights")                                             \
+        LIMIT(JOIN_TOKENS, CLUSTER_TOKENS_MAX, "join tokens that have not expired")             \
+        LIMIT(ACCESS_TOKENS, CLUSTER_ACCESS_TOKENS_MAX, "access tokens that can be used")       \
+        LIMIT(SECRETS, CLUSTER_SECRETS_MAX, "secrets")                                          \
+        LIMIT(SECRET_BYTES, CLUSTER_SECRETS_BYTES_MAX, "bytes of secrets")                      \
+        LIMIT(TOMBSTONES, CLUSTER_TOMBSTONES_MAX,                                               \
+              "units that may still run on silent hosts (remove those that are gone for good)") \
+        LIMIT(QUEUE_RULES, CLUSTER_QUEUE_RULES_MAX, "rules of the queue")                       \
+        LIMIT(QUEUE_BYTES, CLUSTER_QUEUE_BYTES_MAX, "bytes of rules of the queue")              \
+        LIMIT(FILES_BYTES, CLUSTER_FILES_BYTES_MAX, "bytes of files that come with units")      \
+        LIMIT(STORED_REQUESTS, CLUSTER_STORED_REQUESTS_MAX, "jobs that are held back")          \
         LIMIT(STORED_BYTES, CLUSTER_STORED_BYTES_MAX, "bytes of requests of jobs that are held back")
 
-#define CLUSTER_CONTRADICTIONS(WHY)                                                         \
-        WHY(LENGTH, "a name or another word of it has a length that none can have")         \
-        WHY(CONTENT, "its content, or a file of it, is not in the log, or is another one than its hash says") \
-        WHY(HOST, "a number, a key or a node of it is none that its host can have")         \
-        WHY(TWICE, "there is one of that id")                                               \
-        WHY(SECRET_VERSIONS, "units still have 64 older versions of it: restart these")      \
+#define CLUSTER_CONTRADICTIONS(WHY)                                                                  \
+        WHY(LENGTH, "a name or another word of it has a length that none can have")                  \
+        WHY(CONTENT,                                                                                 \
+            "its content, or a file of it, is not in the log, or is another one than its hash says") \
+        WHY(HOST, "a number, a key or a node of it is none that its host can have")                  \
+        WHY(TWICE, "there is one of that id")                                                        \
+        WHY(SECRET_VERSIONS, "units still have 64 older versions of it: restart these")              \
         WHY(EMPTY, "it says nothing, or two things at once")
 
 #define CLUSTER_REFUSAL(NAME, ...) REFUSAL_##NAME,
@@ -52,7 +56,8 @@ typedef enum ClusterRefusal {
 
 // What an entry that is being made holds already. Zeroes: nothing.
 typedef struct ClusterHeld {
-        uint64_t counted_us; // the log's time when it is applied (cluster_state_counted_us()): what is over makes room
+        // the log's time when it is applied (cluster_state_counted_us()): what is over makes room
+        uint64_t counted_us;
         // Whether it brings this content. NULL: it brings none.
         bool (*has_spec)(const Hash *hash, void *userdata);
         void *userdata;

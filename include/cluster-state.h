@@ -11,8 +11,8 @@
 // the counter as of its last put. An outcome is a finding and not a wish, so it raises the counter but not
 // the record's revision.
 //
-// Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore(). Records
-// do not change: a change makes another one. To read all of them for longer, take a snapshot
+// Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore().
+// Records do not change: a change makes another one. To read all of them for longer, take a snapshot
 // (cluster-snapshot.h).
 //
 // Not here: what units are doing at the moment, and who is alive (src/leader).
@@ -29,7 +29,8 @@
 enum {
         CLUSTER_UNITS_MAX = 1000000,
         CLUSTER_HOSTS_MAX = 16384,
-        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts that are remembered; the oldest go first, those without set labels before the others
+        // removed hosts that are remembered; the oldest go first, those without set labels before the others
+        CLUSTER_FORMER_HOSTS_MAX = 1024,
         CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,
@@ -46,10 +47,11 @@ enum {
         CLUSTER_SET_NAME_MAX = 63, // bytes
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
-        // What is kept of jobs: no more than so many, of so many MiB packed, and none that is older. Of those beyond
-        // an entry drops so many at a time, or twice as many as it brings.
+        // What is kept of jobs: no more than so many, of so many MiB packed, and none that is older. Of
+        // those beyond an entry drops so many at a time, or twice as many as it brings.
         CLUSTER_JOBS_MAX = 100000,
-        CLUSTER_HISTORY_MIB_DEFAULT = 16, // of jobs, and as many of former contents (QueueRecord.history_mib), which may be up to
+        // of jobs, and as many of former contents (QueueRecord.history_mib), which may be up to
+        CLUSTER_HISTORY_MIB_DEFAULT = 16,
         CLUSTER_HISTORY_MIB_MAX = 256,
         CLUSTER_JOB_DAYS_MAX = 30, // by cluster_state_counted_us()
         CLUSTER_TIME_SETS_MAX = 16, // within these days that set the time to a later one than those before
@@ -65,10 +67,11 @@ enum {
         CLUSTER_STORED_AFTER_MAX = 100, // jobs that one waits for
         CLUSTER_QUEUE_RULES_MAX = 64,
         CLUSTER_QUEUE_BYTES_MAX = 64 * 1024,
-        // Contents that no unit has any more are kept as long as a job names them, up to cluster_state_history_bytes(): their
-        // own bytes, and so many more for each.
+        // Contents that no unit has any more are kept as long as a job names them, up to
+        // cluster_state_history_bytes(): their own bytes, and so many more for each.
         CLUSTER_FORMER_SPEC_EXTRA = 256,
-        CLUSTER_FILES_BYTES_MAX = 64 * 1024 * 1024, // of files that come with units which are in the cluster now
+        // of files that come with units which are in the cluster now
+        CLUSTER_FILES_BYTES_MAX = 64 * 1024 * 1024,
 };
 
 typedef struct ClusterState ClusterState;
@@ -77,8 +80,11 @@ typedef struct SpecEntry {
         Hash hash;
         uint8_t *content;
         size_t len;
-        size_t users;        // unit records and contents that refer to it; without any, and no job, it is gone at the end of the batch
-        struct SpecFiles *files; // private: the contents of the files that its manifest names (carried-files.h); NULL: none
+        // unit records and contents that refer to it; without any, and no job, it is gone at the end of the
+        // batch
+        size_t users;
+        // private: the contents of the files that its manifest names (carried-files.h); NULL: none
+        struct SpecFiles *files;
         uint64_t job;        // private: the newest that names it; 0: none
         uint64_t former;     // private: its place among those without users that are kept; 0: it is none
         UnitFile *lazy_file; // private: NULL until asked for, see spec_entry_file()
@@ -96,7 +102,8 @@ typedef struct HostEntry {
 } HostEntry;
 
 typedef struct UnitEntry {
-        Argosy__UnitRecord *record; // another one after each change; its name is the unit's name and never moves
+        // another one after each change; its name is the unit's name and never moves
+        Argosy__UnitRecord *record;
         SpecEntry *spec;            // NULL once removed, and the record has no hash then
         ListNode placed; // among the units of its node, or among the global ones; unlinked if neither
 
@@ -118,7 +125,8 @@ typedef struct Tombstone {
         ListNode fresh;            // private
         uint64_t order;            // private: later ones have greater numbers
         uint32_t number;           // private
-        const void *replaced;      // the tombstone in whose place it came, to be compared with only: it may be freed; NULL: none
+        const void *replaced;      // the tombstone in whose place it came, to be compared with only: it may
+                                   // be freed; NULL: none
         uint64_t revision;         // of the operation that left it
         uint64_t fence_us;         // its guard ends it so long after its host is lost; 0: it has none
         bool unguarded;            // it may be content without a guard: only its host can tell
@@ -132,7 +140,8 @@ typedef struct RequestKey {
         uint64_t content; // as LogOp.JobPut has it
         bool more;        // not all of it is in the log
         uint32_t done;    // of that: as LogOp.JobPut has it
-        bool given_up;    // only a part of it is in the log, and how far that came is not remembered: nobody can go on with it
+        bool given_up;    // only a part of it is in the log, and how far that came is not remembered: nobody
+                          // can go on with it
 } RequestKey;
 
 // What an entry has brought of a job.
@@ -147,18 +156,23 @@ ClusterState *cluster_state_free(ClusterState *s);
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
 // Applies one committed batch; borrows it. -ENOMEM leaves the state unusable: exit. -EPROTONOSUPPORT: this
-// build cannot read the batch (log-format.h, or it raises the feature level above the build's own); nothing of
-// it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
-// what it has no effect for by what it means is skipped; what should not be in it is refused (cluster-state-limits.h), and told.
+// build cannot read the batch (log-format.h, or it raises the feature level above the build's own); nothing
+// of it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail: what
+// it has no effect for by what it means is skipped; what should not be in it is refused
+// (cluster-state-limits.h), and told.
 //
-//      unit put     Refused: unknown spec, a name of 0 or more than UNIT_NAME_MANAGED_MAX bytes, a set of more than
-//                   CLUSTER_SET_NAME_MAX, CLUSTER_UNITS_MAX. Skipped: if_revision given and different (or no such unit).
-//                   The applier fills in the revisions and keeps the outcomes; bump_start or a change of `global` drops
+//      unit put     Refused: unknown spec, a name of 0 or more than UNIT_NAME_MANAGED_MAX bytes, a set of
+//                   more than
+//                   CLUSTER_SET_NAME_MAX, CLUSTER_UNITS_MAX. Skipped: if_revision given and different (or no
+//                   such unit).
+//                   The applier fills in the revisions and keeps the outcomes; bump_start or a change of
+//                   `global` drops
 //                   them. A global unit has no node.
 //      outcome      Skipped: no such unit, or start_rev is not the record's; for a global unit also an
 //                   unknown node. One per unit, for global ones one per node; kind NONE takes it back.
 //      spec         Refused: its hash is not that of the content. Dropped at the end of a batch in which
-//                   nobody uses it any more, unless a job names it; then with that, or when there are too many.
+//                   nobody uses it any more, unless a job names it; then with that, or when there are too
+//                   many.
 //      spec forget  Drops those that are kept for jobs alone.
 //      host         host 0: gets the next number, and so do nodes with number 0. Refused: a number that is
 //                   not in use (a removed host never comes back), a node number that this host does not
@@ -173,32 +187,42 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit. Refused:
 //                   CLUSTER_TOMBSTONES_MAX.
 //      tombstone    One on each of these nodes that is a node of a host. Refused: a name of 0 or more than
-//                   UNIT_NAME_MANAGED_MAX bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
+//                   UNIT_NAME_MANAGED_MAX bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is
+//                   removed go with it.
 //      tombstone clear
 //                   Those of one host's nodes up to a revision: all, or those that a guard ends within a
 //                   time.
 //      cluster      A revision_floor above the counter raises it, and with it the revision of every unit;
 //                   one beyond what an image may hold is skipped.
-//      grant        A right that somebody has from now on, or has no more. Skipped: one that is there, or is not. Refused: one that
-//                   is of no user and no group, or of both; a name of more than AUTHOR_NAME_MAX bytes, a role of more
-//                   than LABEL_MAX, users of an unknown host, CLUSTER_GRANTS_MAX. What a host's users have goes with
+//      grant        A right that somebody has from now on, or has no more. Skipped: one that is there, or is
+//                   not. Refused: one that
+//                   is of no user and no group, or of both; a name of more than AUTHOR_NAME_MAX bytes, a
+//                   role of more
+//                   than LABEL_MAX, users of an unknown host, CLUSTER_GRANTS_MAX. What a host's users have
+//                   goes with
 //                   the host.
-//      access token A token that can be used from now on. Refused: one of that id is there, an id, hash, name or role of a
+//      access token A token that can be used from now on. Refused: one of that id is there, an id, hash,
+//      name or role of a
 //                   length that none has, CLUSTER_ACCESS_TOKENS_MAX of which none is over.
 //      access token end, uses
-//                   It cannot be used any more; it was used at that time. Skipped: it is not there, it was revoked
+//                   It cannot be used any more; it was used at that time. Skipped: it is not there, it was
+//                   revoked
 //                   before, or used later. Each entry drops some of those that have been over for
 //                   CLUSTER_ACCESS_TOKEN_DAYS.
-//      job          Gets the next number, or is the next part of one that is kept. The applier fills in what the
+//      job          Gets the next number, or is the next part of one that is kept. The applier fills in what
+//                   the
 //                   operations before it have changed of units. Its request's id is remembered as a key.
-//                   What the cluster did by itself (JobRecord.own) has said all of it, and is about no operation.
+//                   What the cluster did by itself (JobRecord.own) has said all of it, and is about no
+//                   operation.
 //                   One that is held back brings its request, and is cancelled at once if that does not fit
 //                   (cluster_state_stores_request(), or it waits for one that did not come before it).
 //      job ends     Of each of these jobs it is said how it ended. Skipped: one that has ended.
-//      release      Of a job that is held back nothing is left that holds it but the rules of the queue, or not these
+//      release      Of a job that is held back nothing is left that holds it but the rules of the queue, or
+//                   not these
 //                   either. Skipped: it is not held.
 //      queue        The rules of the queue are these from now on. Refused: too many.
-//      secret       One more version of a secret. Refused: a name that is none, nothing sealed or too much, a number that does not follow that of
+//      secret       One more version of a secret. Refused: a name that is none, nothing sealed or too much,
+//                   a number that does not follow that of
 //                   the newest, CLUSTER_SECRETS_MAX, _VERSIONS_MAX, _BYTES_MAX.
 //      secret remove, prune
 //                   All of it; older versions that the leader says nobody has.
@@ -209,8 +233,8 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   at_us. Refused: CLUSTER_TOKENS_MAX.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
-// Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state; who has no time for that
-// takes a snapshot and has the pool encode it (cluster-snapshot.h).
+// Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state; who has
+// no time for that takes a snapshot and has the pool encode it (cluster-snapshot.h).
 int cluster_state_encode(const ClusterState *s, Buf *ret) _warn_unused_;
 // Replaces everything by an image; an empty one is the state of cluster_state_new(). -EBADMSG: not an image,
 // or one that contradicts itself; -ENOMEM; after both the state is as before. Afterwards nothing is dirty: a
@@ -239,9 +263,9 @@ int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) _warn_
 size_t cluster_state_n_units(const ClusterState *s);
 // The first one behind that name, which no unit needs to have; "": the first of all. NULL: there is none.
 UnitEntry *cluster_state_next_unit(const ClusterState *s, const char *name);
-// All units, in the order in which this state came to know them, one with each call; NULL: these were all. There is one
-// walk at a time, and begin() begins it anew. Batches may be applied in between: none that was there at the begin and
-// still is, is left out; one that is new may be, but is dirty.
+// All units, in the order in which this state came to know them, one with each call; NULL: these were all.
+// There is one walk at a time, and begin() begins it anew. Batches may be applied in between: none that was
+// there at the begin and still is, is left out; one that is new may be, but is dirty.
 void cluster_state_walk_begin(ClusterState *s);
 UnitEntry *cluster_state_walk_next(ClusterState *s);
 // The units placed on a node, also on one whose host is gone, and the global ones: rings of UnitEntry.placed
@@ -265,7 +289,8 @@ static inline bool spec_entry_is_former(const SpecEntry *spec) {
 bool spec_entry_names(const SpecEntry *spec, const SpecEntry *file);
 // Whether all files that its manifest names are there.
 bool cluster_state_has_files_of(const ClusterState *s, const SpecEntry *spec);
-// Bytes of all files that contents name which are in use, and how many more it would be if this one were, too.
+// Bytes of all files that contents name which are in use, and how many more it would be if this one were,
+// too.
 size_t cluster_state_files_bytes(const ClusterState *s);
 size_t cluster_state_files_bytes_to_come(const ClusterState *s, const SpecEntry *spec);
 // What those take that only jobs name.
@@ -273,7 +298,8 @@ size_t cluster_state_former_specs_bytes(const ClusterState *s);
 // The content as unit_file_parse() understands it, parsed at the first call. -EINVAL: this program does not
 // accept it (the one that proposed it did); -ENOMEM.
 int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
-// What a unit that runs with the one content does for the other (carried_files_change()). Without memory it is restarted.
+// What a unit that runs with the one content does for the other (carried_files_change()). Without memory it
+// is restarted.
 Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next);
 
 // All hosts, by ascending number.
@@ -299,8 +325,8 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
                                                      uint32_t *ret_node, bool *ret_ambiguous);
 // What is remembered of a removed host. NULL: nothing.
 const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len);
-// Likewise, by the key that it had. Walks over all of them (CLUSTER_FORMER_HOSTS_MAX): for strangers, whose handshake
-// costs a hundred times as much.
+// Likewise, by the key that it had. Walks over all of them (CLUSTER_FORMER_HOSTS_MAX): for strangers, whose
+// handshake costs a hundred times as much.
 const Argosy__FormerHost *cluster_state_find_former_by_pin(const ClusterState *s, const Hash *pin);
 // The rollout of this name, also when it has ended. NULL: none.
 const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name);
@@ -335,8 +361,10 @@ static inline const Argosy__Trial *unit_record_trial(const Argosy__UnitRecord *r
 static inline uint64_t unit_record_secrets(const Argosy__UnitRecord *r) {
         return r->extra ? r->extra->secrets : 0;
 }
-// `extra` with what the record has and another trial, for a record that is to be put: NULL if there is nothing in it.
-static inline Argosy__UnitExtra *unit_extra_with_trial(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r, Argosy__Trial *trial) {
+// `extra` with what the record has and another trial, for a record that is to be put: NULL if there is
+// nothing in it.
+static inline Argosy__UnitExtra *unit_extra_with_trial(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r,
+                                                       Argosy__Trial *trial) {
         argosy__unit_extra__init(extra);
         extra->trial = trial;
         extra->secrets = unit_record_secrets(r);
@@ -360,7 +388,8 @@ size_t cluster_state_n_tombstones(const ClusterState *s);
 // One that was put since it was last asked and is still there; NULL: no more.
 const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
-// When a token of hosts that may join is over by counted time; and whether it is by whichever of the two is later.
+// When a token of hosts that may join is over by counted time; and whether it is by whichever of the two is
+// later.
 uint64_t token_record_end_counted_us(const Argosy__TokenRecord *token);
 bool token_record_is_over(const Argosy__TokenRecord *token, AccessTime now);
 // How many are not over by counted time alone: those that the next one leaves there.
@@ -369,12 +398,13 @@ size_t cluster_state_n_tokens_kept(const ClusterState *s, uint64_t counted_us);
 size_t cluster_state_n_tokens_open(const ClusterState *s, AccessTime now);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 
-// Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given, 0: none yet;
-// the first that is still kept, last + 1: none. Those are kept that are older than this first one and have not ended, or
-// that one which is held back waits for.
+// Jobs: what was asked for and is in the log, by number and without a gap. The last number that was given,
+// 0: none yet; the first that is still kept, last + 1: none. Those are kept that are older than this first
+// one and have not ended, or that one which is held back waits for.
 uint64_t cluster_state_last_job(const ClusterState *s);
 uint64_t cluster_state_first_job(const ClusterState *s);
-// The next one that is kept, from a number that need not be one: with a smaller number, with a greater one. 0: none.
+// The next one that is kept, from a number that need not be one: with a smaller number, with a greater one.
+// 0: none.
 uint64_t cluster_state_job_before(const ClusterState *s, uint64_t number);
 uint64_t cluster_state_job_after(const ClusterState *s, uint64_t number);
 // JOB_UNKNOWN: nobody has written it down, or the job is not kept.
@@ -386,18 +416,24 @@ uint64_t cluster_state_job_revision(const ClusterState *s, uint64_t number);
 // The same of what is packed of it from there on (JobNews.from).
 int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
                                 Argosy__JobRecord **ret) _warn_unused_;
-// The same in pieces that take no turn of a loop long, for one that names thousands: all but the units, settings, ends and moves, and how
-// many bytes are packed of it now; and the next piece of all of it from *at on, which is moved on, without correcting dates. -ENOENT: there
-// is no more of it, or the job is not kept.
-int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret, size_t *ret_bytes) _warn_unused_;
-int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at, Argosy__JobRecord **ret) _warn_unused_;
-// Whether units that it changes are its own from then on: it is kept, and does not only move them (request_verb_only_moves()).
+// The same in pieces that take no turn of a loop long, for one that names thousands: all but the units,
+// settings, ends and moves, and how many bytes are packed of it now; and the next piece of all of it from
+// *at on, which is moved on, without correcting dates. -ENOENT: there is no more of it, or the job is not
+// kept.
+int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret,
+                                size_t *ret_bytes) _warn_unused_;
+int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at,
+                                 Argosy__JobRecord **ret) _warn_unused_;
+// Whether units that it changes are its own from then on: it is kept, and does not only move them
+// (request_verb_only_moves()).
 bool cluster_state_job_takes_units(const ClusterState *s, uint64_t number);
-// The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it was nobody's.
+// The one that gave the unit this revision of its record, which no other has; 0: none that is kept, or it
+// was nobody's.
 uint64_t cluster_state_find_job_of(const ClusterState *s, const char *unit, uint64_t revision);
-// What the cluster did by itself: a job that gives no revision. The newest of a cause (of LOST and BACK, about that host):
-// false: none is kept. Whether that host's newest of these two is LOST. How this unit was moved, or got a node, last: valid
-// until the next batch; NULL: by none that is kept. Whether only the number is left of one.
+// What the cluster did by itself: a job that gives no revision. The newest of a cause (of LOST and BACK,
+// about that host): false: none is kept. Whether that host's newest of these two is LOST. How this unit was
+// moved, or got a node, last: valid until the next batch; NULL: by none that is kept. Whether only the
+// number is left of one.
 enum { OWN_CAUSES = 7 }; // Argosy__OwnCause
 typedef struct OwnJob {
         uint64_t number;
@@ -414,19 +450,23 @@ bool cluster_state_last_own_job(const ClusterState *s, Argosy__OwnCause cause, u
 bool cluster_state_host_was_lost(const ClusterState *s, uint32_t host);
 const OwnMove *cluster_state_own_move_of(const ClusterState *s, const char *unit);
 bool cluster_state_job_is_dropped(const ClusterState *s, uint64_t number);
-// The greatest revision that a job has given which is not kept any more: what has changed behind it, a job says that is kept, whenever
-// that one began. 0: all are kept.
+// The greatest revision that a job has given which is not kept any more: what has changed behind it, a job
+// says that is kept, whenever that one began. 0: all are kept.
 uint64_t cluster_state_jobs_complete_from(const ClusterState *s);
-// What jobs before this one found is not kept whole any more, since there was no room for it: these may not be undone. 0: of all jobs that are kept it is.
+// What jobs before this one found is not kept whole any more, since there was no room for it: these may not
+// be undone. 0: of all jobs that are kept it is.
 uint64_t cluster_state_undo_from(const ClusterState *s);
 // The newest that began before the counter of revisions was that. 0: none that is kept.
 uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision);
-// Of those with a smaller number, so many that have changed something after that revision by a further entry than the one
-// that their number is from (updates, and what was held back), the latest change first, each once.
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max);
+// Of those with a smaller number, so many that have changed something after that revision by a further entry
+// than the one that their number is from (updates, and what was held back), the latest change first, each
+// once.
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret,
+                               size_t max);
 // How many bytes of jobs are kept, and as many of former contents.
 size_t cluster_state_history_bytes(const ClusterState *s);
-// The most bytes that a file of a unit may have, a unit with all of its files, and all files that come with units, as QueueRecord says.
+// The most bytes that a file of a unit may have, a unit with all of its files, and all files that come with
+// units, as QueueRecord says.
 size_t cluster_state_file_limit(const ClusterState *s);
 size_t cluster_state_unit_files_limit(const ClusterState *s);
 size_t cluster_state_files_limit(const ClusterState *s);
@@ -445,14 +485,17 @@ typedef struct StateFigures {
         STATE_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)
 } StateFigures;
 StateFigures cluster_state_figures(const ClusterState *s);
-// Whether so many more requests of which the log has a part are remembered, without giving up one that is under way.
+// Whether so many more requests of which the log has a part are remembered, without giving up one that is
+// under way.
 bool cluster_state_takes_open_keys(const ClusterState *s, size_t n);
 // False: no request of this id is remembered.
 bool cluster_state_find_key(const ClusterState *s, const uint8_t id[16], RequestKey *ret);
-// Requests of jobs that are held back, or of which a part has begun, by number of these; and one of them, NULL: none.
+// Requests of jobs that are held back, or of which a part has begun, by number of these; and one of them,
+// NULL: none.
 Argosy__StoredRequest *const *cluster_state_stored_requests(const ClusterState *s, size_t *ret_n);
 const Argosy__StoredRequest *cluster_state_find_stored_request(const ClusterState *s, uint64_t job);
-// Whether one more of so many bytes would be stored, if there were so many more with so many bytes before it.
+// Whether one more of so many bytes would be stored, if there were so many more with so many bytes before
+// it.
 bool cluster_state_stores_request(const ClusterState *s, size_t n_more, size_t bytes_more, size_t bytes);
 // The rules of the queue, never NULL, and the revision by which they changed last.
 const Argosy__QueueRecord *cluster_state_queue(const ClusterState *s);
@@ -483,8 +526,8 @@ void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 uint32_t cluster_state_next_dirty_host(ClusterState *s);
 // The next news of jobs, in the log's order; valid until the next batch. NULL: no more.
 const JobNews *cluster_state_next_job(ClusterState *s);
-// Those of which an entry has said how they ended, if that was not known before; and those that have begun, of jobs that were
-// held back. 0: no more.
+// Those of which an entry has said how they ended, if that was not known before; and those that have begun,
+// of jobs that were held back. 0: no more.
 uint64_t cluster_state_next_ended_job(ClusterState *s);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);

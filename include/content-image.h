@@ -4,16 +4,16 @@
 // The image of a container's content (quadlet.h), and the digest that its tag was resolved to. Pure; any
 // thread.
 //
-// A tag is resolved once, when the cluster takes the content over. The digest is part of the content from then
-// on, as a drop-in that argosy writes:
+// A tag is resolved once, when the cluster takes the content over. The digest is part of the content from
+// then on, as a drop-in that argosy writes:
 //
 //      # web.container.d/~0-image.conf
 //      [X-Argosy]
 //      ImagePin=docker.io/library/web:1@sha256:(64 hex digits)
 //
-// So the hash of the content is that of its image, too, and whoever knows the content knows the image: hosts,
-// history, undo, every later leader. The content without that drop-in is its source: what somebody handed in.
-// A pin counts only for the image that it names; beside another Image= there is none.
+// So the hash of the content is that of its image, too, and whoever knows the content knows the image:
+// hosts, history, undo, every later leader. The content without that drop-in is its source: what somebody
+// handed in. A pin counts only for the image that it names; beside another Image= there is none.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,13 +49,13 @@ bool content_image_digest_is_valid(const char *digest);
 // "docker.io/library/web:1" with a digest -> "docker.io/library/web@sha256:...". NULL: out of memory.
 char *content_image_pulled(const char *name, const char *digest);
 
-// Appends what a node's generator reads for the unit or template `unit` (quadlet_source()), with the digest that its image
-// is pinned to in place of a tag. 0 or -ENOMEM.
+// Appends what a node's generator reads for the unit or template `unit` (quadlet_source()), with the digest
+// that its image is pinned to in place of a tag. 0 or -ENOMEM.
 int content_image_for_generator(const char *unit, const void *content, size_t len, Buf *ret) _warn_unused_;
-// Appends the content of the unit or template `unit` with this pin in place of any other. 0; -EINVAL and *ret_why, a
-// sentence: it has no room for one; -ENOMEM.
-int content_image_pin(const char *unit, const void *content, size_t len, const char *name, const char *digest,
-                      Buf *ret, char **ret_why) _warn_unused_;
+// Appends the content of the unit or template `unit` with this pin in place of any other. 0; -EINVAL and
+// *ret_why, a sentence: it has no room for one; -ENOMEM.
+int content_image_pin(const char *unit, const void *content, size_t len, const char *name,
+                      const char *digest, Buf *ret, char **ret_why) _warn_unused_;
 // Appends its source. 0 or -ENOMEM.
 int content_image_unpin(const void *content, size_t len, Buf *ret) _warn_unused_;
 // Whether two contents have the same source. 1, 0 or -ENOMEM.

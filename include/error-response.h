@@ -5,5 +5,6 @@
 
 #include "argosy.pb-c.h"
 
-// `status`: a positive errno; 0: it did not fail, and there is nothing more to it than `message`. Borrows that.
+// `status`: a positive errno; 0: it did not fail, and there is nothing more to it than `message`. Borrows
+// that.
 Argosy__Response error_response(int status, const char *message);

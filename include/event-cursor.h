@@ -5,10 +5,12 @@
 //
 //      byte     version, 2
 //      4 bytes  the first ones of the cluster's id
-//      numbers  generation, term, mode, sequence, forgotten, index, scope: 7 bits a byte, the lowest first, the last byte below 128
+//      numbers  generation, term, mode, sequence, forgotten, index, scope: 7 bits a byte, the lowest first,
+//               the last byte below 128
 //      4 bytes  CRC-32C of all before, big-endian
 //
-// written as lower-case hex. A sequence means something in its term only, an index of the log and a term in its generation.
+// written as lower-case hex. A sequence means something in its term only, an index of the log and a term in
+// its generation.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +29,10 @@ typedef struct EventCursor {
         uint64_t generation, term;
         EventCursorMode mode;
         uint64_t seq;
-        uint64_t forgotten; // of those who are not in the ring: EventStream.complete_from_seq as it was when they began
-        uint64_t index;     // of the log: the client has received what entries up to it say, of the log's own kinds;
+        // of those who are not in the ring: EventStream.complete_from_seq as it was when they began
+        uint64_t forgotten;
+        // of the log: the client has received what entries up to it say, of the log's own kinds;
+        uint64_t index;
                             // 0: it may not have
         uint64_t scope;     // hash of what the client may see (authorization.h); 0: everything
 } EventCursor;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// An event as JSON: by the table in event-kind.h, and the same wherever somebody sees one, from argosyctl or over HTTP. Pure.
+// An event as JSON: by the table in event-kind.h, and the same wherever somebody sees one, from argosyctl or
+// over HTTP. Pure.
 
 #include "event-cursor.h"
 #include "event-kind.h"

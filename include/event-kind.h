@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What events are about: one table of kinds and their fields. The leader fills in the values in this order, argosyctl
-// prints them by it, the manual is compared with it. A field is only ever added at the end of its kind. Pure.
+// What events are about: one table of kinds and their fields. The leader fills in the values in this order,
+// argosyctl prints them by it, the manual is compared with it. A field is only ever added at the end of its
+// kind. Pure.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 enum {
         EVENTS_BYTES_MAX = 64 * 1024, // of one answer; one object is given whole, however long
         EVENT_FIELDS_MAX = 13,
-        EVENT_KINDS = 15, // one more than the greatest that has a row; as many as a set of 32 bits has room for
+        // one more than the greatest that has a row; as many as a set of 32 bits has room for
+        EVENT_KINDS = 15,
         EVENT_PATTERNS_MAX = 64,
 };
 
@@ -46,8 +48,8 @@ enum {
         EVENT_STATE_NODE = 1,
 };
 
-// Of an EVENT_STREAM: the whole state follows, and what was known before counts no more, but for objects of kinds that are
-// not named where some are; everything has been told, and from here on only what is new.
+// Of an EVENT_STREAM: the whole state follows, and what was known before counts no more, but for objects of
+// kinds that are not named where some are; everything has been told, and from here on only what is new.
 #define EVENT_STREAM_BEGINS "begins"
 #define EVENT_STREAM_COMPLETE "complete"
 

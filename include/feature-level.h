@@ -10,15 +10,15 @@
 //      Host.feature_level (leader)       of the peer of a session. A peer that does not name one in its
 //                                        first frame has FEATURE_BASE. A leader names its own, too
 //
-// Each name below is one thing that came later than the first level, with the level that it came with. Before a
-// version is tagged nothing needs one.
+// Each name below is one thing that came later than the first level, with the level that it came with.
+// Before a version is tagged nothing needs one.
 
 #include <stdint.h>
 
 enum {
         FEATURE_BASE = 1,
-        // No version has it: the next level as tests of upgrades see it. Its one part is ClusterRecord.synthetic, which says
-        // nothing and is written once the log has the level.
+        // No version has it: the next level as tests of upgrades see it. Its one part is
+        // ClusterRecord.synthetic, which says nothing and is written once the log has the level.
         FEATURE_SYNTHETIC = 2,
         FEATURE_NEWEST = FEATURE_SYNTHETIC, // that log-format.c knows of
 };

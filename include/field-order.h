@@ -10,7 +10,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-// In place, in messages within as far as `type` knows them; those of one number stay in their order. 0; -EBADMSG: no
-// message, and its order is any; -ENOMEM, likewise. Allocates nothing if it is in order.
+// In place, in messages within as far as `type` knows them; those of one number stay in their order. 0;
+// -EBADMSG: no message, and its order is any; -ENOMEM, likewise. Allocates nothing if it is in order.
 int field_order_sort(const ProtobufCMessageDescriptor *type, uint8_t *packed, size_t len)
         __attribute__((warn_unused_result));

@@ -23,7 +23,8 @@ typedef struct FileSource {
 } FileSource;
 
 bool file_source_is_pattern(const FileSource *s);
-// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. The length of that, in front of `source`.
+// What of the unit's folder is bound: the file, the folder, or the one in which the pattern is. The length
+// of that, in front of `source`.
 size_t file_source_bound_len(const FileSource *s);
 // Whether it brings the file of that name.
 bool file_source_covers(const FileSource *s, const char *name);
@@ -32,13 +33,13 @@ bool file_source_covers(const FileSource *s, const char *name);
 int file_sources_parse(const char *value, unsigned line, bool container, FileSource **list, size_t *n,
                        char **ret_why) _warn_unused_;
 void file_sources_drop(FileSource *list, size_t *n);
-// Whether what is bound over this path of a node, to which a destination leads there by a link, hides what systemd or every program needs. No destination
-// is such a path by its own name.
+// Whether what is bound over this path of a node, to which a destination leads there by a link, hides what
+// systemd or every program needs. No destination is such a path by its own name.
 bool file_destination_hides_system(const char *path);
 // For the unit of that name: a new string; NULL: out of memory.
 char *file_source_destination(const FileSource *s, const char *name);
-// What depends on the name, of the files of one unit: where they are to be can be, and no place lies in another one. 0; -EINVAL and *ret_why, a
-// clause; -ENOMEM.
+// What depends on the name, of the files of one unit: where they are to be can be, and no place lies in
+// another one. 0; -EINVAL and *ret_why, a clause; -ENOMEM.
 int file_sources_check_name(const FileSource *sources, size_t n, bool container, const char *name,
                             char **ret_why) _warn_unused_;
 

@@ -8,8 +8,8 @@
 //      taker      says "taken" with the mark of what it has got rid of, and means all before it, too
 //      sender     flow_window_take() -> flow_window_is_open() again
 //
-// A mark goes out with every half of the window: when all that was marked is taken, less than half of the window is
-// under way, so a sender that waits is never forgotten, and one that is heard in time never waits.
+// A mark goes out with every half of the window: when all that was marked is taken, less than half of the
+// window is under way, so a sender that waits is never forgotten, and one that is heard in time never waits.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,8 @@
 //   mesh, host to voter            argosy/1           ToVoter         ToHost
 //   join, stranger to member       argosy-join/1      JoinRequest     JoinReply
 //   raft                           argosy-raft/1      libraft's own bytes, no frames
-//   raft                           argosy-raft/2      frames of marks and libraft's bytes (src/store/rules/marks.h)
+//   raft                           argosy-raft/2      frames of marks and libraft's bytes
+//                                                     (src/store/rules/marks.h)
 //   local socket                   -                  Request         Response
 //
 // Pure; fuzzed by tests/fuzz/fuzz-frame.c.
@@ -41,6 +42,6 @@ int frame_peek(const void *data, size_t len, size_t max, const uint8_t **ret_pay
 // one's link.
 ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len);
 
-// How many bytes of memory unpacking such a message takes at most, what it needs for a while included. SIZE_MAX: more than `most`, or it is no
-// message; it costs no more time than `most` allows.
+// How many bytes of memory unpacking such a message takes at most, what it needs for a while included.
+// SIZE_MAX: more than `most`, or it is no message; it costs no more time than `most` allows.
 size_t frame_cost(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len, size_t most);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What argosyd and its helpers (manager-helper.h) say to each other: frames of a 4-byte big-endian length and
-// one message, and how much may be said. Pure.
+// What argosyd and its helpers (manager-helper.h) say to each other: frames of a 4-byte big-endian length
+// and one message, and how much may be said. Pure.
 
 #include <stdbool.h>
 
@@ -13,7 +13,8 @@ enum {
         HELPER_HEADER = 4,                  // bytes
         HELPER_FRAME_MAX = 2 * 1024 * 1024, // bytes of a request
         HELPER_REPLY_MAX = 256 * 1024,      // and of a reply, which a stranger may have made
-        HELPER_REPLY_PARTS = 17 * 1024,     // of which there are no more in it: fields, those of its results, and loads
+        HELPER_REPLY_PARTS = 17 * 1024,     // of which there are no more in it: fields, those of its
+                                            // results, and loads
         HELPER_BATCH_BYTES = 1024 * 1024,   // of unit files in one request, and one file more
         HELPER_UNITS_PER_REQUEST = 512,
         HELPER_NAMES_PER_REQUEST = 4096, // to look for, up to 260 bytes each
@@ -36,7 +37,8 @@ int helper_frame_pack(const ProtobufCMessage *message, Buf *out);
 // 0: more bytes are needed; -EBADMSG: too large.
 int helper_frame_cut(const uint8_t *data, size_t len, size_t max, const uint8_t **ret_payload,
                      size_t *ret_payload_len, size_t *ret_total);
-// A reply of no more than HELPER_REPLY_PARTS, since each takes memory also if it is empty, whose errors are errors, and whose load states are what can be seen in a directory. NULL: it is none, or out of memory.
+// A reply of no more than HELPER_REPLY_PARTS, since each takes memory also if it is empty, whose errors are
+// errors, and whose load states are what can be seen in a directory. NULL: it is none, or out of memory.
 Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len);
 
 // The word on the command line.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// argosyd's end of a helper (manager-helper.h): a process that is started, asked and ended. To argosyd it is a
-// stranger, since its user may have it do anything: its frames have a limit, it has HELPER_ANSWER_MS for each
-// answer, and a connection that it brings must lead to a process of that user, or to the container's init.
+// argosyd's end of a helper (manager-helper.h): a process that is started, asked and ended. To argosyd it is
+// a stranger, since its user may have it do anything: its frames have a limit, it has HELPER_ANSWER_MS for
+// each answer, and a connection that it brings must lead to a process of that user, or to the container's
+// init.
 
 #include <sys/types.h>
 #include <uv.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// argosy-helper.service: it starts helpers (manager-helper.h) for argosyd, so that argosyd's own service may do little, and only this one
-// may become users, enter containers and end what it has started there.
+// argosy-helper.service: it starts helpers (manager-helper.h) for argosyd, so that argosyd's own service may
+// do little, and only this one may become users, enter containers and end what it has started there.
 //
 //      argosyd                                           this
 //      connects to /run/argosy/helper.sock          ->   accepts

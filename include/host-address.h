@@ -31,7 +31,9 @@ bool host_address_may_be_configured(const char *text);
 // Whether an address that a person gives is of one link only ("fe80::1%eth0", "fe80::1"). Such an address
 // has a meaning on one machine, so it is of no use to others; HOST_ADDRESS_LINK_WORDS say that.
 bool host_address_is_of_a_link(const char *host);
-#define HOST_ADDRESS_LINK_WORDS "an address of one link (fe80::...) means something on one machine only: say another one, or a name"
+#define HOST_ADDRESS_LINK_WORDS                                                                          \
+        "an address of one link (fe80::...) means something on one machine only: say another one, or a " \
+        "name"
 // Takes apart "host", "host:port", "1.2.3.4:port", "[::1]:port", "::1". Without a port *ret_port stays as it
 // is. What the host is, is not looked at.
 bool host_address_split(const char *text, char *ret_host, size_t size, uint16_t *ret_port);

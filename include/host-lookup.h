@@ -9,10 +9,12 @@
 
 typedef struct HostLookup HostLookup;
 
-// 0 and `found`, the callee's (freeaddrinfo()); -ETIMEDOUT; or -EADDRNOTAVAIL and the resolver's words, else "".
+// 0 and `found`, the callee's (freeaddrinfo()); -ETIMEDOUT; or -EADDRNOTAVAIL and the resolver's words, else
+// "".
 typedef void HostLookupDone(int error, const char *why, struct addrinfo *found, void *userdata);
 
 // done() is called once, never before return; then *ret is not valid any more. -ENOMEM: it is not called.
-int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done, void *userdata, HostLookup **ret);
+int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done,
+                    void *userdata, HostLookup **ret);
 // done() is not called any more. NULL: nothing.
 void host_lookup_cancel(HostLookup *l);

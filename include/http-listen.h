@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Where HTTP is spoken over TCP: "192.0.2.7:8443", "[2001:db8::1]:8443", "0.0.0.0:8443", "[::]:8443". Numbers, not names: which
-// addresses a name has may change, and who is let in must not.
+// Where HTTP is spoken over TCP: "192.0.2.7:8443", "[2001:db8::1]:8443", "0.0.0.0:8443", "[::]:8443".
+// Numbers, not names: which addresses a name has may change, and who is let in must not.
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The names and addresses with which one may ask for this host over HTTP. A page of somebody else whose name suddenly leads here
-// (DNS rebinding) still says its own name in Host, so what is not in this list is not answered. Pure; it reads a client's bytes.
+// The names and addresses with which one may ask for this host over HTTP. A page of somebody else whose name
+// suddenly leads here (DNS rebinding) still says its own name in Host, so what is not in this list is not
+// answered. Pure; it reads a client's bytes.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +23,8 @@ typedef struct HttpNames {
         size_t n;
 } HttpNames;
 
-// A name in lower case and without the dot at its end, or an address as inet_ntop() writes it, so that what means the same is
-// the same. `len` bytes; an IPv6 address may stand in brackets. False: it is neither.
+// A name in lower case and without the dot at its end, or an address as inet_ntop() writes it, so that what
+// means the same is the same. `len` bytes; an IPv6 address may stand in brackets. False: it is neither.
 bool http_name_parse(const char *text, size_t len, HttpName *ret);
 // The name in a header Host: in front of its port, if there is one. False: that is none.
 bool http_name_of_host(const char *host, HttpName *ret);

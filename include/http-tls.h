@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The certificate that is shown over TLS, which may change while there are connections: each handshake takes the newest. libmicrohttpd has
-// gnutls ask for it by a function that is given nothing of ours, so there is one for the process.
+// The certificate that is shown over TLS, which may change while there are connections: each handshake takes
+// the newest. libmicrohttpd has gnutls ask for it by a function that is given nothing of ours, so there is
+// one for the process.
 
 #include <gnutls/abstract.h>
 #include <stdbool.h>

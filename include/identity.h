@@ -33,7 +33,8 @@ void identity_done(Identity *i);
 int identity_copy(const Identity *i, Identity *ret);
 
 // Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: the file is damaged or its parts do not belong
-// together; *ret_why (malloc'd, may be NULL) names it, or why it cannot be read. `ret` must be empty, and stays so on error.
+// together; *ret_why (malloc'd, may be NULL) names it, or why it cannot be read. `ret` must be empty, and
+// stays so on error.
 int identity_load(const char *dir, Identity *ret, char **ret_why);
 // Survives a power cut when it returns 0; on error what was saved before still stands. Needs key,
 // certificate and CA certificate.

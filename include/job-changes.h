@@ -4,7 +4,8 @@
 // What all jobs between two moments have changed together, each unit and each setting once. Pure: the caller
 // takes the next question, has it answered, and gives the answer back, until there is no further question.
 //
-//      job_changes_begin() -> job_changes_next() -> a question -> its answers -> job_changes_take() -> job_changes_next() ...
+//      job_changes_begin() -> job_changes_next() -> a question -> its answers -> job_changes_take() ->
+//      job_changes_next() ...
 //
 // It costs what was changed, however many units there are.
 
@@ -48,15 +49,18 @@ typedef enum JobChangesStage {
 typedef struct JobChanges {
         Map units;            // name -> UnitChange
         Map settings;         // name -> SettingChange
-        uint64_t since, until; // numbers, that which was done first as soon as that is known; until 0: up to now
+        uint64_t since, until; // numbers, that which was done first as soon as that is known; until 0: up to
+                               // now
         bool cut;             // one of the jobs changed more units than it can name
         size_t bytes;         // about so many are in memory
-        bool late_left_out;   // so many were under way at its beginning that what the first of them did is missing
+        bool late_left_out;   // so many were under way at its beginning that what the first of them did is
+                              // missing
         bool late_forgotten;  // what others of these did may be missing, since they are not kept any more
         // of the reading
         JobChangesStage stage;
         char *unit;                              // of which alone it is asked; NULL: of everything
-        uint64_t before;                         // where the next question goes on; 0: there are no older jobs
+        uint64_t before;                         // where the next question goes on; 0: there are no older
+                                                 // jobs
         uint64_t since_revision, until_revision; // when those jobs were done; 0: up to now
         uint64_t *long_jobs;
         size_t n_long_jobs, long_job; // the next of them
@@ -64,7 +68,8 @@ typedef struct JobChanges {
         bool answered;                // the question that is asked, by a response that says something
 } JobChanges;
 
-// What was changed after job `since` was done, until job `until` was; 0: up to now. Of one unit alone (borrowed), or NULL: of everything.
+// What was changed after job `since` was done, until job `until` was; 0: up to now. Of one unit alone
+// (borrowed), or NULL: of everything.
 void job_changes_begin(JobChanges *c, char *unit, uint64_t since, uint64_t until);
 // Makes the next question; `ret` and `ret_list` borrow from `c`. False: all was read.
 bool job_changes_next(JobChanges *c, Argosy__Request *ret, Argosy__Request__ListJobs *ret_list);
@@ -72,7 +77,8 @@ bool job_changes_next(JobChanges *c, Argosy__Request *ret, Argosy__Request__List
 int job_changes_take(JobChanges *c, const Argosy__Response *r);
 void job_changes_done(JobChanges *c);
 
-// What differs between the two ends, as it is to be read from one job to the other, which may be the older one.
+// What differs between the two ends, as it is to be read from one job to the other, which may be the older
+// one.
 typedef struct JobDifference {
         uint64_t from, to;  // jobs; 0: now
         bool incomplete;    // what some jobs did is not known

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which units of a job that has ended are to be asked for again, and by which verb. Pure, and read like job-changes.h: a question, its answer,
-// the next question.
+// Which units of a job that has ended are to be asked for again, and by which verb. Pure, and read like
+// job-changes.h: a question, its answer, the next question.
 //
-// A job names the first 1,000 units that did not end well, and counts the others. Those others are known if they are all that the job
-// changed and says no end of; else some of these ended well, nobody has written down which, and it is refused: a restart that went well
-// is not to be done again.
+// A job names the first 1,000 units that did not end well, and counts the others. Those others are known if
+// they are all that the job changed and says no end of; else some of these ended well, nobody has written
+// down which, and it is refused: a restart that went well is not to be done again.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +41,7 @@ void job_retry_begin(JobRetry *r, uint64_t number);
 bool job_retry_next(JobRetry *r, Argosy__Request *ret, Argosy__Request__ListJobs *ret_list);
 // A response to it without an error. 0 or -ENOMEM.
 int job_retry_take(JobRetry *r, const Argosy__Response *response);
-// When all was read. 0: `bad` has all that is to be asked for again, with *ret_verb; -EINVAL, and `why` for people; -ENOMEM.
+// When all was read. 0: `bad` has all that is to be asked for again, with *ret_verb; -EINVAL, and `why` for
+// people; -ENOMEM.
 int job_retry_judge(JobRetry *r, Argosy__Verb *ret_verb, char why[static JOB_RETRY_WHY_SIZE]);
 void job_retry_done(JobRetry *r);

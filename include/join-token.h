@@ -3,14 +3,17 @@
 
 // Join tokens, and how both ends of a connection show each other that they know one without saying it.
 //
-//   joiner   JoinRequest: the token's id                          who serves has the CA's certificate, as a removed host has
-//   member   JoinReply:   JOIN_BY_MEMBER                          it is a member today, for it can ask the leader
+//   joiner   JoinRequest: the token's id                          who serves has the CA's certificate, as a
+//                                                                 removed host has
+//   member   JoinReply:   JOIN_BY_MEMBER                          it is a member today, for it can ask the
+//                                                                 leader
 //   joiner   JoinRequest: the body, and JOIN_BY_HOST of it        who asks has the token
-//   member   JoinReply:   the answer, and JOIN_ANSWER of it       what is installed is what the leader answered
+//   member   JoinReply:   the answer, and JOIN_ANSWER of it       what is installed is what the leader
+//                                                                 answered
 //
-// A proof is an HMAC of these bytes with the hash of the secret, which is what the cluster keeps, over a secret of this one TLS
-// connection (stream_channel()). So it is worth nothing on another connection, and an attacker between two
-// of them has none.
+// A proof is an HMAC of these bytes with the hash of the secret, which is what the cluster keeps, over a
+// secret of this one TLS connection (stream_channel()). So it is worth nothing on another connection, and an
+// attacker between two of them has none.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +45,8 @@ typedef enum JoinProof {
 // What the cluster keeps of a token's secret, and what proofs are made with.
 Hash join_secret_hash(const JoinToken *t);
 // 0, -EINVAL (`channel_len` is not JOIN_CHANNEL_SIZE) or -ENOMEM.
-int join_proof_make(const Hash *secret_hash, JoinProof kind, const void *channel, size_t channel_len, const void *bytes, size_t len,
-                    Hash *ret);
+int join_proof_make(const Hash *secret_hash, JoinProof kind, const void *channel, size_t channel_len,
+                    const void *bytes, size_t len, Hash *ret);
 // False also if that cannot be found out.
-bool join_proof_holds(const Hash *secret_hash, JoinProof kind, const void *channel, size_t channel_len, const void *bytes, size_t len,
-                      const void *proof, size_t proof_len);
+bool join_proof_holds(const Hash *secret_hash, JoinProof kind, const void *channel, size_t channel_len,
+                      const void *bytes, size_t len, const void *proof, size_t proof_len);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Lines of one unit from the journal of this machine, the newest ones and, if wanted, those that follow. All of it
-// blocks: for a thread of the pool, or for a process that has nothing else to do. Of a user manager only what
-// journald itself says to be that user's is read: a name in the journal is anybody's.
+// Lines of one unit from the journal of this machine, the newest ones and, if wanted, those that follow. All
+// of it blocks: for a thread of the pool, or for a process that has nothing else to do. Of a user manager
+// only what journald itself says to be that user's is read: a name in the journal is anybody's.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,9 +47,9 @@ static inline void journal_source_closep(JournalSource **s) {
 }
 // Readable when there may be something to read behind JOURNAL_END. -1: it does not follow.
 int journal_source_fd(const JournalSource *s);
-// Goes on where it stood until there is a batch: JournalRead, or negative errno; what was read before an error
-// counts. *ret: the lines, formatted like journalctl's short output; the source's, until the next call of this
-// or the following.
+// Goes on where it stood until there is a batch: JournalRead, or negative errno; what was read before an
+// error counts. *ret: the lines, formatted like journalctl's short output; the source's, until the next call
+// of this or the following.
 int journal_source_read(JournalSource *s, char ***ret, size_t *ret_n);
 void journal_source_drop_lines(JournalSource *s);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// JSON, written as it comes: into a buffer, and from there to a file if there is one, row by row. Nothing else is kept, so a
-// list of a million rows costs no memory.
+// JSON, written as it comes: into a buffer, and from there to a file if there is one, row by row. Nothing
+// else is kept, so a list of a million rows costs no memory.
 //
 // Strings are made valid UTF-8 on the way (each byte that is not becomes U+FFFD). Errors of the file are
 // for the caller to see with ferror() at the end.
@@ -37,6 +37,7 @@ void json_bool(Json *j, bool value);
 void json_null(Json *j);
 void json_u64_or_null(Json *j, const char *key, uint64_t value, bool known); // a member
 void json_tenths(Json *j, uint64_t tenths); // 125 as 12.5
-// The newline behind the outermost value. With a file everything is in it now, and nothing is left to be freed.
+// The newline behind the outermost value. With a file everything is in it now, and nothing is left to be
+// freed.
 void json_finish(Json *j);
 void json_done(Json *j); // frees the text; of one without a file

@@ -2,9 +2,9 @@
 #pragma once
 
 // How long this host's lease lasts, in a file that others may map: /run/argosy/lease. The agent writes there
-// what each acknowledged beat has bought; a guard (src/daemon/argosy-guard.c) sleeps until that is over and looks
-// again. So neither a system call per beat nor a message passes between them, and it does not matter to the guard
-// whether the agent is alive, stopped, or being replaced.
+// what each acknowledged beat has bought; a guard (src/daemon/argosy-guard.c) sleeps until that is over and
+// looks again. So neither a system call per beat nor a message passes between them, and it does not matter
+// to the guard whether the agent is alive, stopped, or being replaced.
 //
 //      offset  bytes
 //      0       8      "argosyL1"

@@ -6,8 +6,8 @@
 //
 // A record is an intention: it is flushed before the unit's files are written (so that a file of ours is
 // never taken for somebody else's after a crash), and forgotten after they are gone. unit_dir_adopt() says
-// which intentions did not come true; of a name that was `taking` unit_dir_has_content() says whether it became
-// ours at all.
+// which intentions did not come true; of a name that was `taking` unit_dir_has_content() says whether it
+// became ours at all.
 
 #include <stdbool.h>
 
@@ -43,33 +43,38 @@ typedef struct LedgerRecord {
         bool owed;        // same, and systemd certainly does not know of it yet
         bool interrupted; // the run was cancelled by somebody else
         bool unknown;     // the run's outcome cannot be known any more
-        Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else UNKNOWN
+        Argosy__LoadState load; // BAD_SETTING or ERROR if systemd could not use the content in place, else
+                                // UNKNOWN
         LedgerReload reload;
-        bool taking;      // its name is about to become ours, and is somebody else's until our content is in place; and
+        // its name is about to become ours, and is somebody else's until our content is in place; and
+        bool taking;
                           // then until systemd has read that.
 } LedgerRecord;
 
-// A unit, ours or not, that systemd is about to stop with `with`, and that is to be started again after that one is.
-// Flushed before the stop.
+// A unit, ours or not, that systemd is about to stop with `with`, and that is to be started again after that
+// one is. Flushed before the stop.
 typedef struct LedgerReturn {
         const char *name, *with; // each at most UNIT_NAME_MAX bytes
-        const char *through;     // likewise: the unit by whose stop it is stopped, `with` or one that goes with it
+        // likewise: the unit by whose stop it is stopped, `with` or one that goes with it
+        const char *through;
         bool needs;              // it cannot be started while `with` is down
         bool launched;           // it is ours and was to run
 } LedgerReturn;
 
 typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);
 typedef int (*LedgerEachReturn)(const LedgerReturn *back, void *userdata);
-// To put the record and the return of every unit into `l`: the file is written anew. Negative errno: it cannot.
+// To put the record and the return of every unit into `l`: the file is written anew. Negative errno: it
+// cannot.
 typedef int (*LedgerPutAll)(Ledger *l, void *userdata);
 
 // Reads `path` (missing: made) and calls `each` for the last record of every unit that was not forgotten, in
-// no particular order, and then `each_return` likewise; names are valid during the call. A negative return of one of
-// them ends it and is returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
+// no particular order, and then `each_return` likewise; names are valid during the call. A negative return
+// of one of them ends it and is returned. A torn last record is cut off. -EBADMSG: the file is not a ledger;
+// it is left alone.
 //
 // The ledger keeps no records: `tell` is called from ledger_flush() when most of the file is history.
-int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all, void *userdata,
-                Ledger **ret);
+int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all,
+                void *userdata, Ledger **ret);
 // Drops what was not flushed. Takes NULL, returns NULL.
 Ledger *ledger_close(Ledger *l);
 DEFINE_CLEANUP(Ledger *, ledger_close)

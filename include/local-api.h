@@ -50,7 +50,8 @@ typedef struct LocalApiOps {
 } LocalApiOps;
 
 // fd: a listening unix socket, taken over. `accounts` live longer.
-int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata, LocalApi **ret);
+int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata,
+                  LocalApi **ret);
 // Ends all connections (flushing what is queued). Calls are dropped without `cancelled`.
 void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata);
 

@@ -7,6 +7,6 @@
 #include <stdint.h>
 #include <time.h>
 
-// In the time zone that the machine has now, which may have changed since this process began. In any thread. False: too far away for a
-// calendar.
+// In the time zone that the machine has now, which may have changed since this process began. In any thread.
+// False: too far away for a calendar.
 bool local_time(uint64_t wall_us, struct tm *ret);

@@ -14,9 +14,9 @@
 
 enum { LOG_FORMAT_WHAT_MAX = 128 };
 
-// A message of the log (LogBatch, StateImage, or a part of one) as it was decoded, with all that is in it. 0,
-// or -EPROTONOSUPPORT: it has a field or a value that nobody below this level, or nobody at all here, knows.
-// `ret_what` (may be NULL) names it then, e.g. "field 200 of UnitRecord". Costs a look at each field of each
-// message: a quarter of what decoding took (0.2 us for an operation).
+// A message of the log (LogBatch, StateImage, or a part of one) as it was decoded, with all that is in it.
+// 0, or -EPROTONOSUPPORT: it has a field or a value that nobody below this level, or nobody at all here,
+// knows. `ret_what` (may be NULL) names it then, e.g. "field 200 of UnitRecord". Costs a look at each field
+// of each message: a quarter of what decoding took (0.2 us for an operation).
 int log_format_check(const ProtobufCMessage *message, uint32_t level, char ret_what[LOG_FORMAT_WHAT_MAX])
         __attribute__((warn_unused_result));

@@ -2,8 +2,9 @@
 #pragma once
 
 // Messages for people. Only `on_*` functions and main() log; everything else returns an error.
-// Goes to the journal with fields when stderr is connected to it and the program has a sender (log-journal.h), else to
-// stderr as text. The journal of the unit keeps an error even if the process ends at once.
+// Goes to the journal with fields when stderr is connected to it and the program has a sender
+// (log-journal.h), else to stderr as text. The journal of the unit keeps an error even if the process ends
+// at once.
 
 #include <syslog.h>
 

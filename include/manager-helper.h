@@ -10,7 +10,8 @@
 //      write     keeps a unit directory: one HelperReply to each HelperRequest, until the link is closed
 //      look      says what all unit directories have of some names (unit-search.h): likewise
 //      journal   reads lines of one unit from a container's journal (journal-source.h): likewise
-//      verify    says what systemd would say of unit files (unit-analysis.h), which concern no manager: likewise
+//      verify    says what systemd would say of unit files (unit-analysis.h), which concern no manager:
+//                likewise
 //
 // What it says is said in the frames of helper-frame.h; argosyd's end of it is helper-link.h.
 

@@ -7,8 +7,8 @@
 // it is in the map. Iteration order is arbitrary; entries may be taken while iterating with map_foreach(),
 // none may be added; a slot is not to be looked at after something was taken.
 //
-// A map of many grows in no long turn: it has two tables then, and what is in the old one moves to the new one as more
-// is added, so many slots each time. What is found is found in either.
+// A map of many grows in no long turn: it has two tables then, and what is in the old one moves to the new
+// one as more is added, so many slots each time. What is found is found in either.
 
 #include <stdbool.h>
 
@@ -65,8 +65,8 @@ MapSlot *map_next(const Map *m, size_t *iter);
         for (size_t slot##_i = 0, slot##_b = 1; slot##_b; slot##_b = 0) \
                 for (MapSlot * slot; (slot = map_next(map, &slot##_i));)
 
-// SipHash-1-3 with this process's random key (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012, with fewer rounds, as
-// is usual for tables: nobody sees a hash).
+// SipHash-1-3 with this process's random key (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012,
+// with fewer rounds, as is usual for tables: nobody sees a hash).
 uint64_t map_hash(const void *data, size_t len);
 // For tests that want the same order every time. Must be called before the first map is used.
 void map_set_seed(const uint8_t seed[16]);

@@ -32,7 +32,8 @@ enum {
         MESH_VOTERS_MAX = 64,     // to dial at a time
         MESH_REDIAL_MIN_MS = 100, // first delay; doubles with each failure
         MESH_REDIAL_MAX_MS = 2000,
-        MESH_MESSAGE_COST_MAX = 48 * 1024 * 1024, // bytes of memory that a host's message may take; what holds more is told in parts
+        // bytes of memory that a host's message may take; what holds more is told in parts
+        MESH_MESSAGE_COST_MAX = 48 * 1024 * 1024,
 };
 
 typedef struct MeshLinkInfo { // to a voter; pointers are valid until the loop runs on
@@ -50,12 +51,13 @@ typedef struct MeshOps {
         // stayed the same but the link or the term is a new one.
         void (*leader_changed)(uint32_t leader, uint64_t term, void *userdata);
         // A message from the leader to this host (Welcome, BeatAck, Orders, ForwardReply, Call, CallCancel,
-        // CallTaken, StoreOpen, StoreClose, Removed, Renewed, Access). Only from the one that leader_changed() named last.
+        // CallTaken, StoreOpen, StoreClose, Removed, Renewed, Access). Only from the one that
+        // leader_changed() named last.
         void (*to_host)(const Argosy__ToHost *message, void *userdata);
         // While this host leads: a message from a host, also our own (Attach, Beat, Goodbye, Forward,
-        // ForwardCancel, ForwardTaken, Reports, CallReply, StoreOpened, Renew). Always between an up and a down of
-        // host_link(). May have been meant for an earlier leadership of this host, unless it follows an
-        // Attach.
+        // ForwardCancel, ForwardTaken, Reports, CallReply, StoreOpened, Renew). Always between an up and a
+        // down of host_link(). May have been meant for an earlier leadership of this host, unless it follows
+        // an Attach.
         void (*to_leader)(uint32_t host, Argosy__ToVoter *message, void *userdata);
         // At a voter, leading or not: a host's link came up (hello) or went down (hello NULL), by turns. Our
         // own is up exactly while we lead.
@@ -64,19 +66,23 @@ typedef struct MeshOps {
         void (*voters_announced)(Argosy__Voter *const *voters, size_t n, void *userdata);
         // A host has taken all that was queued for it, after mesh_host_is_full() was true.
         void (*host_drained)(uint32_t host, void *userdata);
-        // The leader's link has taken all that was queued for it, after mesh_leader_is_full() was true. May be NULL.
+        // The leader's link has taken all that was queued for it, after mesh_leader_is_full() was true. May
+        // be NULL.
         void (*leader_drained)(void *userdata);
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
-        // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host (who votes no more cannot know why),
-        // one of them, or of the voters that they name, since it was removed from the cluster, and none takes it. Told once until a
-        // link came up. May be NULL.
+        // More than half of the voters of mesh_set_voters(), ourselves not counted, refuse this host (who
+        // votes no more cannot know why), one of them, or of the voters that they name, since it was removed
+        // from the cluster, and none takes it. Told once until a link came up. May be NULL.
         void (*removed)(void *userdata);
-        // At a voter: a host whose certificate is of no CA that we trust, but whose key is a member's, asks for another one. Appends it
-        // and that of its CA; negative errno: it gets none now. NULL: nobody does.
-        int (*sign)(uint32_t host, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert, void *userdata);
-        // A voter says that of us: appends what we ask it for. Negative errno: not now. NULL: nothing is asked.
+        // At a voter: a host whose certificate is of no CA that we trust, but whose key is a member's, asks
+        // for another one. Appends it and that of its CA; negative errno: it gets none now. NULL: nobody
+        // does.
+        int (*sign)(uint32_t host, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert,
+                    void *userdata);
+        // A voter says that of us: appends what we ask it for. Negative errno: not now. NULL: nothing is
+        // asked.
         int (*renew_request)(Buf *ret_csr, void *userdata);
         // The answer to a request for a certificate; the link is dialled anew after it.
         void (*renewed)(const Argosy__ToHost__Renewed *renewed, void *userdata);
@@ -118,8 +124,9 @@ void mesh_set_generation(Mesh *m, uint64_t generation);
 // An accepted stream with ALPN_MESH from the host whose pin it has. Owned by the mesh from here. A session
 // of the same host that is there already ends when this one has said Hello: the newest wins.
 void mesh_accept(Mesh *m, Stream *stream, uint32_t host);
-// An accepted stream with ALPN_MESH of a host that may be a member, while this host keeps no log. It is told the voters of
-// mesh_set_voters(), and its session ends: it may have known us as a voter, and have been away since.
+// An accepted stream with ALPN_MESH of a host that may be a member, while this host keeps no log. It is told
+// the voters of mesh_set_voters(), and its session ends: it may have known us as a voter, and have been away
+// since.
 void mesh_guide(Mesh *m, Stream *stream);
 // Ends the session of a host, after what was sent to it (e.g. Removed) has been written; it may dial again.
 // For our own host: what is queued is dropped, and the link goes down and comes up as if it had dialled
@@ -143,9 +150,9 @@ bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret);
 size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max);
 
 // What a mesh has now.
-#define MESH_COUNTERS(COUNTER, GAUGE) \
-        GAUGE(mesh_links, "links of this host to voters that are up")                                          \
-        GAUGE(mesh_sessions, "hosts whose link to this voter is up")                                           \
+#define MESH_COUNTERS(COUNTER, GAUGE)                                 \
+        GAUGE(mesh_links, "links of this host to voters that are up") \
+        GAUGE(mesh_sessions, "hosts whose link to this voter is up")  \
         GAUGE(mesh_queued_bytes, "bytes that wait on these until the other end takes them")
 
 typedef struct MeshStats {
@@ -158,7 +165,8 @@ uint32_t mesh_leader(const Mesh *m);
 // The message is packed at once and not kept. -ENOTCONN: no link. -ENOBUFS: the peer was cut. -EMSGSIZE,
 // -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);
-// One that was packed (frame_pack()), for the leader elsewhere. It is the mesh's from then on if the result is 0.
+// One that was packed (frame_pack()), for the leader elsewhere. It is the mesh's from then on if the result
+// is 0.
 int mesh_to_leader_frame(Mesh *m, Buf *frame);
 // As mesh_host_is_full(). What comes then is MeshOps.leader_drained, or another leader.
 bool mesh_leader_is_full(const Mesh *m);

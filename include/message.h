@@ -28,5 +28,7 @@ size_t message_bytes(const void *message);
 
 // Unpacks, telling broken bytes from a lack of memory: 0, -EBADMSG or -ENOMEM.
 int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);
-// Likewise, in the arena: it is there until that is reset, and is never freed for itself. Nothing of it may be taken.
-int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);
+// Likewise, in the arena: it is there until that is reset, and is never freed for itself. Nothing of it may
+// be taken.
+int message_unpack_in(Arena *a, const ProtobufCMessageDescriptor *type, const void *data, size_t len,
+                      void **ret);

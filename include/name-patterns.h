@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which names somebody means, who may name thousands: those that stand there are looked up, and only the few with wildcards
-// are compared. Pure.
+// Which names somebody means, who may name thousands: those that stand there are looked up, and only the few
+// with wildcards are compared. Pure.
 
 #include "map.h"
 

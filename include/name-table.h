@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Objects that carry their name, found by it. For thousands of them at rest: a slot is half as large as one of a Map, and of a
-// table that has grown to its size between three eighths and three quarters of them are used; it gets smaller only
-// when it is empty. What that costs is that an object is asked for its name. For fewer than thousands use a
-// Map.
+// Objects that carry their name, found by it. For thousands of them at rest: a slot is half as large as one
+// of a Map, and of a table that has grown to its size between three eighths and three quarters of them are
+// used; it gets smaller only when it is empty. What that costs is that an object is asked for its name. For
+// fewer than thousands use a Map.
 //
 // The table owns neither the objects nor their names; a name must stay unchanged while its object is in the
 // table. Iteration order is arbitrary; objects may be taken while iterating with name_table_foreach(), none

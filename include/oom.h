@@ -3,7 +3,8 @@
 
 // What happens when there is no memory. One policy, in the whole program:
 //
-//      what a peer's bytes ask for     may fail with that request, and nothing else has changed: -ENOMEM goes
+//      what a peer's bytes ask for     may fail with that request, and nothing else has changed: -ENOMEM
+//                                      goes
 //                                      back to where the request is answered
 //      everything else                 ends the process, here or by daemon_fail(): a table that has missed
 //                                      something would lie from then on. systemd starts the daemon again,

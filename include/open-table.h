@@ -4,9 +4,9 @@
 // What all hash tables here have in common: open addressing with linear probing. A removal shifts the
 // following slots back instead of leaving tombstones, so look-ups stay short however long the table lives.
 //
-// A table (Map, NameTable, the counts of a Placement) has slots of its own kind, and says of each whether it is
-// used and where it belongs. Everything is inline and each table describes itself by constants, so each gets
-// code of its own, as if it were written by hand.
+// A table (Map, NameTable, the counts of a Placement) has slots of its own kind, and says of each whether it
+// is used and where it belongs. Everything is inline and each table describes itself by constants, so each
+// gets code of its own, as if it were written by hand.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -35,7 +35,8 @@ OPEN_TABLE_INLINE void *open_table_slot(const OpenTable *t, size_t i) {
 
 // The slot that holds the key, or the free slot where it belongs. The table must have a free slot.
 OPEN_TABLE_INLINE void *open_table_probe(const OpenTable *t, size_t hash, const void *key,
-                                         bool (*holds)(const OpenTable *t, const void *slot, const void *key)) {
+                                         bool (*holds)(const OpenTable *t, const void *slot,
+                                                       const void *key)) {
         size_t i = hash & (t->n_slots - 1);
 
         while (t->is_used(open_table_slot(t, i)) && !holds(t, open_table_slot(t, i), key))
@@ -87,10 +88,10 @@ OPEN_TABLE_INLINE void open_table_remove(const OpenTable *t, void *slot) {
         memset(open_table_slot(t, hole), 0, t->slot_size);
 }
 
-// The next used slot; NULL at the end. *iter begins with 0; its low half holds where the walk began, the high
-// half how far it is. The walk goes downwards from the slot below the first free one: a removal shifts slots
-// only from higher places to lower ones (cyclically, and never across a free slot), so one that was not
-// visited yet never moves into the visited part, and one may remove while walking.
+// The next used slot; NULL at the end. *iter begins with 0; its low half holds where the walk began, the
+// high half how far it is. The walk goes downwards from the slot below the first free one: a removal shifts
+// slots only from higher places to lower ones (cyclically, and never across a free slot), so one that was
+// not visited yet never moves into the visited part, and one may remove while walking.
 OPEN_TABLE_INLINE void *open_table_next(const OpenTable *t, size_t *iter) {
         size_t start = 0;
 

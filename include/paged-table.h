@@ -6,12 +6,12 @@
 //
 //      PagedRoot -> PagedDirectory (DIRECTORY_PAGES pages) -> PagedPage (PAGED_TABLE_PAGE bytes of records)
 //
-// Each of these knows when it was born. Who writes copies, on the way from the root to the record, those that a snapshot
-// which is alive may reach (snapshot-clock.h) and retires the old ones: the first change of a page after a snapshot
-// costs a copy of the page, all others what they cost without.
+// Each of these knows when it was born. Who writes copies, on the way from the root to the record, those
+// that a snapshot which is alive may reach (snapshot-clock.h) and retires the old ones: the first change of
+// a page after a snapshot costs a copy of the page, all others what they cost without.
 //
-// A record is copied with its page, so it is plain data: numbers, and pointers to what does not change as long as
-// somebody may reach it. Who replaces such a thing retires it at the same clock.
+// A record is copied with its page, so it is plain data: numbers, and pointers to what does not change as
+// long as somebody may reach it. Who replaces such a thing retires it at the same clock.
 //
 //      snapshot_clock_take(clock, &mark); view = paged_table_view(&table)    on the loop
 //      paged_view_next(&view, ...)                                           anywhere
@@ -38,25 +38,27 @@ typedef struct PagedTable {
         uint32_t freed; // private: the number that is given next, or NOTHING_FREED
 } PagedTable;
 
-// `size` of a record: at least that of a number, at most PAGED_TABLE_PAGE. Records begin at addresses for pointers if
-// it is a multiple of their size. The clock is borrowed.
+// `size` of a record: at least that of a number, at most PAGED_TABLE_PAGE. Records begin at addresses for
+// pointers if it is a multiple of their size. The clock is borrowed.
 void paged_table_init(PagedTable *t, SnapshotClock *clock, size_t size);
 // Retires all of it, but not what the records point to.
 void paged_table_done(PagedTable *t);
 
-// The three copy a record of the table's size into it, give it a number, or take it out: 0, or -ENOMEM, and nothing has
-// changed for readers.
+// The three copy a record of the table's size into it, give it a number, or take it out: 0, or -ENOMEM, and
+// nothing has changed for readers.
 int paged_table_add(PagedTable *t, const void *record, uint32_t *ret_number) _warn_unused_;
 int paged_table_set(PagedTable *t, uint32_t number, const void *record) _warn_unused_;
 int paged_table_remove(PagedTable *t, uint32_t number) _warn_unused_;
 
 // Memory of its pages, without copies that only snapshots reach.
 static inline size_t paged_table_bytes(const PagedTable *t) {
-        return ((size_t) t->now.n_slots * t->now.size + PAGED_TABLE_PAGE - 1) / PAGED_TABLE_PAGE * PAGED_TABLE_PAGE;
+        return ((size_t) t->now.n_slots * t->now.size + PAGED_TABLE_PAGE - 1) / PAGED_TABLE_PAGE *
+               PAGED_TABLE_PAGE;
 }
 // As the table is now.
 PagedView paged_table_view(const PagedTable *t);
 // NULL: no record has this number.
 const void *paged_view_find(const PagedView *v, uint32_t number);
-// The first record whose number is *iter or greater (begin with 0); *iter is behind it then. NULL: there is none.
+// The first record whose number is *iter or greater (begin with 0); *iter is behind it then. NULL: there is
+// none.
 const void *paged_view_next(const PagedView *v, uint32_t *iter);

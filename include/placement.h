@@ -33,9 +33,10 @@
 // role the highest priority, then first come, first served. A unit that nothing takes blocks only units of
 // its own kind, and is looked at again when something changed that may matter to it.
 //
-// So small units may pass by a large one. When PLACEMENT_PASSES_MAX were placed while a unit found no room, it
-// gets a reservation: on the host that lacks the least for it, nobody of its priority or a lower one is given
-// what it needs. There is one reservation at a time: for the highest priority, then for who waits longest.
+// So small units may pass by a large one. When PLACEMENT_PASSES_MAX were placed while a unit found no room,
+// it gets a reservation: on the host that lacks the least for it, nobody of its priority or a lower one is
+// given what it needs. There is one reservation at a time: for the highest priority, then for who waits
+// longest.
 //
 // Cost: placing and taking away are O(1) in nodes, units and classes but for the masks (one bit per distinct
 // set of terms). A round looks at what is dirty. New sets of terms, labels and globs look at everything
@@ -167,9 +168,9 @@ typedef struct PlacementRefusal {
 Placement *placement_new(void) _warn_unused_;
 Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
-// Another one that decides as this one does, with the same handles and nothing shared: another thread may have it.
-// It knows no names of units, so it takes no new ones, nor new globs or another class for any. Not within a dry run.
-// Cost: what exists.
+// Another one that decides as this one does, with the same handles and nothing shared: another thread may
+// have it. It knows no names of units, so it takes no new ones, nor new globs or another class for any. Not
+// within a dry run. Cost: what exists.
 Placement *placement_copy(const Placement *p) _warn_unused_;
 // The same with the names of units, which it borrows, too: they live longer, or it is not asked any more.
 Placement *placement_copy_named(const Placement *p) _warn_unused_;
@@ -218,12 +219,14 @@ typedef struct PlacementRoleUse {
 } PlacementRoleUse;
 // Cost: the kinds of units that wait.
 void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret);
-uint32_t placement_role_placed(const Placement *p, uint32_t role); // units of it on a node, without that cost
+// units of it on a node, without that cost
+uint32_t placement_role_placed(const Placement *p, uint32_t role);
 // Whether a unit of the one role has its turn before one of the other as things are: the order of a round.
 bool placement_role_before(const Placement *p, uint32_t a, uint32_t b);
 // Offered by the hosts that are not lost.
 int64_t placement_capacity(const Placement *p, unsigned resource);
-// Memory of its tables, by the room that they have; without texts, and without lists of single roles, groups and globs.
+// Memory of its tables, by the room that they have; without texts, and without lists of single roles, groups
+// and globs.
 size_t placement_bytes(const Placement *p);
 // What of the capacity is not reserved by units; negative if more is reserved than there is.
 int64_t placement_room(const Placement *p, unsigned resource);
@@ -239,7 +242,8 @@ void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t
 // Whether it gives way to units of higher priority. A new unit does.
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible);
 // Lets a wanted unit leave the node where it is, so that it waits for another one. It stays as long as there
-// is none. Over when it has moved, its turn finds no better node than that, or it is held again (`released` false).
+// is none. Over when it has moved, its turn finds no better node than that, or it is held again (`released`
+// false).
 void placement_unit_release(Placement *p, uint32_t unit, bool released);
 uint32_t placement_unit_role(const Placement *p, uint32_t unit);
 int16_t placement_unit_priority(const Placement *p, uint32_t unit);
@@ -255,7 +259,8 @@ void placement_unit_unfollow(Placement *p, uint32_t unit); // all that it follow
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
 void placement_unit_readmit(Placement *p, uint32_t unit,
                             uint32_t node); // PLACEMENT_NONE: everywhere, and it is not confined any more
-// Only where it is admitted, and not excluded as well: what is said so costs the nodes that are named, not all that there are or will be.
+// Only where it is admitted, and not excluded as well: what is said so costs the nodes that are named, not
+// all that there are or will be.
 void placement_unit_confine(Placement *p, uint32_t unit);
 void placement_unit_admit(Placement *p, uint32_t unit, uint32_t node);
 // Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
@@ -268,8 +273,8 @@ bool placement_may_conflict(const Placement *p, uint32_t unit);
 // to do if a budget was used up.
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
                      const PlacementDecision **ret, size_t *ret_n);
-// What is decided, put and wanted between the two is only thought of. The caller puts each unit back before the end;
-// who waited longest, and what is kept free for whom, is then as it was. Not one within another.
+// What is decided, put and wanted between the two is only thought of. The caller puts each unit back before
+// the end; who waited longest, and what is kept free for whom, is then as it was. Not one within another.
 void placement_dry_run_begin(Placement *p);
 void placement_dry_run_end(Placement *p);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
@@ -288,10 +293,11 @@ bool placement_unit_must_go(const Placement *p, uint32_t unit);
 bool placement_unit_mismatches(const Placement *p, uint32_t unit);
 // Nothing but that is wrong with where it is: its owner decides when it goes.
 bool placement_unit_only_mismatches(const Placement *p, uint32_t unit);
-// "needs label disk=ssd, has no label disk", the caller's to free; NULL if it does not, or there is no memory.
+// "needs label disk=ssd, has no label disk", the caller's to free; NULL if it does not, or there is no
+// memory.
 char *placement_mismatch_text(const Placement *p, uint32_t unit);
-// Whether the unit may be there or stay there, apart from room, spread and the state of the node: by its labels, by who is
-// there, by whom it follows, and not excluded.
+// Whether the unit may be there or stay there, apart from room, spread and the state of the node: by its
+// labels, by who is there, by whom it follows, and not excluded.
 bool placement_node_admits(const Placement *p, uint32_t node, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);
 // Whether there is a unit of this handle; none has placement_unit_end() or a higher one.

@@ -5,16 +5,18 @@
 // its work in here, where each sort of work has a share of the threads, and all together leave
 // POOL_LOG_THREADS:
 //
-//      POOL_CLUSTER     what the cluster waits for: unit files, the fence record, messages of members, snapshots
+//      POOL_CLUSTER     what the cluster waits for: unit files, the fence record, messages of members,
+//                       snapshots
 //      POOL_GUESTS      what is done for somebody who asks: journals, messages of clients, documents
 //      POOL_LATER       what nobody waits for: memory that is given back
 //      POOL_USERS       users' names, which may hang for minutes: beside the others
 //      POOL_HOSTS       hosts' names, likewise
 //      POOL_PLACES      paths on file systems of others, whose servers may be dead: likewise
 //
-// What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that belongs to an account gives way to that
-// of others in its line while other work of the same account is under way; and it waits for that, if the
-// client decides how long it takes (PoolWork.alone): so no account has the whole share.
+// What finds no thread stands in a line of its sort, and the sorts are served in this order. Work that
+// belongs to an account gives way to that of others in its line while other work of the same account is
+// under way; and it waits for that, if the client decides how long it takes (PoolWork.alone): so no account
+// has the whole share.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -23,7 +25,15 @@
 
 typedef struct PoolWork PoolWork;
 
-typedef enum PoolShare { POOL_CLUSTER, POOL_GUESTS, POOL_LATER, POOL_USERS, POOL_HOSTS, POOL_PLACES, _POOL_SHARES } PoolShare;
+typedef enum PoolShare {
+        POOL_CLUSTER,
+        POOL_GUESTS,
+        POOL_LATER,
+        POOL_USERS,
+        POOL_HOSTS,
+        POOL_PLACES,
+        _POOL_SHARES
+} PoolShare;
 
 enum {
         POOL_LOG_THREADS = 2, // at the least, for libraft
@@ -34,7 +44,8 @@ enum {
         POOL_HOSTS_MAX = 2,
         POOL_PLACES_MAX = 3,
         POOL_OWN_NAME_THREADS = 1, // libuv's own look-up of this machine's full name
-        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_PLACES_MAX + POOL_OWN_NAME_THREADS,
+        POOL_THREADS = POOL_LOG_THREADS + POOL_OURS + POOL_USERS_MAX + POOL_HOSTS_MAX + POOL_PLACES_MAX +
+                       POOL_OWN_NAME_THREADS,
 };
 _Static_assert(POOL_GUESTS_MAX + POOL_LATER_MAX < POOL_OURS, "whatever others do, the cluster has a thread");
 
@@ -51,9 +62,11 @@ struct PoolWork {
 };
 
 // From the thread that runs the loop, which has all these shares for itself.
-void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w));
+void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w),
+              void (*done)(PoolWork *w));
 
-// `release` by a thread, of what is large, one after the other. Nobody hears of it; without memory it is done at once.
+// `release` by a thread, of what is large, one after the other. Nobody hears of it; without memory it is
+// done at once.
 void pool_release(uv_loop_t *loop, void *what, void (*release)(void *what));
 // On the loop, when all that was released before is gone.
 void pool_after_releases(uv_loop_t *loop, PoolWork *w, void (*done)(PoolWork *w));

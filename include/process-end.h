@@ -6,7 +6,8 @@
 
 #include "macro.h"
 
-// At once: nothing is put in order, what was printed is flushed, and the pool's threads are not waited for, as exit() would.
+// At once: nothing is put in order, what was printed is flushed, and the pool's threads are not waited for,
+// as exit() would.
 _Noreturn void process_end(int status);
 // Something cannot be so, and going on would lie: it is said, and the process ends with a core.
 _Noreturn void process_abort(const char *why);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether some process has a name, as the kernel keeps it: the first 15 bytes of its program's file name (proc(5), comm).
+// Whether some process has a name, as the kernel keeps it: the first 15 bytes of its program's file name
+// (proc(5), comm).
 
 #include <stdbool.h>
 

@@ -70,9 +70,9 @@ bool quadlet_is_made(const void *content, size_t len);
 // reads: read-only Volume= of the unit's folders on the host, and $CREDENTIALS_DIRECTORY and $ARGOSY_FILES.
 // 0 or -ENOMEM.
 int quadlet_binds(const void *content, size_t len, Buf *ret) _warn_unused_;
-// Appends what a node's generator reads: the content with units for containers in [Unit] ("After=db.container"),
-// without AutoUpdate=, for the image is the cluster's matter, and with `image` in place of Image=, pulled if it is
-// missing (content_image_for_generator()); NULL: as it is. 0 or -ENOMEM.
+// Appends what a node's generator reads: the content with units for containers in [Unit]
+// ("After=db.container"), without AutoUpdate=, for the image is the cluster's matter, and with `image` in
+// place of Image=, pulled if it is missing (content_image_for_generator()); NULL: as it is. 0 or -ENOMEM.
 int quadlet_source(const void *content, size_t len, const char *image, Buf *ret) _warn_unused_;
 // Appends a list of names of units in which "db.container" stands for db.service, and "data.volume" for
 // data-volume.service. 0 or -ENOMEM.

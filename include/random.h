@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// From the kernel, good enough for keys. Never fails: a kernel that has booted gives up to RANDOM_BYTES_MAX whole and
-// without waiting (getrandom(2)), one that boots may let the first call wait; without them the process ends.
+// From the kernel, good enough for keys. Never fails: a kernel that has booted gives up to RANDOM_BYTES_MAX
+// whole and without waiting (getrandom(2)), one that boots may let the first call wait; without them the
+// process ends.
 void random_bytes(void *ret, size_t len);
 // A number from 0 to n-1, each as likely as another one; n > 0. For jitter: with n not a power of 2 some are
 // rarer by n in 2^32.

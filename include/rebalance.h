@@ -12,8 +12,8 @@
 //               (what placement.h chooses by): moved only if that makes it lower by more than a sixteenth of
 //               what the host has (of what is reserved only if the unit reserves something), and by one unit
 //               at least, so that small differences move nobody
-// Every single move lowers, for the cluster as a whole, the number of units that are not matched, and if that stays the
-// same
+// Every single move lowers, for the cluster as a whole, the number of units that are not matched, and if
+// that stays the same
 //      the sum of squares of the groups' counts in their domains, and if that, too,
 //      the sum of (load of a host)^2 + 2 * (load of the unit * weights of its unmatched preferences)
 // so a plan never goes in cycles, and what a plan would move again is not moved twice but straight to where
@@ -24,8 +24,8 @@
 // PLACEMENT_BEST_FIT, which are to be uneven, unless their node does not match.
 //
 // Equal units are taken in the order of their handles. Cost: a glance at every unit; a search for a node
-// only for units in a domain that is not the emptiest, on a node that does not match, with an unmatched preference, or on a host whose load
-// is noticeably above the lowest.
+// only for units in a domain that is not the emptiest, on a node that does not match, with an unmatched
+// preference, or on a host whose load is noticeably above the lowest.
 
 #include <stdatomic.h>
 
@@ -49,7 +49,8 @@ typedef struct RebalanceRules {
         size_t max_moves;
         bool (*may_move)(uint32_t unit, void *userdata); // asked once for each unit at most; NULL: all may
         void *userdata;
-        // Set by whatever thread when nobody wants the plan any more: it is over soon, with what it has. NULL: to the end.
+        // Set by whatever thread when nobody wants the plan any more: it is over soon, with what it has.
+        // NULL: to the end.
         const atomic_bool *stopped;
 } RebalanceRules;
 
@@ -57,13 +58,13 @@ typedef struct RebalanceRules {
 void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
                     bool *ret_more);
 
-// What is left of a plan when the Placement has changed since: the moves that are still possible and better, one after
-// the other, with units that are where the plan has them. Nothing about the Placement has changed afterwards.
-// Cost: the moves.
+// What is left of a plan when the Placement has changed since: the moves that are still possible and better,
+// one after the other, with units that are where the plan has them. Nothing about the Placement has changed
+// afterwards. Cost: the moves.
 void rebalance_revise(Placement *p, RebalanceMove *moves, size_t *n);
 
-// Carries one out if the node takes the unit now and it is still better there; then it counts there. False: it
-// is not, and nothing has changed.
+// Carries one out if the node takes the unit now and it is still better there; then it counts there. False:
+// it is not, and nothing has changed.
 bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) _warn_unused_;
 
 // "its group has 4 units in its domain here, 2 there"; NULL: no memory.

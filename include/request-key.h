@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The key that somebody gives a request, so that asking again does nothing twice. The cluster knows a request by 16 bytes;
-// they are made of the key and of how many requests were sent under it before, so a client that sends the
-// same requests again, from any host and by any way, sends the same bytes. Pure.
+// The key that somebody gives a request, so that asking again does nothing twice. The cluster knows a
+// request by 16 bytes; they are made of the key and of how many requests were sent under it before, so a
+// client that sends the same requests again, from any host and by any way, sends the same bytes. Pure.
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,8 @@
 // means. Code that passes requests on, or takes them, asks this table instead of listing kinds. Pure.
 //
 //      by          effect    who has the answer
-//      DAEMON      any       the daemon of the host that is asked (daemon/requests/router-local.c has a handler for each)
+//      DAEMON      any       the daemon of the host that is asked (daemon/requests/router-local.c has a
+//                            handler for each)
 //      AGENT       any       the agent of that host
 //      LEADER      READS     the leader; without one each voter, from its copy of the log, with its age
 //      LEADER      WAITS     the leader, when something has come to pass
@@ -20,10 +21,16 @@
 
 enum { CHANGE_UNITS_MAX = 20000 }; // units named in one request; who wants more asks several times
 
-typedef enum RequestBy { REQUEST_BY_DAEMON, REQUEST_BY_AGENT, REQUEST_BY_LEADER, REQUEST_BY_NODES } RequestBy;
+typedef enum RequestBy {
+        REQUEST_BY_DAEMON,
+        REQUEST_BY_AGENT,
+        REQUEST_BY_LEADER,
+        REQUEST_BY_NODES
+} RequestBy;
 
 typedef enum RequestEffect {
-        REQUEST_READS,   // is over at once and changes nothing: may be answered with what was true a while ago
+        // is over at once and changes nothing: may be answered with what was true a while ago
+        REQUEST_READS,
         REQUEST_WAITS,   // changes nothing
         REQUEST_CHANGES, // without an answer it is not known whether it was done
 } RequestEffect;
@@ -56,9 +63,11 @@ typedef struct RequestJob {
         RequestTest *asks; // it is only a question, and there is nothing to hold
         RequestTest *ends; // it does nothing but end what another one has begun: no rule is for that
         RequestTest *runs; // something follows from it once the log has it; else its job is done then
-        const ProtobufCBinaryData *(*id)(const Argosy__Request *q); // by which it is known again; it may return NULL
+        // by which it is known again; it may return NULL
+        const ProtobufCBinaryData *(*id)(const Argosy__Request *q);
         bool nameless;     // there is nothing that it names (leader/messages/job-words.c)
-        const char *moves; // what it is called if it moves units and asks nothing else of them; NULL: it does not
+        const char *moves; // what it is called if it moves units and asks nothing else of them; NULL: it
+                           // does not
 } RequestJob;
 
 typedef struct RequestKind {
@@ -68,10 +77,11 @@ typedef struct RequestKind {
         bool streams; // has more responses than one
         Argosy__Right right; // that who asks must have at least
         RequestAbout about;  // BY_LEADER, BY_NODES
-        const char *(*unit)(const Argosy__Request *q, size_t i); // ABOUT_UNITS, ABOUT_GROUP; NULL behind the last
+        const char *(*unit)(const Argosy__Request *q, size_t i); // ABOUT_UNITS, ABOUT_GROUP; NULL behind the
+                                                                 // last
         RequestJob job;      // BY_LEADER CHANGES; else empty
-        // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL: no such
-        // kind.
+        // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL:
+        // no such kind.
         const char *(*node)(const Argosy__Request *q);
 } RequestKind;
 
@@ -94,8 +104,8 @@ const char *request_unit(const Argosy__Request *q, size_t i);
 
 // The daemon or the agent of the host that is asked, and nobody else, answers it.
 bool request_is_local(const Argosy__Request *q);
-// The right that who asks must have, of all that it is about. A Change of a unit that is not there, which only the leader
-// knows, brings content: DEPLOY then.
+// The right that who asks must have, of all that it is about. A Change of a unit that is not there, which
+// only the leader knows, brings content: DEPLOY then.
 Argosy__Right request_right(const Argosy__Request *q);
 // It needs no leader for an answer, only for a newer one.
 bool request_is_read(const Argosy__Request *q);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A program that reads files of which nothing good is to be expected, and what it prints. It finds the files in a
-// directory of its own, and runs as nobody if we are root: without a network, new rights, sockets, or processes of others
-// that it could touch, with limits of memory, time and output.
+// A program that reads files of which nothing good is to be expected, and what it prints. It finds the files
+// in a directory of its own, and runs as nobody if we are root: without a network, new rights, sockets, or
+// processes of others that it could touch, with limits of memory, time and output.
 //
 // Without root some rights cannot be taken away: then the command can do no more than the user that runs us.
 
@@ -30,7 +30,8 @@ typedef struct SandboxedConfig {
         const char *const *args; // NULL-terminated; args[0] is a path, or looked for in /usr/bin and /bin
         const SandboxedFile *files;
         size_t n_files;
-        // it has a directory of its own to write to: $HOME, $XDG_RUNTIME_DIR, and SANDBOXED_HOME in its directory
+        // it has a directory of its own to write to: $HOME, $XDG_RUNTIME_DIR, and SANDBOXED_HOME in its
+        // directory
         bool home;
         const char *dir_variable; // of its environment, which says where its directory is; NULL: none
         bool reserves_much; // it is one of those (Go's) that reserve more addresses than they use memory
@@ -40,8 +41,8 @@ typedef struct SandboxedConfig {
 int sandboxed_command_start(const SandboxedConfig *config, SandboxedCommand **ret);
 // Its directory, without a slash at the end; the program begins there.
 const char *sandboxed_command_dir(const SandboxedCommand *c);
-// Waits until it has ended. 0: `output` has what it printed on both outputs, appended. -ETIMEDOUT: it goes on. -EIO: it was
-// killed, by its limits or by somebody. Once it has ended, not again.
+// Waits until it has ended. 0: `output` has what it printed on both outputs, appended. -ETIMEDOUT: it goes
+// on. -EIO: it was killed, by its limits or by somebody. Once it has ended, not again.
 int sandboxed_command_wait(SandboxedCommand *c, unsigned timeout_ms, Buf *output);
 // Appends a file that it has written into its home, once it has ended. 0; -ENOENT: it has not; -EFBIG: it
 // has more than `max` bytes; -EISDIR: it is

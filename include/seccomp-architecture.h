@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The architecture that this build is for, as the kernel tells a seccomp filter: a system call's number means nothing without it
-// (seccomp(2)). 0: none that is known here, and nothing can be filtered.
+// The architecture that this build is for, as the kernel tells a seccomp filter: a system call's number
+// means nothing without it (seccomp(2)). 0: none that is known here, and nothing can be filtered.
 
 #include <linux/audit.h>
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A secret's value as the log has it: AES-256-GCM, which nobody reads or changes who has not the key, and which is the value of no other
-// secret, version or key, since these are part of what is authenticated.
+// A secret's value as the log has it: AES-256-GCM, which nobody reads or changes who has not the key, and
+// which is the value of no other secret, version or key, since these are part of what is authenticated.
 //
 //      sealed   12 bytes nonce, random each time
 //               as many bytes as the value has
 //               16 bytes tag
-//      beside   "argosy secret\0", number of the key (4 bytes, big-endian), version (8 bytes, big-endian), name
+//      beside   "argosy secret\0", number of the key (4 bytes, big-endian), version (8 bytes, big-endian),
+//               name
 //
 // A random nonce of 96 bits is good for 2^32 values under one key; a cluster sets thousands.
 
@@ -28,8 +29,9 @@ typedef struct SecretLabel { // what is authenticated beside the value
 } SecretLabel;
 
 // Appends to *ret. -ENOMEM; -EIO: there is no randomness.
-int secret_box_seal(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *value, size_t len,
-                    Buf *ret) _warn_unused_;
-// -EBADMSG: it was sealed with another key, for something else, or was changed since; -ENOMEM. `ret` must be empty, and stays so on error.
-int secret_box_open(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *sealed, size_t len,
-                    SecretBytes *ret) _warn_unused_;
+int secret_box_seal(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *value,
+                    size_t len, Buf *ret) _warn_unused_;
+// -EBADMSG: it was sealed with another key, for something else, or was changed since; -ENOMEM. `ret` must be
+// empty, and stays so on error.
+int secret_box_open(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *sealed,
+                    size_t len, SecretBytes *ret) _warn_unused_;

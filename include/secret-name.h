@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 enum {
-        SECRET_NAME_MAX = 64,          // characters of a name, and of an id: letters, digits and ._-, neither '.' nor '-' in front
+        // characters of a name, and of an id: letters, digits and ._-, neither '.' nor '-' in front
+        SECRET_NAME_MAX = 64,
         SECRET_VALUE_MAX = 64 * 1024,  // bytes; and at least one
         SECRETS_PER_UNIT = 32,
 };

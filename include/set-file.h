@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// argosy.set: the file of a folder of unit files that names its set, instances, and what units are to be. Pure.
+// argosy.set: the file of a folder of unit files that names its set, instances, and what units are to be.
+// Pure.
 //
 //      # a comment
 //      set shop
@@ -9,9 +10,10 @@
 //      loaded   batch.service
 //      inactive old.service
 //
-// A line is a word and what it is about; words are apart by blanks or tabs. `set` stands at most once and names the set;
-// the other lines name units, complete or without ".service", with ranges as on the command line, each unit once and
-// none that is a template. The line `incomplete` says that this is no truth yet (folder-export.c), and is always refused.
+// A line is a word and what it is about; words are apart by blanks or tabs. `set` stands at most once and
+// names the set; the other lines name units, complete or without ".service", with ranges as on the command
+// line, each unit once and none that is a template. The line `incomplete` says that this is no truth yet
+// (folder-export.c), and is always refused.
 
 #include <stddef.h>
 
@@ -40,8 +42,8 @@ typedef struct SetFile {
 void set_file_done(SetFile *f);
 #define _cleanup_set_file_ _cleanup_(set_file_done)
 
-// *ret is to be zeroed, and is to be ended also after an error. 0; -EINVAL or -E2BIG with a sentence appended to `why`,
-// which begins with `path`; -ENOMEM.
+// *ret is to be zeroed, and is to be ended also after an error. 0; -EINVAL or -E2BIG with a sentence
+// appended to `why`, which begins with `path`; -ENOMEM.
 int set_file_parse(const char *path, const void *data, size_t len, SetFile *ret, Buf *why);
 // Whether a set may be called so: 1 to 63 letters, digits and "-_.", the first one a letter or a digit.
 bool set_name_is_valid(const char *name);

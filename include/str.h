@@ -19,17 +19,19 @@ bool str_has_prefix(const char *s, const char *prefix);
 bool path_is_beneath(const char *path, const char *dir);
 // Copies into a buffer of `size` bytes; false (and an empty string) if it does not fit.
 bool str_copy(char *ret, size_t size, const char *s);
-// How many of the `len` bytes at `s` are kept of at most `max`: a character of UTF-8 is kept whole or not at all.
+// How many of the `len` bytes at `s` are kept of at most `max`: a character of UTF-8 is kept whole or not at
+// all.
 size_t str_cut_bytes(const char *s, size_t len, size_t max);
 size_t str_cut(const char *s, size_t max);
 // A copy of as much. NULL: out of memory.
 char *str_dup_cut(const char *s, size_t max);
-// As snprintf() for text of others: what is too long for the buffer ends with a whole character. Returns its length.
+// As snprintf() for text of others: what is too long for the buffer ends with a whole character. Returns its
+// length.
 size_t str_fit(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
 size_t str_vfit(char *ret, size_t size, const char *format, va_list ap) _printf_(3, 0);
 enum { STR_WHY_SIZE = 512 };
-// What is wrong with what somebody has sent, cut to STR_WHY_SIZE as above; *ret_why is NULL without memory, and owned by the
-// caller. Always -EINVAL.
+// What is wrong with what somebody has sent, cut to STR_WHY_SIZE as above; *ret_why is NULL without memory,
+// and owned by the caller. Always -EINVAL.
 int str_refuse(char **ret_why, const char *format, ...) _printf_(2, 3);
 bool str_has_suffix(const char *s, const char *suffix);
 
@@ -41,16 +43,17 @@ size_t str_utf8_len(const uint8_t *p);
 bool str_is_seen(const uint8_t *p, size_t len);
 // The character of these bytes, of which str_utf8_len() has said how many they are.
 uint32_t str_character(const uint8_t *p, size_t len);
-// Words of people, that others are to read as they were written: UTF-8, without control characters and those that turn
-// the direction of text.
+// Words of people, that others are to read as they were written: UTF-8, without control characters and those
+// that turn the direction of text.
 bool str_is_plain(const char *s);
 
 // `ret` has room for 2 * len + 1.
 void hex_encode(const void *data, size_t len, char *ret);
 // Exactly 2 * len hex digits, nothing behind them.
 bool hex_decode(const char *hex, void *ret, size_t len);
-// The first `len` bytes of a part of a URL: %XX is a byte, and where `plus_is_blank` a plus is a blank. Whether the new string
-// is text is for who takes it to see. -EINVAL: behind a percent sign there are no two digits, or they are 00; -ENOMEM.
+// The first `len` bytes of a part of a URL: %XX is a byte, and where `plus_is_blank` a plus is a blank.
+// Whether the new string is text is for who takes it to see. -EINVAL: behind a percent sign there are no two
+// digits, or they are 00; -ENOMEM.
 int percent_decode(const char *text, size_t len, bool plus_is_blank, char **ret);
 
 // Decimal without sign, blanks or leading '+', at most `max`. False (and *ret untouched) otherwise.
@@ -58,6 +61,6 @@ int percent_decode(const char *text, size_t len, bool plus_is_blank, char **ret)
 // strangers. NULL: out of memory.
 char *str_printable(const char *s, size_t max);
 bool parse_u64(const char *s, uint64_t max, uint64_t *ret);
-// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min", "30d".
-// Microseconds.
+// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min",
+// "30d". Microseconds.
 bool parse_span_us(const char *s, uint64_t *ret);

@@ -2,20 +2,20 @@
 #pragma once
 
 // A byte stream to a peer over the loop: TCP with TLS 1.3 between hosts, or a plain unix socket. It buffers,
-// never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), and made messages of by
-// stream_set_messages(), in the pool if they are long, and as many in a turn of the loop as leave time for the rest of it (stream-share.c); raw
-// bytes are delivered otherwise.
+// never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), and made
+// messages of by stream_set_messages(), in the pool if they are long, and as many in a turn of the loop as
+// leave time for the rest of it (stream-share.c); raw bytes are delivered otherwise.
 //
 // Life: dialled by stream_dial() or made by a Listener -> `ops->opened` (TLS handshake done, peer judged) ->
-// `ops->message`, `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the
-// stream is gone. stream_close() may be called at any time, also from inside a callback; `closed` fires
-// later from the loop with the error given (0 for a wanted close). A stream that was never opened also gets
-// `closed` (with the reason), never `opened`. One that a Listener made has been opened when its new owner
-// gets it, who therefore never sees `opened`.
+// `ops->message`, `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After
+// `closed` returns the stream is gone. stream_close() may be called at any time, also from inside a
+// callback; `closed` fires later from the loop with the error given (0 for a wanted close). A stream that
+// was never opened also gets `closed` (with the reason), never `opened`. One that a Listener made has been
+// opened when its new owner gets it, who therefore never sees `opened`.
 //
 // In TLS 1.3 a dialler is done before the listener has judged its certificate: `opened` at the dialler does
-// not say that the peer wants us. If it does not, `closed` follows with -EACCES, or -EKEYREVOKED if the peer knows
-// our key as that of a removed member.
+// not say that the peer wants us. If it does not, `closed` follows with -EACCES, or -EKEYREVOKED if the peer
+// knows our key as that of a removed member.
 //
 // The process must ignore SIGPIPE: a peer may be gone when its bytes leave.
 //
@@ -49,8 +49,9 @@ enum {
         STREAM_FLUSH_MS = 1000,
         // TCP: a peer whose kernel has not answered for so long, be it to data or keep-alive, is dead.
         STREAM_USER_TIMEOUT_MS = 5000,
-        // Bytes of a TCP connection that the kernel takes before it has sent them. What is said next waits behind them: over 10 Mbit/s,
-        // shared by two, for 0.1 s. What is on its way to the peer is not counted, so a fast connection is no slower for it.
+        // Bytes of a TCP connection that the kernel takes before it has sent them. What is said next waits
+        // behind them: over 10 Mbit/s, shared by two, for 0.1 s. What is on its way to the peer is not
+        // counted, so a fast connection is no slower for it.
         STREAM_UNSENT_MAX = 64 * 1024,
 };
 
@@ -73,16 +74,20 @@ typedef struct StreamOps {
         void (*opened)(Stream *s, void *userdata);
         // One whole frame's payload, valid during the call. Negative errno closes the stream with it.
         int (*frame)(Stream *s, const uint8_t *payload, size_t len, void *userdata);
-        // One whole frame as a message, which is freed after the call; what is in it may be taken (message_take()). Same.
+        // One whole frame as a message, which is freed after the call; what is in it may be taken
+        // (message_take()). Same.
         int (*message)(Stream *s, ProtobufCMessage *message, void *userdata);
         // Raw bytes when frames are not set. Same.
         int (*data)(Stream *s, const uint8_t *data, size_t len, void *userdata);
-        // So many bytes lie here that make no whole frame yet: before there are more of them, and when there are fewer. Same.
+        // So many bytes lie here that make no whole frame yet: before there are more of them, and when there
+        // are fewer. Same.
         int (*holds)(Stream *s, size_t bytes, void *userdata);
-        // A whole frame has come, and the message that it is takes so many bytes of memory (frame_cost()). Same; `message` follows,
-        // or `closed`. SIZE_MAX: one begins that is too long, and the stream is about to be closed.
+        // A whole frame has come, and the message that it is takes so many bytes of memory (frame_cost()).
+        // Same; `message` follows, or `closed`. SIZE_MAX: one begins that is too long, and the stream is
+        // about to be closed.
         int (*unpacks)(Stream *s, size_t bytes, void *userdata);
-        // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER, or after stream_ask_drained().
+        // The write queue has become empty after stream_queued() was over STREAM_LOW_WATER, or after
+        // stream_ask_drained().
         void (*drained)(Stream *s, void *userdata);
         // A peer that ends the connection in order, too, is an error: -ECONNRESET.
         void (*closed)(Stream *s, int error, void *userdata);
@@ -106,9 +111,11 @@ void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata);
 void stream_set_frames(Stream *s, size_t max);
 // Likewise, and each is a message of that kind; one that is none closes the stream with -EBADMSG.
 void stream_set_messages(Stream *s, const ProtobufCMessageDescriptor *kind, size_t max);
-// A message of a member that takes more memory than that when it is unpacked closes the stream with -EBADMSG, and is not unpacked.
+// A message of a member that takes more memory than that when it is unpacked closes the stream with
+// -EBADMSG, and is not unpacked.
 void stream_set_cost_max(Stream *s, size_t bytes);
-// A frame that has begun comes whole in so many milliseconds, or the stream is closed with -ETIMEDOUT. Uses the deadline below.
+// A frame that has begun comes whole in so many milliseconds, or the stream is closed with -ETIMEDOUT. Uses
+// the deadline below.
 void stream_set_frame_deadline(Stream *s, unsigned ms);
 // The sender's account: a long frame waits for those of other accounts while another one of the same account
 // is being unpacked (PoolWork.of). A message that takes no more than `untold` bytes is unpacked before
@@ -122,8 +129,8 @@ const StreamPeer *stream_peer(const Stream *s);
 // The supplementary groups that the peer of an open unix stream had when it connected (SO_PEERGROUPS), as an
 // array that the caller frees. -E2BIG: more than STREAM_PEER_GROUPS_MAX.
 int stream_peer_groups(const Stream *s, gid_t **ret, size_t *ret_n);
-// A secret that the two ends of this open TLS stream share with nobody else, not with who stands between them either: the
-// exporter of RFC 8446, section 7.5. -ENOTCONN: it has no TLS, or is not open.
+// A secret that the two ends of this open TLS stream share with nobody else, not with who stands between
+// them either: the exporter of RFC 8446, section 7.5. -ENOTCONN: it has no TLS, or is not open.
 int stream_channel(const Stream *s, uint8_t ret[static STREAM_CHANNEL_SIZE]);
 // Our own end of an open TCP stream, numeric. False (and an empty text) for any other.
 bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]);
@@ -137,11 +144,13 @@ const char *stream_error_text(const Stream *s);
 // STREAM_QUEUE_MAX (the stream is being closed), -ENOTCONN if closing, -EMSGSIZE beyond FRAME_MAX and
 // -ENOMEM (nothing queued). The message is not kept.
 int stream_send(Stream *s, const ProtobufCMessage *message);
-// A frame that somebody has packed (frame_pack()), however long: its bytes are the stream's from then on, and `frame` is empty, if the result is 0.
+// A frame that somebody has packed (frame_pack()), however long: its bytes are the stream's from then on,
+// and `frame` is empty, if the result is 0.
 int stream_send_frame(Stream *s, Buf *frame);
 int stream_write(Stream *s, const void *data, size_t len);
 size_t stream_queued(const Stream *s);
-// `drained` follows when the write queue has become empty, however little is in it now. Only while something is.
+// `drained` follows when the write queue has become empty, however little is in it now. Only while something
+// is.
 void stream_ask_drained(Stream *s);
 // Stops and restarts the delivery of frames and bytes, and the reading (back-pressure). While paused the end
 // of the connection is not noticed, unless writing fails.
@@ -167,7 +176,8 @@ typedef struct ListenerOps {
 
 enum {
         LISTENER_HANDSHAKES_MAX = 512, // at a time; about 25 KiB each
-        LISTENER_STREAMS_MAX = 20480,  // at a time, those that were taken included: a link of each host, and some
+        LISTENER_STREAMS_MAX = 20480,  // at a time, those that were taken included: a link of each host, and
+                                       // some
         LISTENER_ACCEPTS_PER_TURN = 16,
         LISTENER_STEPS_PER_TURN = 6, // of handshakes; each about half a millisecond
         LISTENER_EVICT_MS = 1000,    // with all handshakes taken, one older than this gives way

@@ -15,7 +15,7 @@ typedef struct StringInterner {
         Map words; // the word is key and value
 } StringInterner;
 
-// The word as it is kept, until string_interner_done(). "(other)" when there are too many, or no memory for one
-// more.
+// The word as it is kept, until string_interner_done(). "(other)" when there are too many, or no memory for
+// one more.
 const char *string_interner_get(StringInterner *w, const char *text);
 void string_interner_done(StringInterner *w);

@@ -60,24 +60,31 @@ typedef enum UnitEnd {
 typedef struct UnitRuntime {
         uint8_t invocation_id[16]; // of the last run seen; zero if none
         uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
-        uint64_t exec_us;          // wall clock at which the main process of a service began with its program; 0: not yet, or systemd does not tell
+        uint64_t exec_us;          // wall clock at which the main process of a service began with its
+                                   // program; 0: not yet, or systemd does not tell
         const char *sub;           // these two live as long as the manager
         const char *result;        // last Result seen, empty if none
-        uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell when it
+        uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell
+                        // when it
                         // changes, every resync and check does
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
         bool loaded : 1;         // in systemd's memory (else active=inactive)
-        bool was_reset : 1;      // inactive, and not since its run has ended: it had failed, and that was reset
+        bool was_reset : 1;      // inactive, and not since its run has ended: it had failed, and that was
+                                 // reset
         bool skipped : 1;        // a condition was not met when they were looked at last
         bool signalled : 1;      // the main process of a service was ended by a signal, not by itself
         bool restarts_known : 1; // systemd has said `n_restarts`; else it may be more
-        bool before_exec : 1;    // the main process of a service has not begun with its program yet, as systemd tells since version 256
+        // the main process of a service has not begun with its program yet, as systemd tells since version
+        // 256
+        bool before_exec : 1;
         uint8_t end : 2;         // UnitEnd, of what is down
         uint8_t stop_s;      // likewise: seconds for which it went down before, 255: or more
-        uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49 days; 0: never
+        uint32_t changed_ms; // boot time at which that change of `active`, or that run, was seen, modulo 49
+                             // days; 0: never
         uint32_t n_restarts; // systemd's count of its own restarts (NRestarts), of services
         bool run_failed;     // the run that is up, or was up last, has failed as far as was told
-        uint16_t n_failed_restarts; // restarts that were seen to follow a failure; counts on, modulo its size
+        uint16_t n_failed_restarts; // restarts that were seen to follow a failure; counts on, modulo its
+                                    // size
 } UnitRuntime;
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is
@@ -141,8 +148,8 @@ typedef struct SystemdOps {
         void (*stopping)(void *userdata); // the machine (or user session) is shutting down
         // May be NULL. It is not, after all: somebody has cancelled that. What was stopped stays down.
         void (*resumed)(void *userdata);
-        // May be NULL. What systemd_manager_ask_stopping() asked is known, after `stopping` or `resumed` if it is
-        // new; or nobody can tell, since the connection is lost.
+        // May be NULL. What systemd_manager_ask_stopping() asked is known, after `stopping` or `resumed` if
+        // it is new; or nobody can tell, since the connection is lost.
         void (*stopping_known)(void *userdata);
 } SystemdOps;
 
@@ -183,13 +190,14 @@ int systemd_manager_take_socket(SystemdManager *m, int fd);
 bool systemd_manager_is_synced(const SystemdManager *m);
 // Takes what has come by now, from outside of its callbacks; they may be called. Whether that was all of it.
 bool systemd_manager_catch_up(SystemdManager *m);
-// Has the state of all units asked for anew, unless it is being asked for at the moment; synced() follows, or
-// disconnected(). False: there is no connection, and nothing follows.
+// Has the state of all units asked for anew, unless it is being asked for at the moment; synced() follows,
+// or disconnected(). False: there is no connection, and nothing follows.
 bool systemd_manager_refresh(SystemdManager *m);
 // From the `stopping` callback on, until `resumed`.
 bool systemd_manager_is_stopping(const SystemdManager *m);
-// Asks whether the machine is shutting down: systemd's own word of that may be on its way, or was never heard since we
-// have only just connected. `stopping_known` follows. False: there is no connection, and nothing follows.
+// Asks whether the machine is shutting down: systemd's own word of that may be on its way, or was never
+// heard since we have only just connected. `stopping_known` follows. False: there is no connection, and
+// nothing follows.
 bool systemd_manager_ask_stopping(SystemdManager *m);
 
 // Both live until the unit is unwatched, or the manager is closed. The unit's state follows as unit_changed.
@@ -219,10 +227,10 @@ int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name
 int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
                            SystemdJobDone done, void *userdata);
 
-// Keeps a unit in systemd's memory, or lets go of it: a job of its pin (unit-pin.h), as above, and `done` gets
-// the pin's name. A unit that is pinned is still there when it has ended, and so is its invocation id, whatever
-// becomes of this connection and of this process. SystemdUnit.pinned says whether it is; after a gap that is
-// what systemd says. -ENAMETOOLONG: the unit's name is too long for it.
+// Keeps a unit in systemd's memory, or lets go of it: a job of its pin (unit-pin.h), as above, and `done`
+// gets the pin's name. A unit that is pinned is still there when it has ended, and so is its invocation id,
+// whatever becomes of this connection and of this process. SystemdUnit.pinned says whether it is; after a
+// gap that is what systemd says. -ENAMETOOLONG: the unit's name is too long for it.
 int systemd_manager_pin(SystemdManager *m, uint64_t request, const char *unit, bool pin, SystemdJobDone done,
                         void *userdata);
 
@@ -242,8 +250,8 @@ int systemd_manager_reload(SystemdManager *m, SystemdReloaded done, void *userda
 // during the call; NULL and 0 on error (-ECONNRESET: connection lost).
 typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *properties, size_t n,
                                  void *userdata);
-// Whether a job of a unit that is not watched has been done since then (CLOCK_MONOTONIC), by anybody. Of the last few dozens of
-// such jobs: no more are remembered.
+// Whether a job of a unit that is not watched has been done since then (CLOCK_MONOTONIC), by anybody. Of the
+// last few dozens of such jobs: no more are remembered.
 bool systemd_manager_job_ended(const SystemdManager *m, const char *unit, uint64_t since_us);
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata);
 
@@ -260,9 +268,10 @@ int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdCo
 typedef void (*SystemdOutdated)(int outdated, void *userdata);
 int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata);
 
-// Which units systemd would stop together with this one, which is up: those that require it, are bound to it or a part
-// of it, or to which it propagates its stop, and so on from each that is up. 40 us of systemd for each that is. Valid
-// during the call. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ECONNRESET: ask again; -ECANCELED: it was closed.
+// Which units systemd would stop together with this one, which is up: those that require it, are bound to it
+// or a part of it, or to which it propagates its stop, and so on from each that is up. 40 us of systemd for
+// each that is. Valid during the call. -E2BIG: more than SYSTEMD_DEPENDENTS_MAX; -ECONNRESET: ask again;
+// -ECANCELED: it was closed.
 typedef struct SystemdDependent {
         const char *name;
         const char *through;        // the unit by whose stop it is stopped
@@ -270,30 +279,32 @@ typedef struct SystemdDependent {
         bool needs;                 // it cannot be started while the unit is down
 } SystemdDependent;
 typedef void (*SystemdStoppedWith)(int error, const SystemdDependent *list, size_t n, void *userdata);
-int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done, void *userdata);
+int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done,
+                                 void *userdata);
 
 // The process at the other end of the connection, which is the manager; -ENOTCONN while there is none.
 int systemd_manager_pid(const SystemdManager *m);
 
-// What a connection counts. `resync_us` is of the last one, after a new connection from systemd's first answer;
-// `check_names` are units that the check asked for or found in the control groups; at most for `check_wait_us`
-// systemd was busy with it.
-#define SYSTEMD_COUNTERS(COUNTER, GAUGE) \
-        COUNTER(calls, "calls made to systemd")                                                                 \
-        COUNTER(signals, "signals received from systemd")                                                       \
-        COUNTER(connects, "connections to systemd")                                                             \
-        COUNTER(losses, "times that systemd dropped messages for us, or held too many")                         \
-        COUNTER(resyncs, "times that everything was asked for: after connecting, after a reload, after a loss") \
-        GAUGE(resync_us, "microseconds that the last of them took")                                           \
-        COUNTER(checks, "rounds of the check for lost signals")                                                 \
-        COUNTER(check_calls, "calls that it made to systemd")                                                   \
-        COUNTER(check_names, "units that it looked at")                                                         \
-        COUNTER(check_us, "microseconds that it took here")                                                     \
-        COUNTER(check_wait_us, "microseconds until systemd had answered it")                                    \
-        COUNTER(discrepancies, "changes that it found and no signal had told")                                  \
-        COUNTER(jobs, "systemd jobs begun")                                                                     \
-        GAUGE(managers, "systemd managers of this host that units are given to")                                \
-        GAUGE(job_slots, "systemd jobs under way; each manager has at most 8 at a time")                        \
+// What a connection counts. `resync_us` is of the last one, after a new connection from systemd's first
+// answer; `check_names` are units that the check asked for or found in the control groups; at most for
+// `check_wait_us` systemd was busy with it.
+#define SYSTEMD_COUNTERS(COUNTER, GAUGE)                                                               \
+        COUNTER(calls, "calls made to systemd")                                                        \
+        COUNTER(signals, "signals received from systemd")                                              \
+        COUNTER(connects, "connections to systemd")                                                    \
+        COUNTER(losses, "times that systemd dropped messages for us, or held too many")                \
+        COUNTER(resyncs,                                                                               \
+                "times that everything was asked for: after connecting, after a reload, after a loss") \
+        GAUGE(resync_us, "microseconds that the last of them took")                                    \
+        COUNTER(checks, "rounds of the check for lost signals")                                        \
+        COUNTER(check_calls, "calls that it made to systemd")                                          \
+        COUNTER(check_names, "units that it looked at")                                                \
+        COUNTER(check_us, "microseconds that it took here")                                            \
+        COUNTER(check_wait_us, "microseconds until systemd had answered it")                           \
+        COUNTER(discrepancies, "changes that it found and no signal had told")                         \
+        COUNTER(jobs, "systemd jobs begun")                                                            \
+        GAUGE(managers, "systemd managers of this host that units are given to")                       \
+        GAUGE(job_slots, "systemd jobs under way; each manager has at most 8 at a time")               \
         GAUGE(job_slots_waiting, "units whose systemd job waits for one of these to end")
 
 typedef struct SystemdStats {

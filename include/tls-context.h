@@ -4,8 +4,8 @@
 // Our identity and the peers that are trusted, for every TLS connection: TLS 1.3 only, certificates on both
 // sides, one
 // port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned public key
-// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired certificate of a pinned key is
-// welcome, and TlsPeer says so for a warning.
+// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired certificate of a
+// pinned key is welcome, and TlsPeer says so for a warning.
 //
 // A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing
 // else.
@@ -26,7 +26,8 @@ typedef struct TlsContext TlsContext;
 
 typedef enum TlsVerdict {
         TLS_STRANGER, // not known
-        TLS_GUEST,    // not known, and let in if the CA of our own certificate signed the peer's, whose time may be over
+        TLS_GUEST,    // not known, and let in if the CA of our own certificate signed the peer's, whose time
+                      // may be over
         TLS_MEMBER,   // go on
         TLS_REMOVED,  // was a member's, and will never be one's again: the peer is told so
 } TlsVerdict;
@@ -60,7 +61,8 @@ typedef struct TlsPeer {
         Hash pin;         // zero for ALPN_JOIN at the server
         const char *alpn; // one of the constants above
         bool expired;     // its certificate's time is over (or has not begun)
-        bool outdated;    // its certificate is of none of the CAs, so it is to get another one. Never with ALPN_RAFT: that is refused
+        bool outdated;    // its certificate is of none of the CAs, so it is to get another one. Never with
+                          // ALPN_RAFT: that is refused
 } TlsPeer;
 
 // `alpn` is what a client offers; a server (alpn NULL) offers all. -EINVAL: a joiner's context cannot serve.
@@ -69,6 +71,6 @@ TlsSession *tls_session_free(TlsSession *s);
 DEFINE_CLEANUP(TlsSession *, tls_session_free)
 // Borrowed, for gnutls_handshake() and the transport functions.
 gnutls_session_t tls_session_gnutls(TlsSession *s);
-// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -EKEYREVOKED if it was
-// removed, -ENOMEM; all with *ret_why, a static sentence that goes on from the peer's name.
+// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -EKEYREVOKED if
+// it was removed, -ENOMEM; all with *ret_why, a static sentence that goes on from the peer's name.
 int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const char **ret_why);

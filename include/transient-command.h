@@ -23,15 +23,15 @@ typedef struct TransientConfig {
         size_t output_max;       // bytes of what it prints that are kept; one more is an error
 } TransientConfig;
 
-// `result`: 0: it has ended well; -EIO: it has not; -ETIMEDOUT: it was stopped by its limit; -EFBIG: it printed more than
-// output_max bytes. `output`: what it printed; `said`: the end of what it or systemd-run said on the other output,
-// at most TRANSIENT_SAID_MAX bytes. Borrowed.
+// `result`: 0: it has ended well; -EIO: it has not; -ETIMEDOUT: it was stopped by its limit; -EFBIG: it
+// printed more than output_max bytes. `output`: what it printed; `said`: the end of what it or systemd-run
+// said on the other output, at most TRANSIENT_SAID_MAX bytes. Borrowed.
 typedef void TransientDone(int result, const Buf *output, const Buf *said, void *userdata);
 
 enum { TRANSIENT_SAID_MAX = 4096 };
 
-// Everything but the loop is copied. `done` fires once, from the loop, never before return, unless it is cancelled.
-// -ENOENT: there is no such program; other negative errno: it was not started.
+// Everything but the loop is copied. `done` fires once, from the loop, never before return, unless it is
+// cancelled. -ENOENT: there is no such program; other negative errno: it was not started.
 int transient_command_start(const TransientConfig *config, TransientDone *done, void *userdata,
                             TransientCommand **ret);
 // It is stopped, and `done` does not fire. `closed` (may be NULL) when nothing of it is left on the loop.

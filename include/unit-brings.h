@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which units are to be loaded where a unit is loaded: what a timer, socket, path or automount activates, the socket that a
-// service requires, and what [Install] Also= names. Pure.
+// Which units are to be loaded where a unit is loaded: what a timer, socket, path or automount activates,
+// the socket that a service requires, and what [Install] Also= names. Pure.
 
 #include "unit-file.h"
 

@@ -14,7 +14,8 @@
 //   DIR/web.service.d/50-argosy.conf         After=argosy.target, and Slice= where the unit is spread
 //   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of
 //                                            its own only for Slice=, and for CutOff=stop:
-//                                            BindsTo=argosy-guard@SEC.target; and for Secret=: LoadCredential=
+//                                            BindsTo=argosy-guard@SEC.target; and for Secret=:
+//                                            LoadCredential=
 //                                            (secret-files.h)
 //   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
 //   DIR/www.service                          -> web.service, for Alias=
@@ -108,9 +109,10 @@ char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, 
 // The name's, or else that of an alias; len 0: it asks for none.
 char *unit_dir_foreign_or_alias(UnitDir *d, const char *name, const void *content, size_t len);
 
-// What fleet has left behind may become ours: from now on a name in DIR that is a link to the file of that name in `from` (absolute, no slash at
-// its end) is nobody's. unit_dir_apply() judges everything else first; then links of [Install] and aliases to that file go, and the unit's own
-// file takes the place of the link in one step, or its template's file is there before the link goes. So a crash leaves the link, and with it
+// What fleet has left behind may become ours: from now on a name in DIR that is a link to the file of that
+// name in `from` (absolute, no slash at its end) is nobody's. unit_dir_apply() judges everything else first;
+// then links of [Install] and aliases to that file go, and the unit's own file takes the place of the link
+// in one step, or its template's file is there before the link goes. So a crash leaves the link, and with it
 // what was, or our file. What the link leads to stays, and systemd's memory of the unit. 0 or -ENOMEM.
 int unit_dir_take_from(UnitDir *d, const char *from);
 // Whether `name` is such a link.
@@ -118,8 +120,9 @@ bool unit_dir_is_left_behind(const UnitDir *d, const char *name);
 
 // Whether the name's own file, or without one the template of a name of ours, has this content.
 bool unit_dir_has_content(UnitDir *d, const char *name, const Hash *spec);
-// Nothing of `name` became ours: what was written beside its file goes again, with the template that nobody else has if that was written for it
-// (`spec`), and the name is forgotten. What stands there by that name stays.
+// Nothing of `name` became ours: what was written beside its file goes again, with the template that nobody
+// else has if that was written for it (`spec`), and the name is forgotten. What stands there by that name
+// stays.
 void unit_dir_disown(UnitDir *d, const char *name, const Hash *spec);
 
 // Between these two the directories of others are taken to stay as they are; they are listed once instead of

@@ -45,19 +45,22 @@
 //                                      (drains, rollouts); 1 and more
 //      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...
 //                                      order and need among units on any nodes; not in [X-Fleet]
-//      File=SOURCE[:DESTINATION] ...   files, folders and patterns that come with the unit: carried-files.h; not in
+//      File=SOURCE[:DESTINATION] ...   files, folders and patterns that come with the unit: carried-files.h;
+//                                      not in
 //                                      [X-Fleet]
-//      Secret=NAME[:ID] ...            secrets of the cluster that its program finds in $CREDENTIALS_DIRECTORY/ID;
+//      Secret=NAME[:ID] ...            secrets of the cluster that its program finds in
+//                                      $CREDENTIALS_DIRECTORY/ID;
 //                                      services on systems' own managers only, and not in [X-Fleet]
 //      VolumeLoss=accept               of a container (quadlet.h): it may run where its data is not; not in
 // [X-Fleet]
-//      ImagePin=NAME@DIGEST            of a container: the image that Image=NAME was resolved to (content-image.h);
+//      ImagePin=NAME@DIGEST            of a container: the image that Image=NAME was resolved to
+//                                      (content-image.h);
 //                                      argosy writes it. Not in [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
-// (name without its type), %p (part before '@'), %j (the end of that, behind its last '-'), %i (instance), %%; any other
-// is refused. Any other key in these two sections is refused too.
+// (name without its type), %p (part before '@'), %j (the end of that, behind its last '-'), %i (instance),
+// %%; any other is refused. Any other key in these two sections is refused too.
 
 #include <stdbool.h>
 
@@ -84,7 +87,8 @@ typedef struct UnitFile {
         bool stays;                // Rebalance=no
         bool oneshot;           // [Service] is Type=oneshot, also when only implied by having neither Type=,
                                 // ExecStart= nor BusName=
-        bool simple;            // it is active before its program has done anything: Type=simple, exec or idle, also
+        bool simple;            // it is active before its program has done anything: Type=simple, exec or
+                                // idle, also
                                 // when only implied
         bool remain;            // [Service] RemainAfterExit=
         bool has_slice;         // Slice= is set
@@ -98,21 +102,26 @@ typedef struct UnitFile {
         bool several_conditions, several_asserts, several_exec_conditions;
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
                                 // unit_file_activates()
-        char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as written,
+        char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as
+                                // written,
                                 // behind each other; NULL: none. Systemd stops the unit with these
         char *stops;            // [Unit] PropagatesStopTo= likewise. Systemd stops these with the unit
-        char *conflicts;        // [Unit] Conflicts= likewise. Systemd stops these when the unit starts, and the other way round
+        char *conflicts;        // [Unit] Conflicts= likewise. Systemd stops these when the unit starts, and
+                                // the other way round
         char *sockets;          // [Service] Sockets= likewise; NULL: none
         char *ends;             // [Unit] OnFailure= and OnSuccess= likewise; NULL: none
         char *conditions;       // [Unit] Condition...= as written, ", " between them; NULL: none
         char *asserts;          // likewise [Unit] Assert...=
         char *exec_conditions;  // likewise [Service] ExecCondition=
-        char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges it
+        char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges
+                                // it
         unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
         struct FileSource *file_sources; // File=, see file-sources.h
         size_t n_file_sources;
-        char *file_settings;    // beside a DESTINATION that depends on the instance: settings with paths that PID 1 reads (carried-settings.h); NULL: none
+        // beside a DESTINATION that depends on the instance: settings with paths that PID 1 reads
+        // (carried-settings.h); NULL: none
+        char *file_settings;
         bool stops_unneeded;    // [Unit] StopWhenUnneeded=
         bool refuses_start;     // [Unit] RefuseManualStart=
         Argosy__FileChange file_change; // FileChange=
@@ -138,10 +147,12 @@ typedef struct UnitFile {
 int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
                     char **ret_why) _warn_unused_;
 // Whether a file that comes in has a section that can only be a misspelt [X-Argosy] or [X-Fleet]: systemd
-// ignores such a section without a word. `content` has been parsed. 0; -EINVAL and *ret_why as above; -ENOMEM.
+// ignores such a section without a word. `content` has been parsed. 0; -EINVAL and *ret_why as above;
+// -ENOMEM.
 int unit_file_check_sections(const char *path, const void *content, size_t len,
                              char **ret_why) _warn_unused_;
-// "X-Argosy" or "X-Fleet", if `section` is neither but next to it; NULL: it is one of them, or far from both.
+// "X-Argosy" or "X-Fleet", if `section` is neither but next to it; NULL: it is one of them, or far from
+// both.
 const char *unit_file_section_meant(const char *section);
 // The i-th option of [X-Argosy] or [X-Fleet] that is known, by its name; NULL: there are not so many.
 const char *unit_file_option(size_t i);
@@ -167,12 +178,13 @@ bool unit_file_rank_varies(const UnitFile *f);
 // 0 or -ENOMEM.
 int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
-// The socket of the same name that a service needs by [Unit] or Sockets=: a new string in *ret, NULL: it needs none, or
-// `name` is no service. 0 or -ENOMEM.
+// The socket of the same name that a service needs by [Unit] or Sockets=: a new string in *ret, NULL: it
+// needs none, or `name` is no service. 0 or -ENOMEM.
 int unit_file_own_socket(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
 // The templates of which systemd may start instances for the unit `name`: those of OnFailure= and
-// OnSuccess=, that of a socket with Accept=yes. An array of new strings, each once; NULL: none. 0 or -ENOMEM.
+// OnSuccess=, that of a socket with Accept=yes. An array of new strings, each once; NULL: none. 0 or
+// -ENOMEM.
 int unit_file_companions(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) _warn_unused_;
 // The same for the units that OnFailure= and OnSuccess= name and that are of no template.
 int unit_file_ends(const UnitFile *f, const char *name, char ***ret, size_t *ret_n) _warn_unused_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What systemd says of unit files before anything is started: the lines that it ignores, and why it would refuse a file.
-// Read from what `systemd-analyze verify` prints (unit-analysis.h), which may be about hostile files. Pure; one thread.
+// What systemd says of unit files before anything is started: the lines that it ignores, and why it would
+// refuse a file. Read from what `systemd-analyze verify` prints (unit-analysis.h), which may be about
+// hostile files. Pure; one thread.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,11 +44,13 @@ typedef struct UnitFindingsOf {
         const char *file; // in the directory: its own name, or its template's
 } UnitFindingsOf;
 
-// `units`: each unit and each file once; the files are in `dir`. What is said of other files and units is left out. rets[i],
-// zeroed by the caller, is about units[i]. 0, -EEXIST or -ENOMEM; the caller ends them also then.
-int unit_findings_parse(const char *dir, const UnitFindingsOf *units, size_t n, const char *output, size_t len,
-                        UnitFindings *rets) _warn_unused_;
-// Whether another instance of the template could get another answer: what is said is about lines with specifiers.
+// `units`: each unit and each file once; the files are in `dir`. What is said of other files and units is
+// left out. rets[i], zeroed by the caller, is about units[i]. 0, -EEXIST or -ENOMEM; the caller ends them
+// also then.
+int unit_findings_parse(const char *dir, const UnitFindingsOf *units, size_t n, const char *output,
+                        size_t len, UnitFindings *rets) _warn_unused_;
+// Whether another instance of the template could get another answer: what is said is about lines with
+// specifiers.
 bool unit_findings_are_of_instance(const UnitFindings *f, const void *content, size_t len);
 // Drops, for a template that was checked as one of its instances, findings about lines of that instance.
 void unit_findings_drop_instance(UnitFindings *f, const void *content, size_t len);

@@ -12,10 +12,10 @@
 //
 // X may be a template: who starts an instance of it starts the unit. Specifiers as in unit-file.h.
 //
-// Refused, with file and line, is what `systemctl enable` refuses: a word that is no unit name, an alias of another
-// type, a specifier that does not exist. What it takes and argosy cannot do is ignored, and the user is told: an alias
-// that belongs to the system, an alias of a unit of a type that has none, a specifier that stands for something of the
-// node, an Also= that is no unit to be loaded, UpheldBy=.
+// Refused, with file and line, is what `systemctl enable` refuses: a word that is no unit name, an alias of
+// another type, a specifier that does not exist. What it takes and argosy cannot do is ignored, and the user
+// is told: an alias that belongs to the system, an alias of a unit of a type that has none, a specifier that
+// stands for something of the node, an Also= that is no unit to be loaded, UpheldBy=.
 
 #include "unit-file.h"
 
@@ -34,7 +34,9 @@ typedef struct UnitInstallEntry {
 typedef struct UnitInstall {
         UnitInstallEntry *entries; // no two equal
         size_t n;
-        char *ignored; // "PATH:LINE: KEY=WORD is ignored: why" for each, with ";" and a new line between them; NULL: nothing
+        // "PATH:LINE: KEY=WORD is ignored: why" for each, with ";" and a new line between them; NULL:
+        // nothing
+        char *ignored;
 } UnitInstall;
 
 // What the section means for the unit `name`. `path` is for messages. 0; -EINVAL and, if wanted, *ret_why =

@@ -17,8 +17,8 @@ typedef struct UnitNameMistake {
 bool unit_name_mistake(const char *name, UnitNameMistake *ret);
 
 // "backup@/srv/data" -> "backup@srv-data.service", as systemd-escape --path has it; "backup@a/b.timer" ->
-// "backup@a-b.timer". What stands before the last '/' in front of the '@' is kept. *ret is NULL if `word` is nothing
-// like that, or the result is no unit's name. 0 or -ENOMEM.
+// "backup@a-b.timer". What stands before the last '/' in front of the '@' is kept. *ret is NULL if `word` is
+// nothing like that, or the result is no unit's name. 0 or -ENOMEM.
 int unit_name_escape(const char *word, char **ret) _warn_unused_;
 
 // How well `name` may have been meant by `typed`, both whole names: 0 is best. -1: it is something else.

@@ -31,11 +31,12 @@ typedef enum UnitNameKind {
 // automount, swap, slice. Only the first five have templates. Scopes and devices are made by programs and by
 // the kernel, not from files.
 UnitNameKind unit_name_kind(const char *name, const char **ret_why);
-// Why argosy manages a unit of this valid name on no node, a clause; NULL: it does. The name belongs to the machine or to argosy
-// itself, means something to systemd by itself, stands for all names that begin so, or is longer than UNIT_NAME_MANAGED_MAX.
+// Why argosy manages a unit of this valid name on no node, a clause; NULL: it does. The name belongs to the
+// machine or to argosy itself, means something to systemd by itself, stands for all names that begin so, or
+// is longer than UNIT_NAME_MANAGED_MAX.
 const char *unit_name_reserved(const char *name);
-// Whether directories that are called after it (NAME.d, NAME.wants) count for all units whose names begin so: "probe-.service",
-// "probe-@.service".
+// Whether directories that are called after it (NAME.d, NAME.wants) count for all units whose names begin
+// so: "probe-.service", "probe-@.service".
 bool unit_name_is_of_many(const char *name);
 
 // "web@1.service" -> "web@.service". `name` must be an instance. NULL: out of memory.

@@ -99,7 +99,8 @@ typedef struct UnitOptions {
                    // nothing about `global`
 } UnitOptions;
 
-UnitOptions *unit_options_ref(const UnitOptions *o); // one more owner of the same, who changes nothing either
+// one more owner of the same, who changes nothing either
+UnitOptions *unit_options_ref(const UnitOptions *o);
 UnitOptions *unit_options_unref(UnitOptions *o);
 DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
 

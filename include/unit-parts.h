@@ -4,20 +4,24 @@
 // The parts of a unit's content: its unit file, the drop-ins that were beside it, and of a container the
 // files of volumes, networks and containers that it names. Pure.
 //
-// systemd reads a drop-in as if its lines stood at the end of the unit file. So a content is one text in which they do:
+// systemd reads a drop-in as if its lines stood at the end of the unit file. So a content is one text in
+// which they do:
 //
 //      [Service]
 //      ExecStart=/usr/bin/web
-//                                                      an empty line, which also ends a line that was continued
-//      # web.service.d/10-limits.conf                  a comment that names the part, as `systemctl cat` has it
+//                                                      an empty line, which also ends a line that was
+//                                                      continued
+//      # web.service.d/10-limits.conf                  a comment that names the part, as `systemctl cat` has
+//                                                      it
 //      [Service]
 //      MemoryMax=1G
 //
 // A parser of the content so sees what systemd makes of file and drop-ins together, and a node replaces all
 // of it with one rename. A content without drop-ins is the file as it is. A line counts as the begin of a
 // part only if the line before it is
-// empty, it names a drop-in that sorts behind the part before it, and the first thing below it is a section (or nothing is):
-// else it is a comment. So is what would be one more than UNIT_DROP_INS_MAX. Splitting a content and composing its parts gives the same bytes.
+// empty, it names a drop-in that sorts behind the part before it, and the first thing below it is a section
+// (or nothing is): else it is a comment. So is what would be one more than UNIT_DROP_INS_MAX. Splitting a
+// content and composing its parts gives the same bytes.
 //
 // In a container's content (quadlet.h) parts without a directory follow the drop-ins, sorted by their names:
 //
@@ -41,7 +45,8 @@ enum {
 };
 
 typedef struct UnitPart {
-        const char *path; // "web.service.d/10-limits.conf", not NUL-terminated where it was split; NULL: the unit file itself
+        // "web.service.d/10-limits.conf", not NUL-terminated where it was split; NULL: the unit file itself
+        const char *path;
         size_t path_len;
         const char *content;
         size_t len;
@@ -49,7 +54,8 @@ typedef struct UnitPart {
 
 typedef struct UnitParts {
         const char *begin, *at, *end; // private
-        const char *first;            // private: what comes first below the last line that was looked at, if it begins with a section
+        // private: what comes first below the last line that was looked at, if it begins with a section
+        const char *first;
         UnitPart last;                // private
         size_t n_drop_ins;            // private
         bool looked, container;       // private: whether it is a container's, once that matters
@@ -66,7 +72,8 @@ size_t unit_parts_own_len(const void *content, size_t len);
 // Whether there are parts but for the unit file.
 bool unit_parts_has_drop_ins(const void *content, size_t len);
 
-// Whether a drop-in may be called so: it ends in ".conf", is not hidden, and has neither '/' nor control characters.
+// Whether a drop-in may be called so: it ends in ".conf", is not hidden, and has neither '/' nor control
+// characters.
 bool unit_drop_in_name_is_valid(const char *name);
 // Whether a directory may be called so: that of one unit or template, "web.service.d", or of a container's
 // file, "web.container.d".
@@ -78,20 +85,27 @@ int unit_drop_in_compare(const UnitPart *a, const UnitPart *b);
 // Whether it is in the folder of drop-ins of that unit or template, or of the container's file that makes
 // it (quadlet.h).
 bool unit_part_is_of(const UnitPart *part, const char *unit);
-// Which of these drop-ins a unit has, in systemd's order: its own, and those of its template (NULL: it has none) that none of its own has the
-// name of. `ret` has room for n; used[i], if wanted, is set of those that are of the unit or the template. How many they are.
-size_t unit_parts_pick(const UnitPart *all, size_t n, const char *unit, const char *template, UnitPart *ret, uint8_t *used);
+// Which of these drop-ins a unit has, in systemd's order: its own, and those of its template (NULL: it has
+// none) that none of its own has the name of. `ret` has room for n; used[i], if wanted, is set of those that
+// are of the unit or the template. How many they are.
+size_t unit_parts_pick(const UnitPart *all, size_t n, const char *unit, const char *template, UnitPart *ret,
+                       uint8_t *used);
 
-// Appends the content of a unit file with these drop-ins, which are in the order of unit_drop_in_compare(), no name twice. 0; -EINVAL or
-// -E2BIG and a sentence about the one that does not fit, which begins with its path, appended to `why`; -ENOMEM.
-int unit_parts_compose(const void *file, size_t len, const UnitPart *drop_ins, size_t n, Buf *ret, Buf *why) _warn_unused_;
+// Appends the content of a unit file with these drop-ins, which are in the order of unit_drop_in_compare(),
+// no name twice. 0; -EINVAL or -E2BIG and a sentence about the one that does not fit, which begins with its
+// path, appended to `why`; -ENOMEM.
+int unit_parts_compose(const void *file, size_t len, const UnitPart *drop_ins, size_t n, Buf *ret,
+                       Buf *why) _warn_unused_;
 
 // Where a line of the content stands: its part, and the line there, from 1.
-void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part, unsigned *ret_line);
-// What to call the place in messages: the file's path, or that of the drop-in beside it. A new string; NULL: out of memory.
+void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part,
+                       unsigned *ret_line);
+// What to call the place in messages: the file's path, or that of the drop-in beside it. A new string; NULL:
+// out of memory.
 char *unit_part_path(const UnitPart *part, const char *path);
-// Makes "PATH:LINE: reason", or several with ";\n" between them, say the same of the parts that the lines are in. *why is replaced. 0 or
-// -ENOMEM.
+// Makes "PATH:LINE: reason", or several with ";\n" between them, say the same of the parts that the lines
+// are in. *why is replaced. 0 or -ENOMEM.
 int unit_parts_place(const char *path, const void *content, size_t len, char **why) _warn_unused_;
-// The line of the content that such a sentence about the content or one of its parts begins with; 0: it is about none.
+// The line of the content that such a sentence about the content or one of its parts begins with; 0: it is
+// about none.
 unsigned unit_parts_line_of(const char *path, const void *content, size_t len, const char *sentence);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Asks a helper (manager-helper.h) what this host's systemd says of unit files, and remembers the answer: each content is
-// looked at once, as long as systemd stays the same. PID 1 hears of none of it. One for each process; on the loop.
+// Asks a helper (manager-helper.h) what this host's systemd says of unit files, and remembers the answer:
+// each content is looked at once, as long as systemd stays the same. PID 1 hears of none of it. One for each
+// process; on the loop.
 //
 // What systemd refuses is not remembered: a drop-in on this host may mend it at any time. Nor is what is
 // said of containers (quadlet.h): of each of
@@ -38,10 +39,10 @@ typedef void UnitVerified(int error, const UnitVerdict *verdict, void *userdata)
 
 // `command` as in HelperConfig; not copied.
 int unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret);
-// `done` fires once, from the loop, never before return, unless the question is cancelled. Files are copied. -EBUSY: too many ask;
-// -E2BIG: too much at once; -ENOMEM. *ret: for unit_verifier_cancel(), never 0.
-int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms, UnitVerified *done,
-                      void *userdata, uint64_t *ret);
+// `done` fires once, from the loop, never before return, unless the question is cancelled. Files are copied.
+// -EBUSY: too many ask; -E2BIG: too much at once; -ENOMEM. *ret: for unit_verifier_cancel(), never 0.
+int unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
+                      unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret);
 // Asks for podman's version alone; UnitVerdict.n is 0 then. -ENOENT: there is no generator. -EALREADY:
 // there is the same as when that was asked last,
 // and answered. Otherwise as unit_verifier_ask().

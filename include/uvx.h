@@ -14,9 +14,9 @@ int uvx_errno(int status);
 
 // Starts the worker threads of the global pool with all signals blocked (libuv would let them inherit
 // whatever is unblocked now; system calls like fallocate() then fail with EINTR in a thread that was never
-// meant to get a signal), and runs on_thread (may be NULL) once on each of them. Call it before anything else
-// uses the pool; once the pool runs, calling it again changes nothing about signals. UV_THREADPOOL_SIZE must
-// not change between calls. -ENOMEM.
+// meant to get a signal), and runs on_thread (may be NULL) once on each of them. Call it before anything
+// else uses the pool; once the pool runs, calling it again changes nothing about signals. UV_THREADPOOL_SIZE
+// must not change between calls. -ENOMEM.
 int uvx_start_pool(void (*on_thread)(void));
 
 // A Drain calls `run` once in the turn of the loop after drain_mark() was called, however often it was.

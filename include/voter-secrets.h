@@ -9,7 +9,8 @@
 //
 // and go from the leader to other voters over the mesh. A host that stops being a voter wipes the file.
 //
-// A set of them owns its values, in memory of their own (secret-bytes.h), and wipes them when it lets them go.
+// A set of them owns its values, in memory of their own (secret-bytes.h), and wipes them when it lets them
+// go.
 
 #include <stdint.h>
 
@@ -18,7 +19,8 @@
 #include "hash.h"
 #include "secret-bytes.h"
 
-#define VOTER_SECRET_SECRETS "secrets" // with which the log's SecretVersions are sealed: SECRET_KEY_SIZE bytes
+// with which the log's SecretVersions are sealed: SECRET_KEY_SIZE bytes
+#define VOTER_SECRET_SECRETS "secrets"
 #define VOTER_SECRET_CA "ca" // DER (PKCS#8) of a CA's key; CaRecord.number says which
 
 enum {
@@ -49,14 +51,15 @@ int voter_secrets_copy(const VoterSecrets *s, VoterSecrets *ret);
 const SecretBytes *voter_secrets_find(const VoterSecrets *s, const char *name, uint32_t number);
 // Whether the very secret that the log means is there.
 bool voter_secrets_has(const VoterSecrets *s, const Argosy__VoterSecretRecord *record);
-// Copies it, in place of one of that name and number. -EINVAL: no name, no number, or a value of no or too many bytes;
-// -ENOSPC: there are as many as can be; -ENOMEM. Nothing changed then.
+// Copies it, in place of one of that name and number. -EINVAL: no name, no number, or a value of no or too
+// many bytes; -ENOSPC: there are as many as can be; -ENOMEM. Nothing changed then.
 int voter_secrets_put(VoterSecrets *s, const char *name, uint32_t number, const void *value, size_t len);
 // All of a message, or on error perhaps some. *ret_changed: one is other than it was before.
 int voter_secrets_put_all(VoterSecrets *s, Argosy__VoterSecret *const *secrets, size_t n, bool *ret_changed);
 void voter_secrets_drop(VoterSecrets *s, const char *name, uint32_t number); // if it is there
-// Drops what the log has had and has no more: of each name that a record has, those that no record has and that came before the
-// newest of its records. What is newer may be on its way into the log. True: there was some.
+// Drops what the log has had and has no more: of each name that a record has, those that no record has and
+// that came before the newest of its records. What is newer may be on its way into the log. True: there was
+// some.
 bool voter_secrets_drop_old(VoterSecrets *s, Argosy__VoterSecretRecord *const *records, size_t n);
 
 // Borrowed from the set, for a message; each of `ret` is initialised.
@@ -64,8 +67,9 @@ void voter_secrets_to_message(const VoterSecrets *s, Argosy__VoterSecret ret[VOT
 
 // What such a file has. -EBADMSG: it is damaged; -ENOMEM. `ret` must be empty, and may have some on error.
 int voter_secrets_parse(const uint8_t *data, size_t len, VoterSecrets *ret);
-// -EBADMSG: the file is damaged, and *ret_why (malloc'd, may be NULL) says so. No file is an empty set. `ret` must be empty, and stays
-// so on error.
+// -EBADMSG: the file is damaged, and *ret_why (malloc'd, may be NULL) says so. No file is an empty set.
+// `ret` must be empty, and stays so on error.
 int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why);
-// Survives a power cut when it returns 0; on error what was saved before still stands. Of an empty set no file is left.
+// Survives a power cut when it returns 0; on error what was saved before still stands. Of an empty set no
+// file is left.
 int voter_secrets_save(const char *dir, const VoterSecrets *s);

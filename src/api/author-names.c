@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See author-names.h. A Lookup is one user with one set of groups: in the queue with those who wait for it, in the pool,
-// or kept with its answer. What is in the pool is touched by nobody else until it is back: it gets the numbers whole, and
-// gives names.
+// See author-names.h. A Lookup is one user with one set of groups: in the queue with those who wait for it,
+// in the pool, or kept with its answer. What is in the pool is touched by nobody else until it is back: it
+// gets the numbers whole, and gives names.
 //
 //      waiting -> flying (in the pool) -> kept, fresh -> kept, of old -> gone
 //                   `-> hangs: another one may begin beside it
 //
-// An account without a name is one that nobody has given rights to: its number stands alone. A group whose name cannot be
-// found out (the directory cannot be reached) is left out: rights add up, so this only takes away what it would have given.
-// Old names are better than that: numbers are hardly ever given to others, and which of them a process has is the kernel's
-// word.
+// An account without a name is one that nobody has given rights to: its number stands alone. A group whose
+// name cannot be found out (the directory cannot be reached) is left out: rights add up, so this only takes
+// away what it would have given. Old names are better than that: numbers are hardly ever given to others,
+// and which of them a process has is the kernel's word.
 
 #include "author-names.h"
 
@@ -32,7 +32,8 @@ typedef struct Lookup {
         ListNode link;      // in .waiting, .flying or .kept
         ListNode questions; // in the order of asking
         const AccountSource *source;
-        uint64_t hangs_ms;                      // flying: since when, or from when on, it hangs. Times are of the loop
+        // flying: since when, or from when on, it hangs. Times are of the loop
+        uint64_t hangs_ms;
         uint64_t fresh_until_ms, kept_until_ms; // kept
         bool hangs;
         Argosy__Author *author; // kept
@@ -57,8 +58,8 @@ struct AuthorNames {
 
 // ------------------------------------------------------------------------------------------------ accounts
 
-// Both functions of the C library say that the buffer was too small by ERANGE, and some sources that there is no such
-// account by an errno.
+// Both functions of the C library say that the buffer was too small by ERANGE, and some sources that there
+// is no such account by an errno.
 static bool is_none(int error) {
         return error == 0 || error == ENOENT || error == ESRCH;
 }
@@ -112,7 +113,7 @@ const AccountSource account_source_system = {
         .fresh_ms = AUTHOR_FRESH_MS,
 };
 
-// ------------------------------------------------------------------------------------------------ in the pool
+// ---------------------------------------------------------------------------------------------- in the pool
 
 // Users and groups of a user namespace that are not mapped have this number. It is no account's, although
 // most systems call it "nobody". (/proc/sys/kernel/overflowuid could say another one.)
@@ -295,7 +296,8 @@ static void drop_deserted(AuthorNames *a) {
 static const char *error_words(int error) {
         switch (error) {
         case -ETIMEDOUT:
-                return "the accounts of this host do not answer, perhaps since a directory cannot be reached";
+                return "the accounts of this host do not answer, perhaps since a directory cannot be "
+                       "reached";
         case -E2BIG:
                 return "they are too many, or too large";
         default:
@@ -313,17 +315,20 @@ static bool may_warn(AuthorNames *a) {
 
 static void warn_failed(AuthorNames *a, const Lookup *k, int error) {
         if (may_warn(a))
-                log_warning("Who uid %u is could not be found out: %s. %s", (unsigned) k->uid, error_words(error),
-                            find(&a->kept, k) ? "What was known before counts." : "Its requests are refused.");
+                log_warning("Who uid %u is could not be found out: %s. %s", (unsigned) k->uid,
+                            error_words(error),
+                            find(&a->kept, k) ? "What was known before counts."
+                                              : "Its requests are refused.");
 }
 
 static void warn_left_out(AuthorNames *a, const Lookup *k) {
         if (may_warn(a))
-                log_warning("The names of %zu groups of uid %u could not be found out, so rights of theirs are not its own: %s.",
+                log_warning("The names of %zu groups of uid %u could not be found out, so rights of theirs "
+                            "are not its own: %s.",
                             k->n_left_out, (unsigned) k->uid, error_words(k->left_out_error));
 }
 
-// ------------------------------------------------------------------------------------------------ in their order
+// ------------------------------------------------------------------------------------------- in their order
 
 // One at a time. What hangs may hang on for minutes, and is no reason to let others wait.
 static bool may_begin(const AuthorNames *a) {
@@ -437,7 +442,8 @@ static void on_back(PoolWork *work) {
         go_on(a);
         list_splice(&told, &k->questions);
         while (!list_is_empty(&told))
-                tell(CONTAINER_OF(told.next, AuthorQuestion, link), k->error == 0 ? k : find(&a->kept, k), k->error);
+                tell(CONTAINER_OF(told.next, AuthorQuestion, link), k->error == 0 ? k : find(&a->kept, k),
+                     k->error);
         if (k->error < 0)
                 lookup_free(k);
 }
@@ -454,7 +460,8 @@ void author_names_ask(AuthorNames *a, uid_t uid, gid_t gid, const gid_t *groups,
         drop_old(a);
         drop_deserted(a);
         known = find(&a->kept, k);
-        if (known && (known->fresh_until_ms > uv_now(a->loop) || a->n_hanging > 0)) { // that place is for who is not known
+        // that place is for who is not known
+        if (known && (known->fresh_until_ms > uv_now(a->loop) || a->n_hanging > 0)) {
                 lookup_free(k);
                 tell(q, known, 0);
                 return;

@@ -2,8 +2,10 @@
 //
 // The local socket.
 //
-//   accepted -> Client -> its author is known -> frame -> ApiCall -> ops->request ... api_call_respond() -> frame to
-//                                                                                                   the client
+//   accepted -> Client -> its author is known -> frame -> ApiCall -> ops->request ... api_call_respond() ->
+//   frame to
+//                                                                                                   the
+//                                                                                                   client
 //
 // lifetime      born                         dies
 // Client        accepted                     its stream's `closed`
@@ -40,7 +42,8 @@
 #include "str.h"
 #include "stream.h"
 
-enum { API_RETIRED_MIN = 64 * 1024 }; // bytes of a message with so many parts that the pool frees it, at the least
+// bytes of a message with so many parts that the pool frees it, at the least
+enum { API_RETIRED_MIN = 64 * 1024 };
 
 typedef struct Client {
         LocalApi *api;
@@ -149,8 +152,8 @@ static void cancel_call(ApiCall *call) {
         call_free(call);
 }
 
-// What waits to be read, with `more` that is to. Less than STREAM_LOW_WATER does not count: nobody hears when that has been read. False: the user
-// has no room for it.
+// What waits to be read, with `more` that is to. Less than STREAM_LOW_WATER does not count: nobody hears
+// when that has been read. False: the user has no room for it.
 static bool count_unread(Client *c, size_t more) {
         size_t queued = stream_queued(c->stream) + more;
         size_t bytes = queued > STREAM_LOW_WATER ? queued : 0;
@@ -168,9 +171,13 @@ static void say_no_room(Client *c, const Argosy__Response *response, size_t byte
         Argosy__Response instead;
         char why[256];
 
-        str_fit(why, sizeof(why), "the answer takes %zu bytes, for which there is no room: %s; what was asked for may have been done", bytes,
+        str_fit(why, sizeof(why),
+                "the answer takes %zu bytes, for which there is no room: %s; what was asked for may have "
+                "been done",
+                bytes,
                 error == -ENOBUFS ? "too many answers on this connection have not been read"
-                                  : "the requests of this user, and answers that have not been read, take as much memory as one user may have, or all together");
+                                  : "the requests of this user, and answers that have not been read, take "
+                                    "as much memory as one user may have, or all together");
         instead = error_response(EBUSY, why);
         instead.id = response->id;
         (void) stream_send(c->stream, &instead.base);
@@ -194,7 +201,8 @@ static void client_send(Client *c, const Argosy__Response *response) {
                 instead.id = response->id;
                 r = stream_send(c->stream, &instead.base);
         }
-        (void) count_unread(c, 0); // perhaps less than that; any error means that it is closing: `closed` follows
+        // perhaps less than that; any error means that it is closing: `closed` follows
+        (void) count_unread(c, 0);
 }
 
 void api_call_respond(ApiCall *call, Argosy__Response *response) {
@@ -302,7 +310,8 @@ static int on_message(Stream *s, ProtobufCMessage *message, void *userdata) {
 static void turn_away(Stream *s, int status, const char *why);
 
 static bool take_bytes(Client *c, size_t n) {
-        return account_take_within(c->account, ACCOUNT_BYTES, n, c->may_submit ? SIZE_MAX : API_SMALL_HELD_MAX);
+        return account_take_within(c->account, ACCOUNT_BYTES, n,
+                                   c->may_submit ? SIZE_MAX : API_SMALL_HELD_MAX);
 }
 
 static int refuse_bytes(Client *c) {
@@ -325,8 +334,10 @@ static int on_unpacks(Stream *s, size_t bytes, void *userdata) {
         Client *c = userdata;
 
         if (bytes > (c->may_submit ? account_most(c->account, ACCOUNT_BYTES) : API_SMALL_COST_MAX)) {
-                turn_away(s, E2BIG, c->may_submit ? "the request is too long; split it into several"
-                                                  : "the request is too long for somebody who may not bring content; split it into several");
+                turn_away(s, E2BIG,
+                          c->may_submit ? "the request is too long; split it into several"
+                                        : "the request is too long for somebody who may not bring content; "
+                                          "split it into several");
                 return -E2BIG;
         }
         if (!take_bytes(c, bytes))
@@ -378,7 +389,8 @@ static void on_closed(Stream *s, int error, void *userdata) {
                 log_warning("A local client (pid %i) does not read its answers; its connection was closed.",
                             (int) stream_peer(s)->pid);
         else if (error == -EDQUOT)
-                log_warning("Clients of uid %u do not read their answers, which take as much memory as one user may have, or all together; the connection of "
+                log_warning("Clients of uid %u do not read their answers, which take as much memory as one "
+                            "user may have, or all together; the connection of "
                             "pid %i was closed.",
                             (unsigned) stream_peer(s)->uid, (int) stream_peer(s)->pid);
         list_foreach_safe (n, &c->calls)
@@ -387,7 +399,11 @@ static void on_closed(Stream *s, int error, void *userdata) {
         maybe_closed(a);
 }
 
-static const StreamOps client_ops = {.message = on_message, .holds = on_holds, .unpacks = on_unpacks, .drained = on_drained, .closed = on_closed};
+static const StreamOps client_ops = {.message = on_message,
+                                     .holds = on_holds,
+                                     .unpacks = on_unpacks,
+                                     .drained = on_drained,
+                                     .closed = on_closed};
 
 static void on_turned_away(Stream *s, int error, void *userdata) {
 }
@@ -438,10 +454,12 @@ static void on_eviction(uv_async_t *async) {
 // What it may do, as it is now; false: nothing at all.
 static bool judge_rights(Client *c) {
         const LocalApi *a = c->api;
-        LocalApiAdmission may = a->ops->admits ? a->ops->admits(c->author, a->userdata) : LOCAL_API_MAY_SUBMIT;
+        LocalApiAdmission may =
+                a->ops->admits ? a->ops->admits(c->author, a->userdata) : LOCAL_API_MAY_SUBMIT;
 
         c->may_submit = may == LOCAL_API_MAY_SUBMIT;
-        stream_set_messages(c->stream, &argosy__request__descriptor, c->may_submit ? FRAME_MAX_LOCAL : API_SMALL_FRAME_MAX);
+        stream_set_messages(c->stream, &argosy__request__descriptor,
+                            c->may_submit ? FRAME_MAX_LOCAL : API_SMALL_FRAME_MAX);
         return may != LOCAL_API_MAY_NOTHING;
 }
 
@@ -466,7 +484,8 @@ static void on_author(const Argosy__Author *author, int error, void *userdata) {
                         show_out(c);
                 return;
         }
-        str_fit(why, sizeof(why), "who uid %u is could not be found out: %s", (unsigned) stream_peer(c->stream)->uid,
+        str_fit(why, sizeof(why), "who uid %u is could not be found out: %s",
+                (unsigned) stream_peer(c->stream)->uid,
                 error == -EINVAL      ? "it is in too many groups, or one has no proper name"
                 : error == -EBUSY     ? "too many others are being looked up"
                 : error == -ETIMEDOUT ? "the accounts of this host do not answer"
@@ -493,7 +512,8 @@ static void find_author(Client *c) {
         if (r < 0)
                 on_author(NULL, r == -E2BIG ? -EINVAL : r, c);
         else
-                author_names_ask(c->api->names, peer->uid, peer->gid, groups, n, is_owner(peer->uid), &c->question);
+                author_names_ask(c->api->names, peer->uid, peer->gid, groups, n, is_owner(peer->uid),
+                                 &c->question);
 }
 
 // NULL: there is no place for it, or no memory.
@@ -544,7 +564,8 @@ static void on_listener_closed(Listener *l, void *userdata) {
 
 static const ListenerOps listener_ops = {.accepted = on_accepted, .closed = on_listener_closed};
 
-int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata, LocalApi **ret) {
+int local_api_new(uv_loop_t *loop, int fd, Accounts *accounts, const LocalApiOps *ops, void *userdata,
+                  LocalApi **ret) {
         LocalApi *a = calloc(1, sizeof(*a));
         int r;
 

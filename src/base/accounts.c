@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See accounts.h. One lock, held for a few instructions, since the threads of HTTP have connections of their own.
+// See accounts.h. One lock, held for a few instructions, since the threads of HTTP have connections of their
+// own.
 //
 // lifetime          born                              dies
 // Account           first account_enter() or holding  nobody has entered it, and it has nothing
-// AccountHolding    its connection's                  its connection's; out of here at account_holding_close() or evict()
+// AccountHolding    its connection's                  its connection's; out of here at
+//                                                     account_holding_close() or evict()
 //
-// Idle connections stand in two lists in the order in which they became idle: that of all, and that of their account; pending ones in two others. So whoever has as many
-// as it may have makes its own oldest leave, and otherwise the oldest of all leaves that the rule is about: of strangers, of all but owners, of all. Where none is
-// idle it is the longest pending.
+// Idle connections stand in two lists in the order in which they became idle: that of all, and that of their
+// account; pending ones in two others. So whoever has as many as it may have makes its own oldest leave, and
+// otherwise the oldest of all leaves that the rule is about: of strangers, of all but owners, of all. Where
+// none is idle it is the longest pending.
 //
 // Fails only for want of room or memory; then nothing was taken.
 
@@ -27,10 +30,16 @@ enum { MIB = 1024 * 1024 };
 const AccountLimits account_limits = {
         [ACCOUNT_CONNECTIONS] = {.each = 64, .strangers = 1024, .others = 1792, .all = 3072, .proxy = 512},
         [ACCOUNT_REQUESTS] = {.each = 256, .strangers = 1024, .others = 3072, .all = 8192},
-        [ACCOUNT_BYTES] = {.each = 36 * MIB, .strangers = 33 * MIB, .others = 88 * MIB, .all = 512 * (size_t) MIB},
+        [ACCOUNT_BYTES] = {.each = 36 * MIB,
+                           .strangers = 33 * MIB,
+                           .others = 88 * MIB,
+                           .all = 512 * (size_t) MIB},
         [ACCOUNT_FORWARDS] = {.each = 256, .strangers = 256, .others = 16384, .all = 32768},
         [ACCOUNT_COPIES] = {.each = 4, .strangers = 4, .others = 12, .all = 24},
-        [ACCOUNT_COPY_BYTES] = {.each = 512 * MIB, .strangers = 512 * MIB, .others = 1024 * MIB, .all = 2048 * (size_t) MIB},
+        [ACCOUNT_COPY_BYTES] = {.each = 512 * MIB,
+                                .strangers = 512 * MIB,
+                                .others = 1024 * MIB,
+                                .all = 2048 * (size_t) MIB},
 };
 
 typedef struct AccountSum {
@@ -56,7 +65,7 @@ struct Account {
         _Atomic size_t counted;
 };
 
-// ------------------------------------------------------------------------------------------------ principals
+// ----------------------------------------------------------------------------------------------- principals
 
 static_assert(sizeof(Principal) == 16 + HASH_SIZE, "nothing stands between the fields");
 
@@ -88,7 +97,8 @@ Principal principal_of_address(const struct sockaddr *from) {
         if (from->sa_family == AF_INET)
                 memcpy(p.id + 1, &((const struct sockaddr_in *) from)->sin_addr, sizeof(struct in_addr));
         else if (from->sa_family == AF_INET6)
-                memcpy(p.id + 1, &((const struct sockaddr_in6 *) from)->sin6_addr, sizeof(struct in6_addr) / 2);
+                memcpy(p.id + 1, &((const struct sockaddr_in6 *) from)->sin6_addr,
+                       sizeof(struct in6_addr) / 2);
         return p;
 }
 
@@ -113,7 +123,13 @@ static bool is_stranger(const Principal *p) {
 // ------------------------------------------------------------------------------------------------ the rules
 
 // Which of them says no; ACCOUNT_FITS: none does.
-typedef enum AccountVerdict { ACCOUNT_FITS, ACCOUNT_EACH_FULL, ACCOUNT_STRANGERS_FULL, ACCOUNT_OTHERS_FULL, ACCOUNT_ALL_FULL } AccountVerdict;
+typedef enum AccountVerdict {
+        ACCOUNT_FITS,
+        ACCOUNT_EACH_FULL,
+        ACCOUNT_STRANGERS_FULL,
+        ACCOUNT_OTHERS_FULL,
+        ACCOUNT_ALL_FULL
+} AccountVerdict;
 
 static size_t most_of(const AccountLimit *l, const Principal *p) {
         return p->owner ? l->all - l->others : p->kind == PRINCIPAL_PROXY ? l->proxy : l->each;
@@ -123,7 +139,8 @@ static bool is_above(size_t held, size_t n, size_t limit) {
         return held > limit || n > limit - held;
 }
 
-static AccountVerdict judge(const AccountLimit *l, const AccountSum *sum, const Principal *p, size_t held, size_t n, size_t most) {
+static AccountVerdict judge(const AccountLimit *l, const AccountSum *sum, const Principal *p, size_t held,
+                            size_t n, size_t most) {
         if (is_above(held, n, most))
                 return ACCOUNT_EACH_FULL;
         if (is_stranger(p) && is_above(sum->strangers, n, l->strangers))
@@ -142,7 +159,7 @@ static bool may_give_way(const Principal *idle, AccountVerdict verdict, const Pr
         return !idle->owner || (verdict == ACCOUNT_ALL_FULL && to->owner);
 }
 
-// ------------------------------------------------------------------------------------------------ with the lock held
+// --------------------------------------------------------------------------------------- with the lock held
 
 static void init_leavers(ListNode leavers[_ACCOUNT_LEAVERS]) {
         for (size_t i = 0; i < _ACCOUNT_LEAVERS; i++)
@@ -212,7 +229,8 @@ static Account *find_or_make(Accounts *a, const Principal *of) {
 static AccountVerdict judge_account(const Account *u, AccountRoom room, size_t n, size_t most) {
         const AccountLimit *l = &(*u->accounts->limits)[room];
 
-        return judge(l, &u->accounts->held[room], &u->of, u->held[room], n, MIN_OF(most, most_of(l, &u->of)));
+        return judge(l, &u->accounts->held[room], &u->of, u->held[room], n,
+                     MIN_OF(most, most_of(l, &u->of)));
 }
 
 static void drop_place(AccountHolding *h) {
@@ -229,7 +247,8 @@ static AccountHolding *find_leaver(const Account *u, AccountVerdict verdict, Acc
         bool of_its_own = verdict == ACCOUNT_EACH_FULL;
 
         list_foreach (n, of_its_own ? &u->leavers[ease] : &u->accounts->leavers[ease]) {
-                AccountHolding *h = of_its_own ? CONTAINER_OF(n, AccountHolding, own) : CONTAINER_OF(n, AccountHolding, of_all);
+                AccountHolding *h = of_its_own ? CONTAINER_OF(n, AccountHolding, own)
+                                               : CONTAINER_OF(n, AccountHolding, of_all);
 
                 if (h->account == u ? !h->kept : may_give_way(&h->account->of, verdict, &u->of))
                         return h;
@@ -264,7 +283,7 @@ static void stand(AccountHolding *h, AccountEase ease) {
         list_append(&h->account->leavers[ease], &h->own);
 }
 
-// ------------------------------------------------------------------------------------------------ what others call
+// ----------------------------------------------------------------------------------------- what others call
 
 Accounts *accounts_new(const AccountLimits *limits) {
         Accounts *a = calloc(1, sizeof(*a));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chunks, newest first, each filled from its end to its beginning. What is larger than a chunk gets one of its own size,
-// behind the newest, so that what that has left is not lost.
+// Chunks, newest first, each filled from its end to its beginning. What is larger than a chunk gets one of
+// its own size, behind the newest, so that what that has left is not lost.
 //
 // With AddressSanitizer each chunk is freed at once, so a use after the reset is found.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Arrays that grow. The room is a power of two, so what is appended one by one is moved only as often as its length
-// doubles. array_reserve() does not know how much room there is and asks the allocator each time, to which the size
-// that it has already costs little.
+// Arrays that grow. The room is a power of two, so what is appended one by one is moved only as often as its
+// length doubles. array_reserve() does not know how much room there is and asks the allocator each time, to
+// which the size that it has already costs little.
 
 #include "array.h"
 

@@ -163,7 +163,8 @@ static int copy_bytes(int in, int out) {
 }
 
 static int copy_file(int from, int to, const char *name) {
-        _cleanup_(closep) int in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), out = -1;
+        _cleanup_(closep) int in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
+                              out = -1;
         struct stat st;
 
         if (in < 0)

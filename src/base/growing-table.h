@@ -3,22 +3,25 @@
 
 // An OpenTable that grows in no long turn of anybody's loop: what a Map and a NameTable have in common.
 //
-// A table that is full becomes the old one beside a new one of twice the size, and each thing that is added moves what is in
-// GROWING_MOVED_SLOTS of its slots, from the last slot down to the first. The new one is not full before that has come to its end: N slots
-// of which 3/4 are used have moved after N / GROWING_MOVED_SLOTS more were added, and there is room for another 3/4 N. Nothing else moves:
-// neither who looks nor who takes, so a walk meets everything once.
+// A table that is full becomes the old one beside a new one of twice the size, and each thing that is added
+// moves what is in GROWING_MOVED_SLOTS of its slots, from the last slot down to the first. The new one is
+// not full before that has come to its end: N slots of which 3/4 are used have moved after N /
+// GROWING_MOVED_SLOTS more were added, and there is room for another 3/4 N. Nothing else moves: neither who
+// looks nor who takes, so a walk meets everything once.
 //
-// What is not moved yet is found in the old table as ever: its first slot is free, so nothing there belongs to slots behind its end, and
-// whatever keeps an entry from its place stands before it and moves later.
+// What is not moved yet is found in the old table as ever: its first slot is free, so nothing there belongs
+// to slots behind its end, and whatever keeps an entry from its place stands before it and moves later.
 //
-// The table itself keeps the four figures; a GrowingTable is what this looks at and changes of them, for one call.
+// The table itself keeps the four figures; a GrowingTable is what this looks at and changes of them, for one
+// call.
 
 #include "open-table.h"
 
 enum {
         GROWING_MIN_SLOTS = 8,
-        // With each thing that is added, at about 20 ns each; a table of up to so many is moved at once. More would make
-        // a long turn for who adds hundreds to several tables that grow; with fewer the old tables stay long.
+        // With each thing that is added, at about 20 ns each; a table of up to so many is moved at once.
+        // More would make a long turn for who adds hundreds to several tables that grow; with fewer the old
+        // tables stay long.
         GROWING_MOVED_SLOTS = 96,
 };
 
@@ -44,7 +47,8 @@ OPEN_TABLE_INLINE void growing_table_move_some(GrowingTable *g) {
         g->old.slots = NULL;
 }
 
-// What wraps round the end of the table, if anything does, moves first: a few slots, as long as it is not too full.
+// What wraps round the end of the table, if anything does, moves first: a few slots, as long as it is not
+// too full.
 OPEN_TABLE_INLINE void growing_table_move_first(GrowingTable *g) {
         size_t n = 0;
 
@@ -79,7 +83,8 @@ OPEN_TABLE_INLINE int growing_table_grow(GrowingTable *g) {
                 (table)->old_left = (g)->old_left;                                   \
         } while (0)
 
-// Before something is added to so many that are in both tables. -ENOMEM: a new table is due, and nothing has changed.
+// Before something is added to so many that are in both tables. -ENOMEM: a new table is due, and nothing has
+// changed.
 OPEN_TABLE_INLINE int growing_table_make_room(GrowingTable *g, size_t count) {
         int r = open_table_is_full(g->now.n_slots, count) ? growing_table_grow(g) : 0;
 
@@ -88,8 +93,8 @@ OPEN_TABLE_INLINE int growing_table_make_room(GrowingTable *g, size_t count) {
         return r;
 }
 
-// The old table first, if there is one: nothing moves while somebody walks. As open_table_next(), with one bit more: the walk is over the new
-// table. It is in the lower half of the iterator, where no place can be.
+// The old table first, if there is one: nothing moves while somebody walks. As open_table_next(), with one
+// bit more: the walk is over the new table. It is in the lower half of the iterator, where no place can be.
 #define GROWING_WALKS_NEW ((size_t) 1 << 31)
 
 OPEN_TABLE_INLINE void *growing_table_next(const GrowingTable *g, size_t *iter) {

@@ -76,8 +76,8 @@ bool hash_from_bytes(const void *data, size_t len, Hash *ret) {
 
 // ------------------------------------------------------------------------------------------------ CRC-32C
 
-// tables[n][byte]: what the byte makes of the sum when n more bytes come behind it. So eight bytes are eight look-ups that
-// do not wait for each other ("slicing by eight").
+// tables[n][byte]: what the byte makes of the sum when n more bytes come behind it. So eight bytes are eight
+// look-ups that do not wait for each other ("slicing by eight").
 static uint32_t tables[8][256];
 
 static void make_tables(void) {

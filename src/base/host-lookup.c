@@ -84,7 +84,8 @@ static void on_run(PoolWork *w) {
         unref(l);
 }
 
-int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done, void *userdata, HostLookup **ret) {
+int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done,
+                    void *userdata, HostLookup **ret) {
         size_t size = strlen(name) + 1;
         HostLookup *l = calloc(1, sizeof(*l) + size);
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // JSON, written as it comes, in one line or indented. Commas and line breaks stand before a value, so nobody
-// has to know which is the last one. Strings are escaped as RFC 8259 wants, and so is what a terminal would obey or would not show
-// as it stands: control characters, also U+0080 to U+009F, and those of direction (str_is_seen()).
+// has to know which is the last one. Strings are escaped as RFC 8259 wants, and so is what a terminal would
+// obey or would not show as it stands: control characters, also U+0080 to U+009F, and those of direction
+// (str_is_seen()).
 //
 //      value -> `text`, for which there is room for the longest that it can become
-//      behind each row (what ends at depth 1), and when much has come together -> the file, where there is one
+//      behind each row (what ends at depth 1), and when much has come together -> the file, where there is
+//      one
 //
-// Most bytes stand for themselves, so eight at a time are looked at and copied; only what is left goes byte by byte, by a table.
-// Errors of the file are its owner's to look at; without memory the text is cut, and says so.
+// Most bytes stand for themselves, so eight at a time are looked at and copied; only what is left goes byte
+// by byte, by a table. Errors of the file are its owner's to look at; without memory the text is cut, and
+// says so.
 
 #include <string.h>
 
@@ -58,7 +61,8 @@ static uint8_t *put_newline(const Json *j, uint8_t *at) {
         return at + 1 + indent;
 }
 
-// Room for a value of so many bytes, behind what must stand before it: a comma behind its neighbour, a line break.
+// Room for a value of so many bytes, behind what must stand before it: a comma behind its neighbour, a line
+// break.
 static uint8_t *begin_value(Json *j, size_t max) {
         size_t indent = j->pretty ? (size_t) INDENT * j->depth : 0;
         uint8_t *at = make_room(j, 2 + indent + max);
@@ -108,7 +112,8 @@ void json_end(Json *j, char bracket) {
 
 // ---- strings
 
-// What stands behind the backslash; 'u': four digits; 0: the byte stands for itself; 8: it is part of a longer character.
+// What stands behind the backslash; 'u': four digits; 0: the byte stands for itself; 8: it is part of a
+// longer character.
 static const uint8_t escapes[256] = {
         [0x00 ... 0x08] = 'u', ['\t'] = 't',  ['\n'] = 'n', [0x0b ... 0x1f] = 'u',
         ['"'] = '"',           ['\\'] = '\\', [0x7f] = 'u', [0x80 ... 0xff] = 8,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages go to the journal by its own protocol, with the level, the place in the source and one field. A message that
-// the journal does not take is lost.
+// Messages go to the journal by its own protocol, with the level, the place in the source and one field. A
+// message that the journal does not take is lost.
 //
 // This file alone of the log needs libsystemd: a program that does not call it is linked without.
 

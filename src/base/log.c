@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode) and the
-// program has a sender (log-journal.h), else as text. Never fails: a message that cannot be written is lost, as
-// everywhere.
+// program has a sender (log-journal.h), else as text. Never fails: a message that cannot be written is lost,
+// as everywhere.
 //
 // An error without a field goes through the stream even so, with its level in front as sd-daemon(3) says: it
 // may be the last word of this process, and whose a datagram is the journal finds out from its sender's

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An OpenTable of keys and values; a slot keeps half of its hash, so that growing and removing hash nothing and
-// few keys are compared. The slots of many are given back with the last of them: a map of what is under way
-// costs nothing when nothing is.
+// An OpenTable of keys and values; a slot keeps half of its hash, so that growing and removing hash nothing
+// and few keys are compared. The slots of many are given back with the last of them: a map of what is under
+// way costs nothing when nothing is.
 //
 // How it grows: growing-table.h.
 //
@@ -121,7 +121,8 @@ OPEN_TABLE_INLINE OpenTable table_of(MapSlot *slots, size_t n_slots) {
 }
 
 OPEN_TABLE_INLINE MapSlot key_of(const void *key, size_t key_len) {
-        return (MapSlot){.key = key, .key_len = (uint32_t) key_len, .hash = (uint32_t) map_hash(key, key_len)};
+        return (MapSlot){
+                .key = key, .key_len = (uint32_t) key_len, .hash = (uint32_t) map_hash(key, key_len)};
 }
 
 OPEN_TABLE_INLINE MapSlot *probe(const Map *m, const MapSlot *key) {
@@ -139,7 +140,9 @@ static MapSlot *probe_old(const Map *m, const MapSlot *key) {
 // ------------------------------------------------------------------------------------------------ growing
 
 OPEN_TABLE_INLINE GrowingTable growing_of(const Map *m) {
-        return (GrowingTable){.now = table_of(m->slots, m->n_slots), .old = table_of(m->old, map_n_old(m)), .old_left = m->old_left};
+        return (GrowingTable){.now = table_of(m->slots, m->n_slots),
+                              .old = table_of(m->old, map_n_old(m)),
+                              .old_left = m->old_left};
 }
 
 static int make_room(Map *m) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See mount-point.h. Each line of the table is a mount: numbers of it, of its parent and of its device, the root in its file system, and the
-// place, in which blanks, tabs, ends of line and backslashes stand as \ and three octal digits (proc(5)). The longest place that the path
-// lies in is the answer, of two mounts at one place the later, which hides the other. What is no such line is passed over.
+// See mount-point.h. Each line of the table is a mount: numbers of it, of its parent and of its device, the
+// root in its file system, and the place, in which blanks, tabs, ends of line and backslashes stand as \ and
+// three octal digits (proc(5)). The longest place that the path lies in is the answer, of two mounts at one
+// place the later, which hides the other. What is no such line is passed over.
 
 #include "mount-point.h"
 
@@ -25,7 +26,8 @@ static char *unescape(const char *field, size_t len) {
 
         for (size_t i = 0; text && i < len; i++) {
                 if (field[i] == '\\' && len - i > 3 && is_octal(field + i + 1)) {
-                        *to++ = (char) ((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 + (field[i + 3] - '0'));
+                        *to++ = (char) ((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 +
+                                        (field[i + 3] - '0'));
                         i += 3;
                 } else {
                         *to++ = field[i];

@@ -79,7 +79,9 @@ static NameSlot *probe_old(const NameTable *t, const NameKey *key) {
 // ------------------------------------------------------------------------------------------------ growing
 
 OPEN_TABLE_INLINE GrowingTable growing_of(const NameTable *t) {
-        return (GrowingTable){.now = table_of(t, t->slots, t->n_slots), .old = table_of(t, t->old, name_table_n_old(t)), .old_left = t->old_left};
+        return (GrowingTable){.now = table_of(t, t->slots, t->n_slots),
+                              .old = table_of(t, t->old, name_table_n_old(t)),
+                              .old_left = t->old_left};
 }
 
 static int make_room(NameTable *t) {

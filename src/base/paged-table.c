@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A page begins with one bit for each of its records that is in use. The place of one that is not holds the number of
-// the next such one, so that numbers are given again without another table; only the loop reads that.
+// A page begins with one bit for each of its records that is in use. The place of one that is not holds the
+// number of the next such one, so that numbers are given again without another table; only the loop reads
+// that.
 //
-// The root has room for a power of two of directories and is replaced by a larger one when that is not enough. It and
-// directories are copied and retired like pages.
+// The root has room for a power of two of directories and is replaced by a larger one when that is not
+// enough. It and directories are copied and retired like pages.
 
 #include "paged-table.h"
 
@@ -121,8 +122,8 @@ static void retire(PagedTable *t, PagedNode *node, size_t size) {
         snapshot_clock_retire(t->clock, node, free, size);
 }
 
-// What stands at *at, so that it can be written to: a copy if somebody may read it, a new one if there is none.
-// NULL: out of memory.
+// What stands at *at, so that it can be written to: a copy if somebody may read it, a new one if there is
+// none. NULL: out of memory.
 static PagedNode *own(PagedTable *t, PagedNode **at, size_t size) {
         PagedNode *copy;
 
@@ -174,8 +175,10 @@ static PagedPage *own_page(PagedTable *t, uint32_t number) {
                 node = own(t, &CONTAINER_OF(node, PagedRoot, node)->directories[directory],
                            sizeof(PagedDirectory));
         if (node)
-                node = own(t, &CONTAINER_OF(node, PagedDirectory, node)->pages[page_in_directory(&t->now, number)],
-                           page_size(&t->now));
+                node = own(
+                        t,
+                        &CONTAINER_OF(node, PagedDirectory, node)->pages[page_in_directory(&t->now, number)],
+                        page_size(&t->now));
         return node ? CONTAINER_OF(node, PagedPage, node) : NULL;
 }
 

@@ -2,8 +2,8 @@
 //
 // See pool.h. add -> [line] -> run() by a thread -> done() on the loop -> the next of some line.
 //
-// There is no handle to close: a loop runs until the pool has nothing of it any more, and neither have the lines, since each piece
-// that comes back begins the next.
+// There is no handle to close: a loop runs until the pool has nothing of it any more, and neither have the
+// lines, since each piece that comes back begins the next.
 
 #include "pool.h"
 
@@ -116,7 +116,8 @@ static void on_worked(uv_work_t *work, int status) {
         w->done(w);
 }
 
-void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w), void (*done)(PoolWork *w)) {
+void pool_add(uv_loop_t *loop, PoolWork *w, PoolShare share, void (*run)(PoolWork *w),
+              void (*done)(PoolWork *w)) {
         LoopLines *l = lines_of(loop);
 
         w->loop = loop;

@@ -21,8 +21,8 @@ static bool has_name(int proc, const char *pid, const char *name) {
         _cleanup_buf_ Buf text = {};
         size_t len = strlen(name);
 
-        return path && file_read(proc, path, COMM_MAX, &text) >= 0 && text.len == len + 1 && memcmp(text.data, name, len) == 0 &&
-               text.data[len] == '\n';
+        return path && file_read(proc, path, COMM_MAX, &text) >= 0 && text.len == len + 1 &&
+               memcmp(text.data, name, len) == 0 && text.data[len] == '\n';
 }
 
 bool process_name_runs(const char *name) {
@@ -31,7 +31,8 @@ bool process_name_runs(const char *name) {
         bool runs = false;
 
         while (proc && !runs && (entry = readdir(proc)))
-                runs = strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && has_name(dirfd(proc), entry->d_name, name);
+                runs = strspn(entry->d_name, "0123456789") == strlen(entry->d_name) &&
+                       has_name(dirfd(proc), entry->d_name, name);
         if (proc)
                 closedir(proc);
         return runs;

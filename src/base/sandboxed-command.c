@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   a directory with the files -> fork -> nobody, limits, a filter of system calls -> exec -> output in memory -> wait
+//   a directory with the files -> fork -> nobody, limits, a filter of system calls -> exec -> output in
+//   memory -> wait
 //
 // Output goes to a file in memory whose size is limited, so the program never waits for its reader. The
 // child
-// calls only what may be called between fork and exec. It dies with the process that started it; then its directory
-// stays in /tmp.
+// calls only what may be called between fork and exec. It dies with the process that started it; then its
+// directory stays in /tmp.
 //
-// The filter refuses what a parser of files does not need and could harm others with: sockets, signals, other processes'
-// memory, namespaces, mounts. It lists what is refused, since the program is somebody else's, in any version.
+// The filter refuses what a parser of files does not need and could harm others with: sockets, signals,
+// other processes' memory, namespaces, mounts. It lists what is refused, since the program is somebody
+// else's, in any version.
 
 #include "sandboxed-command.h"
 
@@ -53,12 +55,30 @@ struct SandboxedCommand {
         size_t n_names;
 };
 
-// ------------------------------------------------------------------------------------------------ the filter
+// ----------------------------------------------------------------------------------------------- the filter
 
 static const int refused[] = {
-        SYS_socket, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_kill, SYS_tkill, SYS_pidfd_open, SYS_ptrace,
-        SYS_process_vm_readv, SYS_process_vm_writev, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_chroot, SYS_keyctl,
-        SYS_add_key, SYS_request_key, SYS_bpf, SYS_perf_event_open, SYS_mq_open,
+        SYS_socket,
+        SYS_connect,
+        SYS_sendto,
+        SYS_sendmsg,
+        SYS_kill,
+        SYS_tkill,
+        SYS_pidfd_open,
+        SYS_ptrace,
+        SYS_process_vm_readv,
+        SYS_process_vm_writev,
+        SYS_unshare,
+        SYS_setns,
+        SYS_mount,
+        SYS_umount2,
+        SYS_chroot,
+        SYS_keyctl,
+        SYS_add_key,
+        SYS_request_key,
+        SYS_bpf,
+        SYS_perf_event_open,
+        SYS_mq_open,
 #ifdef SYS_userfaultfd
         SYS_userfaultfd,
 #endif
@@ -75,9 +95,11 @@ static const int refused[] = {
 
 enum { FILTER_MAX = 2 * ELEMENTSOF(refused) + 8 };
 
-#define LOAD(member) ((struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member)))
+#define LOAD(member) \
+        ((struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member)))
 #define ANSWER(action) ((struct sock_filter) BPF_STMT(BPF_RET | BPF_K, (action)))
-#define UNLESS_EQUAL(value, skip) ((struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) (value), 0, (skip)))
+#define UNLESS_EQUAL(value, skip) \
+        ((struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) (value), 0, (skip)))
 
 static int refuse_calls(void) {
         struct sock_filter f[FILTER_MAX];
@@ -112,8 +134,10 @@ static int limit(int what, rlim_t value) {
 }
 
 static int become_nobody(void) {
-        (void) unshare(CLONE_NEWNET | CLONE_NEWIPC); // where that is allowed; the filter refuses sockets anyway
-        if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+        // where that is allowed; the filter refuses sockets anyway
+        (void) unshare(CLONE_NEWNET | CLONE_NEWIPC);
+        if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+            setresuid(NOBODY, NOBODY, NOBODY) < 0)
                 return -errno;
         return setresuid((uid_t) -1, 0, (uid_t) -1) == 0 ? -EPERM : 0; // cannot be
 }
@@ -122,7 +146,8 @@ static int become_nobody(void) {
 static int lock_down(pid_t parent, rlim_t memory) {
         int r = geteuid() == 0 ? become_nobody() : 0;
 
-        if (r >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
+        if (r >= 0 &&
+            (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
                 r = -errno;
         if (r >= 0 && getppid() != parent)
                 r = -ECANCELED;
@@ -140,7 +165,8 @@ static int lock_down(pid_t parent, rlim_t memory) {
         return r < 0 ? r : refuse_calls();
 }
 
-static void run_child(const SandboxedCommand *c, const char *program, const char *const *args, pid_t parent) {
+static void run_child(const SandboxedCommand *c, const char *program, const char *const *args,
+                      pid_t parent) {
         const char *environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
                                      "LANG=C.UTF-8",
                                      "SYSTEMD_COLORS=0",
@@ -166,12 +192,13 @@ static void run_child(const SandboxedCommand *c, const char *program, const char
             dup2(c->output, STDERR_FILENO) < 0 || chdir(c->dir) < 0 ||
             lock_down(parent, c->reserves_much ? addresses_max : memory_max) < 0)
                 _exit(EXIT_NOT_STARTED);
-        (void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0); // kernels before 5.9: all are to be closed by exec
+        // kernels before 5.9: all are to be closed by exec
+        (void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
         execve(program, (char *const *) args, (char *const *) environment);
         _exit(EXIT_NOT_STARTED);
 }
 
-// ------------------------------------------------------------------------------------------------ the directory
+// -------------------------------------------------------------------------------------------- the directory
 
 static int write_file(int dir, const SandboxedFile *file) {
         int fd = openat(dir, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), r = 0;
@@ -244,7 +271,7 @@ static void remove_dir(SandboxedCommand *c) {
         free(c->names);
 }
 
-// ------------------------------------------------------------------------------------------------ begin and end
+// -------------------------------------------------------------------------------------------- begin and end
 
 static bool find_program(const char *name, char *ret, size_t size) {
         static const char *const dirs[] = {"/usr/bin", "/bin"};

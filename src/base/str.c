@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits, parts of URLs. What
-// is cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take all of the text
-// or nothing, and leave *ret alone when they return false.
+// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits, parts
+// of URLs. What is cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take
+// all of the text or nothing, and leave *ret alone when they return false.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -209,8 +209,8 @@ size_t str_utf8_len(const uint8_t *p) {
         return 0;
 }
 
-// What is invisible, or turns the text around: U+0080 to U+009F, the marks and overrides of direction, and what separates
-// lines.
+// What is invisible, or turns the text around: U+0080 to U+009F, the marks and overrides of direction, and
+// what separates lines.
 static bool is_unseen(uint32_t c) {
         return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
                (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Words that many records repeat, each kept once. At most STRING_INTERNER_MAX different ones are kept, cut to
-// STRING_INTERNER_SIZE: beyond that, and without memory, everything is `(other)`. Nobody has to look at an
-// error, and a peer cannot make it grow.
+// Words that many records repeat, each kept once. At most STRING_INTERNER_MAX different ones are kept, cut
+// to STRING_INTERNER_SIZE: beyond that, and without memory, everything is `(other)`. Nobody has to look at
+// an error, and a peer cannot make it grow.
 
 #include <errno.h>
 #include <stdio.h>

@@ -121,7 +121,8 @@ static int complain(FILE *err, const Buf *why) {
         _cleanup_buf_ Buf clean = {};
 
         if (text_append_clean_file(&clean, why->data, why->len) == 0)
-                fprintf(err, "argosyctl: %.*s\nTry argosyctl --help.\n", (int) clean.len, (const char *) clean.data);
+                fprintf(err, "argosyctl: %.*s\nTry argosyctl --help.\n", (int) clean.len,
+                        (const char *) clean.data);
         return EXIT_USAGE;
 }
 

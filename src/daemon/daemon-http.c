@@ -2,18 +2,21 @@
 //
 // HTTP for programs: its socket, and the router, which knows the way of a request from there.
 //
-//      [Http] Listen=unix         -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader, wherever it is
+//      [Http] Listen=unix         -> RUNTIME_DIR/http.sock -> HttpApi -> router_submit() -> the leader,
+//                                 wherever it is
 //             Listen=ADDRESS:PORT -> TCP, mostly with TLS  ->
 //      [Fleet] Listen=PATH        -> that unix socket        -> fleet's API, by the same way
-//                     ADDRESS:PORT       over TCP with TLS, to who shows a certificate that stands for a token
+//                     ADDRESS:PORT       over TCP with TLS, to who shows a certificate that stands for a
+//                                        token
 //
 // The socket is made here and not by systemd. No request is to wait in it while argosyd is away: a client of
 // HTTP, a monitor above all, has to see that. Users that may use the local socket may use this one: it has
 // the same group and mode (socket-access.h changes both). If it cannot be made that is a warning only, as
 // argosyd works without it.
 //
-// Over TCP who asks shows a token, and we show a certificate: the administrator's, or our own, which is made anew here when it ends
-// soon or Names= has changed. Without any there are no handshakes, and nothing is said in clear text instead.
+// Over TCP who asks shows a token, and we show a certificate: the administrator's, or our own, which is made
+// anew here when it ends soon or Names= has changed. Without any there are no handshakes, and nothing is
+// said in clear text instead.
 
 #include "daemon-http.h"
 
@@ -110,7 +113,8 @@ static void open_fleet_tcp(Daemon *d) {
                 if (r < 0)
                         log_warning("The API of fleet is not answered at %s: %s.", l->text, strerror(-r));
                 else
-                        log_info("The API of fleet is spoken at https://%s, to whoever has a certificate.", l->text);
+                        log_info("The API of fleet is spoken at https://%s, to whoever has a certificate.",
+                                 l->text);
         }
 }
 
@@ -123,7 +127,8 @@ static void open_fleet_unix(Daemon *d) {
                         close(fd);
         }
         if (r < 0)
-                log_warning("The API of fleet is not there, for want of %s: %s.", d->config.fleet, strerror(-r));
+                log_warning("The API of fleet is not there, for want of %s: %s.", d->config.fleet,
+                            strerror(-r));
         else
                 log_info("The API of fleet is spoken on %s.", d->config.fleet);
 }
@@ -178,7 +183,9 @@ static int own_certificate(const Daemon *d, const HttpNames *names, WebCertifica
                 log_warning("There is no certificate for HTTP over TLS: %s.", strerror(-r));
         else if (made != WEB_CERTIFICATE_KEPT)
                 log_info("Made a new %s for HTTP over TLS, signed by itself: %s/http.pem.",
-                         made == WEB_CERTIFICATE_NEW ? "key and certificate" : "certificate with the key of before", d->paths->state_dir);
+                         made == WEB_CERTIFICATE_NEW ? "key and certificate"
+                                                     : "certificate with the key of before",
+                         d->paths->state_dir);
         return r;
 }
 
@@ -248,7 +255,8 @@ static void open_tcp(Daemon *d) {
 void daemon_http_open(Daemon *d) {
         int fd, r = open_unix(d, &fd);
 
-        if (r == 0 && (fd >= 0 || d->config.http_listen.n > 0 || d->config.fleet_listen.n > 0 || *d->config.fleet)) {
+        if (r == 0 &&
+            (fd >= 0 || d->config.http_listen.n > 0 || d->config.fleet_listen.n > 0 || *d->config.fleet)) {
                 r = http_api_new(d->loop, fd, d->accounts, local_api_names(d->api), &http_ops, d, &d->http);
                 if (r < 0 && fd >= 0)
                         close(fd);

@@ -36,11 +36,13 @@ static const Argosy__Voter *voter_of_pin(const Daemon *d, const Hash *pin) {
 
 // What the state says of somebody's end is final, however old it is.
 static bool has_ended(const Daemon *d, const Argosy__Voter *v, const Hash *pin) {
-        return cluster_state_find_former_by_pin(d->state, pin) || cluster_state_raft_id_is_retired(d->state, v->raft_id);
+        return cluster_state_find_former_by_pin(d->state, pin) ||
+               cluster_state_raft_id_is_retired(d->state, v->raft_id);
 }
 
-// The host that a public key belongs to, 0 if to nobody. The replicated state decides, but for voters of the peers file of whom it knows
-// nothing yet: before anybody leads it is as old as the last snapshot, and they are who can elect a leader.
+// The host that a public key belongs to, 0 if to nobody. The replicated state decides, but for voters of the
+// peers file of whom it knows nothing yet: before anybody leads it is as old as the last snapshot, and they
+// are who can elect a leader.
 static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
         bool has_state = d->state && cluster_state_cluster(d->state);
         const Argosy__HostRecord *h = has_state ? cluster_state_find_host_by_pin(d->state, pin) : NULL;
@@ -56,9 +58,9 @@ static bool keeps_log(const Daemon *d) {
         return d->store && !d->store_closing;
 }
 
-// A removal stands in the log, so it is final, however old the state is. A key that is not known proves nothing: this host
-// may not have heard of its owner yet. A host without a log knows the voters' keys alone: who has a certificate of its CA, and may have known
-// it as a voter, is told who votes now.
+// A removal stands in the log, so it is final, however old the state is. A key that is not known proves
+// nothing: this host may not have heard of its owner yet. A host without a log knows the voters' keys alone:
+// who has a certificate of its CA, and may have known it as a voter, is told who votes now.
 TlsVerdict daemon_listen_judge(const Hash *pin, const char *alpn, void *userdata) {
         Daemon *d = userdata;
         uint32_t raft_id, host = host_of_pin(d, pin, &raft_id);
@@ -84,7 +86,8 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
         if (!keeps_log(d) && streq(peer->alpn, ALPN_MESH))
                 mesh_guide(d->mesh, s);
         else if (host == 0 || !keeps_log(d))
-                stream_close(s, -EACCES, false); // revoked since the handshake, or we keep no log: it finds the others
+                // revoked since the handshake, or we keep no log: it finds the others
+                stream_close(s, -EACCES, false);
         else if (streq(peer->alpn, ALPN_RAFT))
                 store_accept(d->store, s, raft_id);
         else

@@ -2,7 +2,8 @@
 //
 // The log's snapshot, as the store asks for it:
 //
-//   taken in the loop -> encoded by a worker, piece by piece -> released in the loop -> what it kept is freed in as many
+//   taken in the loop -> encoded by a worker, piece by piece -> released in the loop -> what it kept is
+//   freed in as many
 //   turns as that takes -> the heap gives the pages back
 //
 // Nothing here fails but for want of memory, and then the store tries it again later.

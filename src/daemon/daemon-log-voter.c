@@ -2,23 +2,26 @@
 //
 // Becoming a voter, and no longer being one, as the leader says:
 //
-//   StoreOpen    -> [close the log under another raft id] -> the pool: forget that id, keep the voters' secrets, empty the log's
+//   StoreOpen    -> [close the log under another raft id] -> the pool: forget that id, keep the voters'
+//                secrets, empty the log's
 //                   directory, make the log, note the raft id -> open the log -> StoreOpened
-//   StoreClose   -> close the log -> the pool: forget the raft id, empty the log's directory, forget the secrets
+//   StoreClose   -> close the log -> the pool: forget the raft id, empty the log's directory, forget the
+//                secrets
 //
-// A raft id in the peers file promises a log: a daemon that finds the one without the other does not start. So the id
-// is the last that is written of a log, and the first that goes: killed in between, this host is a spare again, and is
-// asked anew. And a log is opened when all of that is on the disk: what it acknowledges to others is not forgotten.
+// A raft id in the peers file promises a log: a daemon that finds the one without the other does not start.
+// So the id is the last that is written of a log, and the first that goes: killed in between, this host is a
+// spare again, and is asked anew. And a log is opened when all of that is on the disk: what it acknowledges
+// to others is not forgotten.
 //
 // The disk may be slow, so the pool does it, in the queue of whatever else is written of the same files
-// (state-writer.h). `d->peers->raft_id` is what the file says, and changes when the pool is done. One after the other:
-// what the leader says meanwhile waits for the end of that, and of two orders the newer counts. When the daemon ends,
-// what is under way is finished on the disk and nothing follows from it: the next start finds a voter, or a spare and
-// clears the rest away.
+// (state-writer.h). `d->peers->raft_id` is what the file says, and changes when the pool is done. One after
+// the other: what the leader says meanwhile waits for the end of that, and of two orders the newer counts.
+// When the daemon ends, what is under way is finished on the disk and nothing follows from it: the next
+// start finds a voter, or a spare and clears the rest away.
 //
-// A host that cannot have a log, since its disk is full perhaps, clears away what there is of one, says so to the leader
-// and stays a spare. If that fails as well, it says in the journal what is left, secrets perhaps, and tries
-// again each day; the next order begins with that anyhow.
+// A host that cannot have a log, since its disk is full perhaps, clears away what there is of one, says so
+// to the leader and stays a spare. If that fails as well, it says in the journal what is left, secrets
+// perhaps, and tries again each day; the next order begins with that anyhow.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +128,8 @@ static void run_job(WorkItem *item) {
 static void note_left(Daemon *d, int error) {
         d->log_untidy = error < 0;
         if (error < 0)
-                log_error("This host does not vote, but the log or the secrets of a voter are still under %s: %s. It will be "
+                log_error("This host does not vote, but the log or the secrets of a voter are still under "
+                          "%s: %s. It will be "
                           "tried again.",
                           d->paths->state_dir, strerror(-error));
 }
@@ -237,8 +241,8 @@ static void on_made(Daemon *d, const VoterJob *j) {
         daemon_log_close(d, on_closed_in_vain); // what was begun of it
 }
 
-// Without a raft id in the peers file this host is a spare, whatever else failed. Where it may have one, nobody knows
-// which: not the one whose log is gone.
+// Without a raft id in the peers file this host is a spare, whatever else failed. Where it may have one,
+// nobody knows which: not the one whose log is gone.
 static void note_spare(Daemon *d, const VoterJob *j) {
         if (j->forgotten)
                 d->peers->raft_id = d->peers->feature_level = 0;

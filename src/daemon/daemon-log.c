@@ -3,7 +3,8 @@
 // The replicated log of this host, where it is a voter.
 //
 //   committed batch -> apply() -> ClusterState -> Leader (which turns what is dirty into orders)
-//   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader; when its tables are whole mesh,
+//   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader; when its tables are whole
+//                   mesh,
 //                      then by the mesh the agent
 //
 // How this host becomes a voter and ceases to be one is in daemon-log-voter.c, the log's snapshot in
@@ -90,8 +91,8 @@ static void open_port(Daemon *d) {
                 daemon_fail(d, why ?: strerror(-r));
 }
 
-// Wishes about the cluster are in its log: a file of one host only says how a new cluster begins. Said once for
-// each number that the cluster has meanwhile.
+// Wishes about the cluster are in its log: a file of one host only says how a new cluster begins. Said once
+// for each number that the cluster has meanwhile.
 static void warn_of_voters(Daemon *d) {
         uint32_t wanted = cluster_state_cluster(d->state)->voters_wanted;
 
@@ -99,9 +100,10 @@ static void warn_of_voters(Daemon *d) {
                 return;
         d->voters_warned = wanted;
         if (d->config.voters_given && d->config.voters != wanted)
-                log_warning("Voters=%u in this host's configuration counts for nothing: the cluster has %u, and "
-                            "'argosyctl cluster voters' changes that.",
-                            (unsigned) d->config.voters, wanted);
+                log_warning(
+                        "Voters=%u in this host's configuration counts for nothing: the cluster has %u, and "
+                        "'argosyctl cluster voters' changes that.",
+                        (unsigned) d->config.voters, wanted);
 }
 
 // Whether the host votes, or its record gives it a log.
@@ -147,7 +149,9 @@ static void publish_voters(Daemon *d) {
         warn_of_voters(d);
         daemon_ca_update(d);
         if (!d->log_is_complete) {
-                d->hosts_revision = 0; // told when it is: until then the voters of the peers file, which may be newer, are those who elect a leader
+                // told when it is: until then the voters of the peers file, which may be newer, are those
+                // who elect a leader
+                d->hosts_revision = 0;
                 return;
         }
         daemon_secrets_drop_old(d);
@@ -216,7 +220,8 @@ static void tell_refused(Daemon *d) {
 static bool wants_snapshot(const Daemon *d, const Argosy__LogBatch *batch) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
 
-        if (!cluster || !cluster->secrets_key || cluster->secrets_key->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT)
+        if (!cluster || !cluster->secrets_key ||
+            cluster->secrets_key->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT)
                 return false;
         for (size_t i = 0; i < batch->n_ops; i++)
                 if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_CLUSTER)
@@ -450,9 +455,10 @@ static int submit_first_batch(Daemon *d) {
         return submit_batch(d, ops, 2, on_init_done);
 }
 
-// The entries that were lost gave revisions that hosts may have obeyed, and what is compared with a revision must
-// not mistake a new one for one of them. How many were lost nobody knows; so many no cluster makes. The clock keeps
-// two recoveries apart that began from different copies of one log: a revision takes more than a microsecond.
+// The entries that were lost gave revisions that hosts may have obeyed, and what is compared with a revision
+// must not mistake a new one for one of them. How many were lost nobody knows; so many no cluster makes. The
+// clock keeps two recoveries apart that began from different copies of one log: a revision takes more than a
+// microsecond.
 static uint64_t recovered_revision(const Daemon *d) {
         return MAX_OF(cluster_state_revision(d->state) + REVISIONS_LOST_MAX, clock_wall_us());
 }
@@ -462,8 +468,9 @@ static uint64_t recovered_job(const Daemon *d) {
         return (cluster_state_last_job(d->state) / JOBS_LOST_MAX + 2) * JOBS_LOST_MAX;
 }
 
-// After `cluster recover`: the new generation, revisions that no host has seen; every other host that had a log is a spare until it is
-// made a voter again. All others are left as they are: an entry has no room for every host.
+// After `cluster recover`: the new generation, revisions that no host has seen; every other host that had a
+// log is a spare until it is made a voter again. All others are left as they are: an entry has no room for
+// every host.
 static int submit_recovery(Daemon *d) {
         size_t n_hosts, n = 0;
         const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);
@@ -577,7 +584,8 @@ static uint64_t leader_authority_until(void *userdata) {
         return store_authority_until(((Daemon *) userdata)->store);
 }
 
-static void on_present(const EventCursor *cursor, uint64_t access_revision, uint64_t until_us, void *userdata) {
+static void on_present(const EventCursor *cursor, uint64_t access_revision, uint64_t until_us,
+                       void *userdata) {
         Daemon *d = userdata;
 
         if (d->http)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages from other hosts on their way to leader, agent and router, and what follows when another host leads.
-// Each message goes to one of them; what none of them knows is the agent's to ignore. Messages that arrive while
-// the daemon ends are dropped: their senders begin anew with the next one.
+// Messages from other hosts on their way to leader, agent and router, and what follows when another host
+// leads. Each message goes to one of them; what none of them knows is the agent's to ignore. Messages that
+// arrive while the daemon ends are dropped: their senders begin anew with the next one.
 
 #include <errno.h>
 

@@ -4,14 +4,16 @@
 //
 //   ToHost.VoterSecrets -> the pool writes the file -> memory -> ToVoter.VoterSecretsKept
 //
-// The leader hears of what is on the disk and of nothing else: after each file that was written, and with each attach, so that a
-// file which somebody has removed is handed over anew. A file that cannot be written is no answer, but for the journal; the leader
-// tells it again with the next attach. What the log names no more goes when this host has applied that.
+// The leader hears of what is on the disk and of nothing else: after each file that was written, and with
+// each attach, so that a file which somebody has removed is handed over anew. A file that cannot be written
+// is no answer, but for the journal; the leader tells it again with the next attach. What the log names no
+// more goes when this host has applied that.
 //
-// It also hears whether the log's snapshot on the disk is one whose secrets are all sealed with the same key, which is when voters can do without
-// the keys before that one.
+// It also hears whether the log's snapshot on the disk is one whose secrets are all sealed with the same
+// key, which is when voters can do without the keys before that one.
 //
-// How secrets come with a log and go with it is in daemon-log-voter.c, and both write in one queue (state-writer.h).
+// How secrets come with a log and go with it is in daemon-log-voter.c, and both write in one queue
+// (state-writer.h).
 
 #include "daemon-secrets.h"
 
@@ -91,7 +93,8 @@ static int put_all(VoterSecrets *to, const VoterSecrets *from) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < from->n; i++)
-                r = voter_secrets_put(to, from->list[i].name, from->list[i].number, from->list[i].value.data, from->list[i].value.len);
+                r = voter_secrets_put(to, from->list[i].name, from->list[i].number, from->list[i].value.data,
+                                      from->list[i].value.len);
         return r;
 }
 
@@ -116,7 +119,9 @@ static bool begin_job(WorkItem *item) {
         if (r == 0)
                 return true;
         if (r == -ENOSPC)
-                log_error("The leader hands over more secrets than %d, which is as many as a voter may have.", VOTER_SECRETS_MAX);
+                log_error(
+                        "The leader hands over more secrets than %d, which is as many as a voter may have.",
+                        VOTER_SECRETS_MAX);
         job_free(j);
         return false;
 }

@@ -33,7 +33,8 @@ static void on_name(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found
                 d->full_name_lookup = NULL;
                 memcpy(before, d->full_name, sizeof(before));
                 if (status == 0 && found->ai_canonname && machine_name(host) &&
-                    is_ours(found->ai_canonname, host) && str_copy(d->full_name, sizeof(d->full_name), found->ai_canonname) &&
+                    is_ours(found->ai_canonname, host) &&
+                    str_copy(d->full_name, sizeof(d->full_name), found->ai_canonname) &&
                     !streq(before, d->full_name))
                         daemon_http_update_names(d);
         }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// accept -> JoinRequest with a token's id, within the rate -> Request.Join through the router to the leader -> JoinReply ->
-// JoinRequest with all -> likewise -> JoinReply -> close
+// accept -> JoinRequest with a token's id, within the rate -> Request.Join through the router to the leader
+// -> JoinReply -> JoinRequest with all -> likewise -> JoinReply -> close
 //
-// What the two prove to each other is the leader's and the joiner's business (join-token.h); this host adds the secret of the
-// connection, so that it holds for this one.
+// What the two prove to each other is the leader's and the joiner's business (join-token.h); this host adds
+// the secret of the connection, so that it holds for this one.
 //
 // Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives
-// JOIN_TIMEOUT_MS. Where an address, or all of them, have as many streams as they may, the one that has said nothing for longest makes room: so
-// strangers who keep silent keep nobody out.
+// JOIN_TIMEOUT_MS. Where an address, or all of them, have as many streams as they may, the one that has said
+// nothing for longest makes room: so strangers who keep silent keep nobody out.
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -104,7 +104,8 @@ static int ask_leader(Joiner *j, Argosy__JoinRequest *q) {
         join.channel = (ProtobufCBinaryData){sizeof(channel), channel};
         request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
         request.join = &join;
-        return router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j, &j->route);
+        return router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j,
+                             &j->route);
 }
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
@@ -137,8 +138,9 @@ static void on_closed(Stream *s, int error, void *userdata) {
 
         if ((error == -EBADMSG || error == -EMSGSIZE) &&
             refusal_log_allows(server->daemon, stream_peer(s)->address, "it sent no join request"))
-                log_notice("A host at %s sent something that is not a join request; its connection was closed.",
-                           stream_peer(s)->address);
+                log_notice(
+                        "A host at %s sent something that is not a join request; its connection was closed.",
+                        stream_peer(s)->address);
         if (j->route)
                 router_cancel(j->route);
         list_unlink(&j->link);

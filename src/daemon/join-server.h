@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A stranger asks to join: two JoinRequest frames, a JoinReply for each, close. The only thing that somebody without
-// a pinned key gets processed beyond the handshake, and therefore limited in every direction.
+// A stranger asks to join: two JoinRequest frames, a JoinReply for each, close. The only thing that somebody
+// without a pinned key gets processed beyond the handshake, and therefore limited in every direction.
 
 typedef struct Daemon Daemon;
 typedef struct JoinServer JoinServer;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // argosyd's command line, and whose it is: the machine's daemon, a user's (--user), or, as which it executes
-// itself, a helper that enters a manager (manager-helper.h), or who starts these for the machine's (helper-service.h). Mistakes are said on standard error; how the
-// daemon ended becomes the exit status, after one of which systemd does not start it again.
+// itself, a helper that enters a manager (manager-helper.h), or who starts these for the machine's
+// (helper-service.h). Mistakes are said on standard error; how the daemon ended becomes the exit status,
+// after one of which systemd does not start it again.
 
 #include <errno.h>
 #include <getopt.h>
@@ -145,7 +146,8 @@ int main(int argc, char **argv) {
         log_journal_use();
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
-        if (argc == 2 && streq(argv[1], "--helper-service")) // of argosy-helper.service, see helper-service.h
+        // of argosy-helper.service, see helper-service.h
+        if (argc == 2 && streq(argv[1], "--helper-service"))
                 return helper_service_main();
         set_pool_size();
         heap_tune();

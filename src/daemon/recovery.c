@@ -24,7 +24,8 @@ typedef struct Places {
 } Places;
 
 static void places_done(Places *p) {
-        char *all[] = {p->dir, p->log, p->peers, p->fresh, p->fresh_log, p->done, p->done_log, p->done_peers, p->old};
+        char *all[] = {p->dir,  p->log,      p->peers,      p->fresh, p->fresh_log,
+                       p->done, p->done_log, p->done_peers, p->old};
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++)
                 free(all[i]);
@@ -42,8 +43,8 @@ static int places_init(Places *p, const char *dir) {
                 .done_peers = str_printf("%s/recovery/peers", dir),
                 .old = str_printf("%s/recovery/old", dir),
         };
-        return p->dir && p->log && p->peers && p->fresh && p->fresh_log && p->done && p->done_log && p->done_peers &&
-                               p->old
+        return p->dir && p->log && p->peers && p->fresh && p->fresh_log && p->done && p->done_log &&
+                               p->done_peers && p->old
                        ? 0
                        : -ENOMEM;
 }
@@ -150,6 +151,7 @@ int recovery_settle(const char *dir, char **ret_why) {
                 r = settle(&p);
         places_done(&p);
         if (r < 0)
-                *ret_why = str_printf("Cannot put the recovered log in place under %s: %s", dir, strerror(-r));
+                *ret_why =
+                        str_printf("Cannot put the recovered log in place under %s: %s", dir, strerror(-r));
         return r;
 }

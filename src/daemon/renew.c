@@ -2,11 +2,13 @@
 //
 // This host's certificate is renewed when few of its days are left, and when it is not of the cluster's CA:
 //
-//   few days, or the leader asks for it            -> Renew to the leader -> Renewed ->  the pool saves it -> used from then on
+//   few days, or the leader asks for it            -> Renew to the leader -> Renewed ->  the pool saves it
+//                                                  -> used from then on
 //   a voter trusts the CA of our certificate no more -> Renew to that one   -> Renewed /
 //
-// Without a leader, or if it cannot be signed now, the next occasion asks again. An expired certificate ends nothing: members trust the
-// key. With each attach, and when there is another one, the leader is told which CA it is of.
+// Without a leader, or if it cannot be signed now, the next occasion asks again. An expired certificate ends
+// nothing: members trust the key. With each attach, and when there is another one, the leader is told which
+// CA it is of.
 
 #include "renew.h"
 
@@ -81,7 +83,8 @@ static void use(Daemon *d, int r) {
 
 void renew_on_renewed(Daemon *d, const Argosy__ToHost__Renewed *message) {
         const ProtobufCBinaryData *ca = &message->ca_cert;
-        int r = identity_install(&d->identity, message->cert.data, message->cert.len, ca->len ? ca->data : NULL, ca->len);
+        int r = identity_install(&d->identity, message->cert.data, message->cert.len,
+                                 ca->len ? ca->data : NULL, ca->len);
 
         if (r < 0)
                 use(d, r);

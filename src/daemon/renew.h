@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's certificate is renewed over the mesh when fewer than CERT_RENEW_DAYS are left, or it is of a CA that is not the
-// cluster's any more. On the first nothing depends: members trust pinned keys, and an expired certificate of a pinned key is only
-// warned about. With the second a voter lets this host do nothing but that.
+// This host's certificate is renewed over the mesh when fewer than CERT_RENEW_DAYS are left, or it is of a
+// CA that is not the cluster's any more. On the first nothing depends: members trust pinned keys, and an
+// expired certificate of a pinned key is only warned about. With the second a voter lets this host do
+// nothing but that.
 
 #include "argosy.pb-c.h"
 #include "buf.h"

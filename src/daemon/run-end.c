@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The end: SIGTERM, the machine, or a new identity -> hand leadership on -> Goodbye -> close everything -> all is
-// closed, and what was to be written is. What takes too long is left out at a deadline, and the kernel closes the rest.
+// The end: SIGTERM, the machine, or a new identity -> hand leadership on -> Goodbye -> close everything ->
+// all is closed, and what was to be written is. What takes too long is left out at a deadline, and the
+// kernel closes the rest.
 //
-// The pool is not waited for. What must be complete before this process goes has an object that closes only then, as the
-// agent (fence, unit files) and the store (the log) do, or is in the state writer's queue. All else in the pool may
-// hang for minutes, as a look-up in somebody's directory, and what it finds out is nobody's any more.
+// The pool is not waited for. What must be complete before this process goes has an object that closes only
+// then, as the agent (fence, unit files) and the store (the log) do, or is in the state writer's queue. All
+// else in the pool may hang for minutes, as a look-up in somebody's directory, and what it finds out is
+// nobody's any more.
 
 #include <signal.h>
 #include <systemd/sd-daemon.h>

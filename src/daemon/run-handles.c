@@ -72,7 +72,8 @@ void run_reload(Daemon *d) {
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
                 if (config_needs_restart(&next, &d->config))
-                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next restart of argosyd.");
+                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next "
+                                   "restart of argosyd.");
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);
@@ -104,7 +105,8 @@ static void on_usr1(uv_signal_t *signal, int number) {
         daemon_counters(d, &all);
         for (size_t i = 0; i < all.n && r == 0; i++)
                 if (!all.rows[i].labels[0].key)
-                        r = buf_printf(&line, " %s=%llu", all.rows[i].of.name, (unsigned long long) all.rows[i].value);
+                        r = buf_printf(&line, " %s=%llu", all.rows[i].of.name,
+                                       (unsigned long long) all.rows[i].value);
         counter_list_done(&all);
         if (r < 0)
                 return;
@@ -119,14 +121,16 @@ static void look_at_capacity(Daemon *d) {
 
         if (capacity_equal(&now, &d->capacity))
                 return;
-        log_info("This host offers %u.%03u cores and %u MiB of memory now.", now.cpu_milli / 1000, now.cpu_milli % 1000, now.memory_mib);
+        log_info("This host offers %u.%03u cores and %u MiB of memory now.", now.cpu_milli / 1000,
+                 now.cpu_milli % 1000, now.memory_mib);
         d->capacity = now;
         agent_attach_again(d->agent);
 }
 
 static void on_minutely(uv_timer_t *timer) {
         look_at_capacity(timer->data);
-        address_check(timer->data); // of a route that has come, and of all else on some kernels, nobody says anything
+        // of a route that has come, and of all else on some kernels, nobody says anything
+        address_check(timer->data);
 }
 
 static void on_daily(uv_timer_t *timer) {
@@ -214,7 +218,8 @@ void run_open_handles(Daemon *d) {
         (void) drain_init(&d->reclaim_drain, d->loop, daemon_log_on_reclaim, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->daily.data = d->minutely.data = d->turn_end.data = d->status.data = d->records.data = d;
+        d->watchdog.data = d->daily.data = d->minutely.data = d->turn_end.data = d->status.data =
+                d->records.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline.timer);
         uv_unref((uv_handle_t *) &d->daily);

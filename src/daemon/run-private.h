@@ -9,17 +9,19 @@
 
 // run-handles.c
 void run_open_handles(Daemon *d);
-// Before that, and only of the daemon that has the process for itself. Nothing comes of them until the loop runs.
+// Before that, and only of the daemon that has the process for itself. Nothing comes of them until the loop
+// runs.
 void run_watch_signals(Daemon *d, uv_loop_t *loop);
 void run_close_handles(Daemon *d);
 int run_load_config(const Daemon *d, Config *ret); // as config_load()
-void run_reload(Daemon *d); // the configuration is read again; one that cannot be read leaves the one that there is
+// the configuration is read again; one that cannot be read leaves the one that there is
+void run_reload(Daemon *d);
 
 // run-end.c
 void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing but make a new beginning an end
-// The loop, from when all is being closed until that is done and what was to be written is, or the deadline of the end.
-// False: there is something left, in the pool perhaps, which may take minutes: nothing may be freed, and
-// exit() would join the pool's threads.
+// The loop, from when all is being closed until that is done and what was to be written is, or the deadline
+// of the end. False: there is something left, in the pool perhaps, which may take minutes: nothing may be
+// freed, and exit() would join the pool's threads.
 bool run_out(Daemon *d);
 // After run_end(): all is closed, and what was to be written is. For a caller that runs the loop itself.
 bool run_is_over(const Daemon *d);

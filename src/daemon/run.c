@@ -3,7 +3,8 @@
 // Start:  configuration -> state directory (a fresh host makes itself the first of a new cluster) -> mesh ->
 // log, if a voter -> agent ->
 //         local socket, port -> READY
-// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> all is closed and written -> exit, or
+// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> all is closed and written -> exit,
+//         or
 // execute ourselves again
 //
 // Nothing here stops a unit: units belong to systemd, and this process may come and go.
@@ -53,9 +54,9 @@
 #include "stream.h"
 #include "tls-context.h"
 
-// Application id of the host id: machine_ids() makes of it and the machine id something that does not give the
-// machine id away. Random, fixed for ever. A user's argosyd is a host of its own: it mixes the uid in, inverted, so
-// that root's differs from the machine's, too.
+// Application id of the host id: machine_ids() makes of it and the machine id something that does not give
+// the machine id away. Random, fixed for ever. A user's argosyd is a host of its own: it mixes the uid in,
+// inverted, so that root's differs from the machine's, too.
 static const uint8_t application_id[MACHINE_ID_SIZE] = {0x5c, 0x8e, 0x1f, 0x0b, 0x3a, 0x94, 0x4d, 0x6b,
                                                         0x9d, 0x2e, 0x71, 0xc0, 0x45, 0xaf, 0x18, 0x63};
 
@@ -82,7 +83,8 @@ static void on_api_drained(ApiCall *call, void *userdata) {
 static void on_api_request(ApiCall *call, Argosy__Request *request, void *userdata) {
         Daemon *d = userdata;
         Route *route;
-        int r = router_submit(d->router, message_take(request), api_call_author(call), on_route_answer, call, &route);
+        int r = router_submit(d->router, message_take(request), api_call_author(call), on_route_answer, call,
+                              &route);
 
         if (r < 0)
                 api_call_fail(call, -r, "%s", strerror(-r));
@@ -193,7 +195,9 @@ static int find_ids(Daemon *d, char **ret_why) {
                         application[i] ^= (uint8_t) ~((uint8_t *) &uid)[i];
         r = machine_ids(application, &ids);
         if (r < 0) {
-                *ret_why = str_printf("This machine has no machine id (/etc/machine-id: %s); systemd-machine-id-setup makes one", strerror(-r));
+                *ret_why = str_printf("This machine has no machine id (/etc/machine-id: %s); "
+                                      "systemd-machine-id-setup makes one",
+                                      strerror(-r));
                 return r;
         }
         memcpy(d->host_id, ids.host, sizeof(d->host_id));
@@ -241,7 +245,8 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         return load_files(d, ret_why);
 }
 
-// The machine's argosyd has its helpers started by a service of theirs. One that no systemd has started, or a user's, may do it itself.
+// The machine's argosyd has its helpers started by a service of theirs. One that no systemd has started, or
+// a user's, may do it itself.
 static int find_helper_service(Daemon *d) {
         if (d->paths->user)
                 return 0;
@@ -326,9 +331,10 @@ static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
 static int refuse_newer_log(Daemon *d, char **ret_why) {
         if (d->peers->raft_id == 0 || d->peers->feature_level <= FEATURE_LEVEL)
                 return 0;
-        *ret_why = str_printf("The log in %s cannot be read: the cluster is at feature level %u, this argosyd "
-                              "has %u. Install the newer one again.",
-                              d->log_dir, d->peers->feature_level, FEATURE_LEVEL);
+        *ret_why =
+                str_printf("The log in %s cannot be read: the cluster is at feature level %u, this argosyd "
+                           "has %u. Install the newer one again.",
+                           d->log_dir, d->peers->feature_level, FEATURE_LEVEL);
         return -EPROTONOSUPPORT;
 }
 

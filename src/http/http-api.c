@@ -5,11 +5,12 @@
 //                      -> responses, packed, until the final one
 //                  -> the thread has it back
 //
-// What is done for a call is its work's (works/works.h). Responses are kept packed, as the local socket would send them: that is
-// all that the loop does for a list, and JSON is made by the thread.
+// What is done for a call is its work's (works/works.h). Responses are kept packed, as the local socket
+// would send them: that is all that the loop does for a list, and JSON is made by the thread.
 //
-// Nothing is lost when it ends: calls that arrived are answered 503, those of which a leader may have heard as http-outcome.h says, streams
-// get a problem and their last chunk, and for HTTP_END_MS the thread may send that. Only then it is stopped.
+// Nothing is lost when it ends: calls that arrived are answered 503, those of which a leader may have heard
+// as http-outcome.h says, streams get a problem and their last chunk, and for HTTP_END_MS the thread may
+// send that. Only then it is stopped.
 
 #include "http-api.h"
 
@@ -301,8 +302,8 @@ static void on_ended(HttpApi *a) {
         free_api(a);
 }
 
-int http_api_new(uv_loop_t *loop, int fd, Accounts *accounts, AuthorNames *names, const HttpApiOps *ops, void *userdata,
-                 HttpApi **ret) {
+int http_api_new(uv_loop_t *loop, int fd, Accounts *accounts, AuthorNames *names, const HttpApiOps *ops,
+                 void *userdata, HttpApi **ret) {
         HttpApi *a = calloc(1, sizeof(*a));
         int r;
 
@@ -362,7 +363,8 @@ static void close_listeners(HttpApi *a) {
 
 // What is asked first (of a token, or of a job) changes nothing.
 static bool may_be_done(const HttpCall *call) {
-        return http_target_is(&call->target, HTTP_CHANGES) && call->work->may_be_done && call->work->may_be_done(call);
+        return http_target_is(&call->target, HTTP_CHANGES) && call->work->may_be_done &&
+               call->work->may_be_done(call);
 }
 
 static void fail_at_end(HttpCall *call) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The thread's side: libmicrohttpd's own thread, which calls all functions here but the last two. For each request it calls
+// The thread's side: libmicrohttpd's own thread, which calls all functions here but the last two. For each
+// request it calls
 //
 //      on_target      the first line                    -> a call
 //      on_request     the headers   HTTP_CALL_NEW       -> may be refused: then the connection ends
-//                     the headers   HTTP_CALL_JUDGED    -> again, when the leader has said something of the token
+//                     the headers   HTTP_CALL_JUDGED    -> again, when the leader has said something of the
+//                                                       token
 //                     the end       HTTP_CALL_READ      -> what it asks for; refused, or to be posted
 //                                   HTTP_CALL_DROPS     -> refused
 //                     the next turn HTTP_CALL_READY     -> posted, and the connection suspended
@@ -61,28 +63,32 @@ static void watch_late(HttpApi *a, bool tell) {
                 uv_async_send(&a->async);
 }
 
-// What libmicrohttpd says of a connection is valid until it is asked for something else: since version 1.0 all answers are in one place. So
-// nothing but what is taken out at once is kept. -1: it does not say.
+// What libmicrohttpd says of a connection is valid until it is asked for something else: since version 1.0
+// all answers are in one place. So nothing but what is taken out at once is kept. -1: it does not say.
 static int fd_of(struct MHD_Connection *connection) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
         return info ? info->connect_fd : -1;
 }
 
 // NULL: without TLS.
 static gnutls_session_t session_of(struct MHD_Connection *connection) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 
         return info ? info->tls_session : NULL;
 }
 
 static HttpPeer *new_peer_tcp(HttpThread *t, struct MHD_Connection *connection, int fd) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         // No proxy has its clients' keys.
         bool by_proxy =
                 info && !t->listener->fleet && http_auth_trusts(&t->api->auth, info->client_addr);
-        HttpPeer *p = info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->listener->tls, by_proxy)
-                           : NULL;
+        HttpPeer *p =
+                info ? http_peer_new_tcp(t->api->accounts, info->client_addr, fd, t->listener->tls, by_proxy)
+                     : NULL;
 
         if (p && t->listener->fleet)
                 http_tls_ask_for_certificate(session_of(connection));
@@ -123,7 +129,8 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 
                 *peer = fd < 0 ? NULL : t->listener->tcp ? new_peer_tcp(t, connection, fd) : new_peer(t, fd);
                 if (*peer)
-                        watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, fd, clock_boot_us()));
+                        watch_late(t->api, http_pace_begin(&t->api->pace, &((HttpPeer *) *peer)->paced, fd,
+                                                           clock_boot_us()));
                 else if (fd >= 0)
                         (void) shutdown(fd, SHUT_RDWR); // before a handshake costs anything
         } else if (*peer) {
@@ -166,8 +173,8 @@ static void await_body(HttpCall *call) {
         watch_late(call->api, http_pace_on_body(&call->api->pace, &call->peer->paced, clock_boot_us()));
 }
 
-// Before the body. Many clients do not look for an answer before they have sent all of it: so what is not long is let come.
-// Then the connection ends all the same.
+// Before the body. Many clients do not look for an answer before they have sent all of it: so what is not
+// long is let come. Then the connection ends all the same.
 static enum MHD_Result refuse_body(HttpCall *call, unsigned status, const char *why) {
         const char *length = header(call, "Content-Length");
         uint64_t n;
@@ -193,7 +200,8 @@ static HttpClaim claim_of(const HttpCall *call) {
 
         if (call->fleet.call) {
                 claim.by_certificate = true;
-                claim.certificate = http_tls_certificate_of(session_of(call->connection), &claim.certificate_len);
+                claim.certificate =
+                        http_tls_certificate_of(session_of(call->connection), &claim.certificate_len);
         }
         return claim;
 }
@@ -243,23 +251,29 @@ static enum MHD_Result judge(HttpCall *call) {
 // A connection on which a body was refused ends, so nobody takes that for the next request.
 static enum MHD_Result on_body_headers(HttpCall *call) {
         const char *length = header(call, "Content-Length"),
-                   *type = call->fleet.call ? http_fleet_type(call) : http_resource(call->target.resource)->body, *given = header(call, "Content-Type");
+                   *type = call->fleet.call ? http_fleet_type(call)
+                                            : http_resource(call->target.resource)->body,
+                   *given = header(call, "Content-Type");
         uint64_t n;
 
         if (!length || !parse_u64(length, UINT64_MAX, &n))
                 return refuse(call, 411, "a body comes with its Content-Length", true);
         call->lines = call->target.resource == HTTP_NEW_JOB && is_type(given, "application/x-ndjson");
         if (!call->lines && type && !is_type(given, type))
-                return refuse_body(call, 415, call->fleet.call ? "only acceptable Content-Type is application/json" : type);
+                return refuse_body(call, 415,
+                                   call->fleet.call ? "only acceptable Content-Type is application/json"
+                                                    : type);
         if (n > (call->lines ? HTTP_LINES_BYTES_MAX : HTTP_BODY_MAX))
                 return refuse(call, 413, "the body is too long", true);
         if (call->target.resource == HTTP_LOGIN && n > HTTP_LOGIN_BODY_MAX)
                 return refuse(call, 413, "the body is too long", true);
         call->announced = n;
-        if (call->stage == HTTP_CALL_NEW && n > (call->peer->over_tcp ? HTTP_TCP_UNJUDGED_MAX : HTTP_SMALL_BODY_MAX) && !call->peer->owner)
+        if (call->stage == HTTP_CALL_NEW &&
+            n > (call->peer->over_tcp ? HTTP_TCP_UNJUDGED_MAX : HTTP_SMALL_BODY_MAX) && !call->peer->owner)
                 return judge(call);
         call->upload_length = (size_t) n;
-        call->upload.secret |= call->target.resource == HTTP_PUT_SECRET || call->target.resource == HTTP_LOGIN;
+        call->upload.secret |=
+                call->target.resource == HTTP_PUT_SECRET || call->target.resource == HTTP_LOGIN;
         call->stage = HTTP_CALL_READ;
         await_body(call);
         return MHD_YES;
@@ -270,7 +284,8 @@ static enum MHD_Result on_judged(HttpCall *call) {
         if (call->status == 0)
                 return on_body_headers(call);
         http_call_note_refusal(call);
-        return refuse_body(call, http_status_of(call->status), call->message); // which lives as long as the call
+        // which lives as long as the call
+        return refuse_body(call, http_status_of(call->status), call->message);
 }
 
 // 0, or the status with which it is refused.
@@ -290,10 +305,12 @@ static unsigned find_target(HttpCall *call, const char **ret_why) {
 }
 
 static bool takes_body(const HttpCall *call) {
-        return call->fleet.call ? fleet_target_has_body(&call->fleet.call->target) : http_resource(call->target.resource)->body != NULL;
+        return call->fleet.call ? fleet_target_has_body(&call->fleet.call->target)
+                                : http_resource(call->target.resource)->body != NULL;
 }
 
-// What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer before that is closed.
+// What has no body is answered when its end has come: a connection on which libmicrohttpd has an answer
+// before that is closed.
 static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *method, const char *version) {
         HttpHead head = {call->connection, method, url, version, call->text};
         const char *why;
@@ -302,7 +319,8 @@ static enum MHD_Result on_headers(HttpCall *call, const char *url, const char *m
         http_pace_on_head(&call->api->pace, &call->peer->paced);
 
         call->method = http_method_from_string(method);
-        (void) str_copy(call->fleet.method, sizeof(call->fleet.method), method); // "" is as good as one that nobody knows
+        // "" is as good as one that nobody knows
+        (void) str_copy(call->fleet.method, sizeof(call->fleet.method), method);
         if (status > 0)
                 return refuse(call, status, why, true);
         if (call->peer->one_too_many)
@@ -343,7 +361,8 @@ static void replace_upload(HttpCall *call) {
         buf_done(&call->upload); // and what was made of it is there
 }
 
-// What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes room from nobody.
+// What has come counts, and not what was announced: who says that much is coming, and sends nothing, takes
+// room from nobody.
 static void drop_upload(HttpCall *call) {
         release_upload(call);
         call->stage = HTTP_CALL_DROPS;
@@ -417,7 +436,8 @@ static int take_condition(HttpCall *call, bool *ret_known) {
 
 // The leader says whether a list is still as the client has it.
 static int take_tags(HttpCall *call) {
-        const char *tags = http_target_is(&call->target, HTTP_IS_TAGGED) ? header(call, "If-None-Match") : NULL;
+        const char *tags =
+                http_target_is(&call->target, HTTP_IS_TAGGED) ? header(call, "If-None-Match") : NULL;
 
         if (!tags)
                 return 0;
@@ -425,9 +445,10 @@ static int take_tags(HttpCall *call) {
         return call->target.known ? 0 : -ENOMEM;
 }
 
-// What is handed over here may be answered before this returns; then the connection goes on as soon as it has. When it does, libmicrohttpd
-// reads from it if it was reading when it was suspended, and for the end of what its client says it closes the connection: so this is not
-// done in the turn that has read the last byte. From a request that is there, and was neither suspended nor answered, it does not read.
+// What is handed over here may be answered before this returns; then the connection goes on as soon as it
+// has. When it does, libmicrohttpd reads from it if it was reading when it was suspended, and for the end of
+// what its client says it closes the connection: so this is not done in the turn that has read the last
+// byte. From a request that is there, and was neither suspended nor answered, it does not read.
 static enum MHD_Result post(HttpCall *call) {
         call->stage = HTTP_CALL_ASKED;
         return hand_over(call);
@@ -488,7 +509,8 @@ static void note_known(HttpCall *call) {
 
 static enum MHD_Result on_end(HttpCall *call) {
         http_pace_on_request(&call->api->pace, &call->peer->paced);
-        return call->stage == HTTP_CALL_READ ? ask(call) : refuse(call, call->drop_status, call->drop_why, true);
+        return call->stage == HTTP_CALL_READ ? ask(call)
+                                             : refuse(call, call->drop_status, call->drop_why, true);
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection, const char *url,
@@ -524,7 +546,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
 }
 
 static HttpPeer *peer_of(struct MHD_Connection *connection) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
         return info ? info->socket_context : NULL;
 }
@@ -578,7 +601,8 @@ static void complete(HttpCall *call) {
         http_api_call_ends(a);
 }
 
-// Where libmicrohttpd has no memory for a request it may say nothing of its end: then there is that of the connection (end_peer()), or the next one.
+// Where libmicrohttpd has no memory for a request it may say nothing of its end: then there is that of the
+// connection (end_peer()), or the next one.
 static void on_completed(void *userdata, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code) {
         if (*request)
@@ -593,14 +617,16 @@ static struct MHD_Daemon *start_daemon(HttpThread *t, int fd) {
                          (t->listener->tls ? MHD_USE_TLS : 0);
 
         return MHD_start_daemon(
-                flags, 0, NULL, NULL, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK,
-                on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t, MHD_OPTION_NOTIFY_CONNECTION,
-                on_connection, t, MHD_OPTION_CONNECTION_LIMIT, n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
+                flags, 0, NULL, NULL, on_request, t, MHD_OPTION_LISTEN_SOCKET, fd,
+                MHD_OPTION_URI_LOG_CALLBACK, on_target, t, MHD_OPTION_NOTIFY_COMPLETED, on_completed, t,
+                MHD_OPTION_NOTIFY_CONNECTION, on_connection, t, MHD_OPTION_CONNECTION_LIMIT,
+                n + 1 /* who is one too many is not to wait */, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned) HTTP_IDLE_SEC, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) HTTP_HEADER_MAX,
-                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, http_head_strictness(),
+                MHD_OPTION_THREAD_STACK_SIZE, (size_t) STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
+                http_head_strictness(),
                 // MHD_OPTION_END ends this, whatever stands behind it.
-                t->listener->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
-                HTTP_TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
+                t->listener->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, HTTP_TLS_PRIORITIES,
+                MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_on_certificate, MHD_OPTION_END);
 }
 
 static int start_all(HttpThread *t, int fd) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See decide-requests.h. Requests that wait are served by authors in turn (author-turns.h), as many units of them in a turn of the loop as
-// limits.requests_units says, whether that puts anything into the entry or not.
+// See decide-requests.h. Requests that wait are served by authors in turn (author-turns.h), as many units of
+// them in a turn of the loop as limits.requests_units says, whether that puts anything into the entry or
+// not.
 //
-// A request that cannot be planned is refused, and has put nothing into the batch; one that has to wait for the next entry holds up those
-// behind it, and one that waits for something else does not.
+// A request that cannot be planned is refused, and has put nothing into the batch; one that has to wait for
+// the next entry holds up those behind it, and one that waits for something else does not.
 #include "decide-requests.h"
 
 #include <errno.h>
@@ -33,8 +34,10 @@ static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
         DecideExtent text;
 
         if (error == -EUSERS)
-                return response_error(EAGAIN, "as many requests are carried out in several entries of the log as it remembers at once: "
-                                              "%s; ask again later",
+                return response_error(EAGAIN,
+                                      "as many requests are carried out in several entries of the log as it "
+                                      "remembers at once: "
+                                      "%s; ask again later",
                                       decide_extent(t, text));
         if (error == -ENOSPC)
                 return response_error(
@@ -64,7 +67,7 @@ static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, 
         return response ?: unplaceable_response(t, error);
 }
 
-// ------------------------------------------------------------------------------------------------ who only asks
+// -------------------------------------------------------------------------------------------- who only asks
 
 // True: it goes on in a later turn.
 static bool answer_dry_run(Decision *d, Ticket *t) {
@@ -120,7 +123,7 @@ bool decide_dry_runs(Decision *d) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ for the log
+// ---------------------------------------------------------------------------------------------- for the log
 
 // The bytes of files that came along, as far as one part has room for them.
 static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {

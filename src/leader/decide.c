@@ -78,7 +78,8 @@ static int decide_outcomes(Decision *d) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&w->outcome_due);
-                if (batch_builder_has_unit(&d->batch, s->unit->name)) { // of one on thousands of nodes, its record is gone through once
+                // of one on thousands of nodes, its record is gone through once
+                if (batch_builder_has_unit(&d->batch, s->unit->name)) {
                         list_append(&later, &w->outcome_due);
                         continue;
                 }
@@ -140,7 +141,8 @@ static bool lacks_room(const StoreStats *stats, uint32_t raft_id) {
         return false;
 }
 
-// Those that have said so. If these are not the most any more, some have found room meanwhile, and nobody is named.
+// Those that have said so. If these are not the most any more, some have found room meanwhile, and nobody is
+// named.
 static void name_voters_without_room(const Leader *l, char *ret, size_t size) {
         size_t n, n_voters = 0, n_named = 0, len = 0;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
@@ -205,7 +207,8 @@ static void forget_granted_records(Leader *l) {
                 host_set_pending_record(l, h, NULL);
 }
 
-// What we decided of our own accord is still to be done. Units that were to move are looked at once more anyhow (land()).
+// What we decided of our own accord is still to be done. Units that were to move are looked at once more
+// anyhow (land()).
 static void mark_everything(Leader *l) {
         leader_set_due(l, DUE_PLACEMENT | DUE_FEATURES | DUE_VOTER_SECRETS | DUE_GLOBALS | DUE_OLD_SECRETS);
         rollout_controller_mark_all(l);
@@ -234,7 +237,8 @@ static void land(Leader *l) {
         }
 }
 
-// What nothing follows from has ended with its entry; other jobs are counted as they end (queries/open-jobs-ends.c).
+// What nothing follows from has ended with its entry; other jobs are counted as they end
+// (queries/open-jobs-ends.c).
 static void tally_job_of(Leader *l, const Ticket *t) {
         Argosy__JobState state = cluster_state_job_state(l->state, t->job_flying);
 
@@ -242,7 +246,8 @@ static void tally_job_of(Leader *l, const Ticket *t) {
                 tally_job(l, tally_job_row(l, job_verb(t->request)), ARGOSY__JOB_STATE__JOB_UNKNOWN, state);
 }
 
-// Nothing comes to that which was judged (batch-builder.c). Were it so, the rest would make the job look whole.
+// Nothing comes to that which was judged (batch-builder.c). Were it so, the rest would make the job look
+// whole.
 static bool has_failed_in_the_log(const Leader *l, const Ticket *t) {
         return t->job > 0 && cluster_state_figures(l->state).state_operations_refused > l->n_refused &&
                cluster_state_job_state(l->state, t->job) == ARGOSY__JOB_STATE__JOB_FAILED;
@@ -291,8 +296,8 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         leader_mark(l);
 }
 
-// What no entry of the log can hold is dropped, and nobody but who said it has to bear that. False: it is nothing
-// that somebody said.
+// What no entry of the log can hold is dropped, and nobody but who said it has to bear that. False: it is
+// nothing that somebody said.
 static bool drop_what_flies(Leader *l, size_t bytes) {
         bool dropped = !list_is_empty(&l->flying);
         Host *h;
@@ -310,8 +315,8 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                 UnitOnNode *s = w->on_node;
 
                 list_unlink(&w->outcome_due);
-                log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.", s->unit->name,
-                         s->node->name);
+                log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.",
+                         s->unit->name, s->node->name);
                 unit_on_node_work_forget_outcome(s);
                 dropped = true;
         }
@@ -361,8 +366,10 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
         while (!list_is_empty(&l->flying)) {
                 Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
 
-                ticket_settle(t, try_later(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
-                                                             strerror(-error), decide_extent(t, (DecideExtent){}))));
+                ticket_settle(
+                        t,
+                        try_later(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
+                                                    strerror(-error), decide_extent(t, (DecideExtent){}))));
         }
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         mark_everything(l);
@@ -372,7 +379,8 @@ static void submit(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         int r;
 
-        r = batch_builder_set_time(&d->batch, leader_wall(l), leader_counted(l) - cluster_state_counted_us(l->state));
+        r = batch_builder_set_time(&d->batch, leader_wall(l),
+                                   leader_counted(l) - cluster_state_counted_us(l->state));
         if (r >= 0)
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
         list_splice(&l->flying, taken);
@@ -413,7 +421,8 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)
-                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout, d);
+                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout,
+                                              d);
         mark = batch_builder_mark(&d->batch);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
@@ -484,7 +493,8 @@ void decide_next(Leader *l) {
         if (r >= 0 && !paused)
                 r = open_jobs_decide(l, &d.batch, d.batch.n_ops > 0 || !list_is_empty(&taken));
         if (oom_check(r) == -EPROTONOSUPPORT)
-                log_error("Something was to be written into the log that is beyond the cluster's feature level.");
+                log_error("Something was to be written into the log that is beyond the cluster's feature "
+                          "level.");
         if (r < 0)
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What follows from a change, and in which order. This is the only place that knows everybody who has to hear of it.
+// What follows from a change, and in which order. This is the only place that knows everybody who has to
+// hear of it.
 //
-// The tables (view/) note facts and set marks, and so does everybody else; nobody calls a file of a folder above. A
-// mark says that something is to be looked at, not what was seen, so however often it is set in a turn its follower
-// looks once, at the facts as they are then. Cost: what is marked, never what exists.
+// The tables (view/) note facts and set marks, and so does everybody else; nobody calls a file of a folder
+// above. A mark says that something is to be looked at, not what was seen, so however often it is set in a
+// turn its follower looks once, at the facts as they are then. Cost: what is marked, never what exists.
 //
 //      comes in                     notes                                     is followed
-//      an entry of the log          cluster_state_next_dirty(), the records   at once: followers_on_applied()
+//      an entry of the log          cluster_state_next_dirty(), the records   at once:
+//                                                                             followers_on_applied()
 //      what hosts say, time         marks (Leader.touched and those beside)   at the beginning of the turn
 //      a request                    a ticket in the queue                     in the turn, by decide_next()
 //
-// Records are followed at once since a batch is only borrowed until the next. A follower that others decide by comes
-// before them: the marks are pulled before decide_next(), so that no unit is placed and no budget is spent by old counts,
-// and again before orders are held back and before waits are judged, since what stands before these marks more. What a
-// Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
-// questions between two turns are answered by the same tables.
+// Records are followed at once since a batch is only borrowed until the next. A follower that others decide
+// by comes before them: the marks are pulled before decide_next(), so that no unit is placed and no budget
+// is spent by old counts, and again before orders are held back and before waits are judged, since what
+// stands before these marks more. What a Scheduler has to know of refusals and nodes is pulled whenever one
+// is made (scheduler_new()), so that questions between two turns are answered by the same tables.
 //
 // No turn is long: who begins to lead follows limits.build_records records in each, and leads when the
 // tables are whole
 // (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost,
 // limits.pulled_units are
-// pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the pool as they
-// are (retired-tables.c): nobody is told of the end of each unit.
+// pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the
+// pool as they are (retired-tables.c): nobody is told of the end of each unit.
 //
-// Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better
-// to begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
+// Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it
+// is better to begin again from the log. Without authority nothing is said that lasts; its marks stay for
+// the turn that has it.
 #include "followers.h"
 
 #include <errno.h>
@@ -151,7 +154,8 @@ static void pull_nodes(Leader *l, size_t *left) {
 }
 
 static void pull_units(Leader *l, size_t *left) {
-        for (; *left > 0 && !list_is_empty(&l->released); (*left)--) { // it may be time for a placement round, too
+        // it may be time for a placement round, too
+        for (; *left > 0 && !list_is_empty(&l->released); (*left)--) {
                 Unit *u = CONTAINER_OF(l->released.next, UnitWork, released)->unit;
 
                 list_unlink(&unit_work(l, u)->released);
@@ -255,7 +259,8 @@ static void follow_units(Leader *l) {
 
         while ((e = cluster_state_next_dirty(l->state))) {
                 const char *name = e->record->name;
-                bool replaced = e->node_before && scheduler_replaces(l, name); // until its record is followed
+                // until its record is followed
+                bool replaced = e->node_before && scheduler_replaces(l, name);
                 Unit *u = unit_of(l, e);
                 Node *before;
 
@@ -296,8 +301,8 @@ static void follow_one_early(Leader *l, UnitEntry *e) {
         unit_mark_unused(l, u);
 }
 
-// A unit that changed while the tables are made, whether that has come to it or not: nobody is in session. Before all nodes are there
-// it is left to the walk.
+// A unit that changed while the tables are made, whether that has come to it or not: nobody is in session.
+// Before all nodes are there it is left to the walk.
 static void follow_early(Leader *l) {
         UnitEntry *e;
 
@@ -431,7 +436,8 @@ static bool build_of(Leader *l, LeaderWalkKind kind, bool (*some)(Leader *l, siz
 static bool build_hosts(Leader *l, size_t *left) {
         if (l->hosts_known)
                 return true;
-        if (!build_of(l, WALK_HOSTS, registry_build_hosts, left) || !build_of(l, WALK_NODES, scheduler_build_nodes, left))
+        if (!build_of(l, WALK_HOSTS, registry_build_hosts, left) ||
+            !build_of(l, WALK_NODES, scheduler_build_nodes, left))
                 return false;
         l->hosts_known = true;
         cluster_state_walk_begin(l->state); // from here on what changes is followed

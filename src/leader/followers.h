@@ -5,11 +5,12 @@
 
 #include "leader-core.h"
 
-// Everything from the state, when this leader begins to lead: some of it with each call, and what the log applies
-// meanwhile besides. True: the tables are whole.
+// Everything from the state, when this leader begins to lead: some of it with each call, and what the log
+// applies meanwhile besides. True: the tables are whole.
 void followers_build_begin(Leader *l);
 bool followers_build_some(Leader *l);
-void followers_on_applied(Leader *l); // the log has applied an entry, and this leader leads, or makes its tables
+// the log has applied an entry, and this leader leads, or makes its tables
+void followers_on_applied(Leader *l);
 // Pulls what marks say of units, nodes and sessions. False: of units there are more, for the next turn.
 bool followers_pull(Leader *l);
 // One turn of the loop. False: what lasts could not be said for want of authority; the marks of that stay.

@@ -86,7 +86,8 @@ static Principal principal_of(const Host *h, const Argosy__Author *author, bool 
 
         if (hash_from_bytes(author->token_proof.data, author->token_proof.len, &proof))
                 return principal_of_token(0, &proof);
-        return attested ? principal_of_user(h->number, author->uid, author->owner) : principal_of_host(h->number);
+        return attested ? principal_of_user(h->number, author->uid, author->owner)
+                        : principal_of_host(h->number);
 }
 
 // NULL: the host has as many under way as it may, or out of memory.
@@ -164,18 +165,21 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
         }
         bytes = bytes_of(forward->request);
         if (!forwards_have_room(h, bytes)) {
-                refuse(l, h, id, request_id, EBUSY, "requests of this host that are under way at the leader are too long for one more");
+                refuse(l, h, id, request_id, EBUSY,
+                       "requests of this host that are under way at the leader are too long for one more");
                 return;
         }
         f = forward_new(l, h, id, author, forward->author);
         if (!f) {
-                refuse(l, h, id, request_id, EBUSY, "whoever asks has too many requests under way at the leader");
+                refuse(l, h, id, request_id, EBUSY,
+                       "whoever asks has too many requests under way at the leader");
                 return;
         }
         f->bytes = bytes;
         h->requests.forward_bytes += bytes;
-        r = request_is_long(forward->request) ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
-                                              : leader_request(l, author, forward->request, on_response, f, &cancel);
+        r = request_is_long(forward->request)
+                    ? leader_request_take(l, author, forward->request, on_response, f, &cancel)
+                    : leader_request(l, author, forward->request, on_response, f, &cancel);
         if (r < 0) {
                 end(f);
                 refuse(l, h, id, request_id, -r, "the leader cannot take the request");

@@ -54,7 +54,8 @@
 static Argosy__Response *refuse_paths(Argosy__NamedFile *const *files, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (strlen(files[i]->path) >= PATH_MAX)
-                        return response_error(EINVAL, "the path of a unit file has more than %d bytes", PATH_MAX - 1);
+                        return response_error(EINVAL, "the path of a unit file has more than %d bytes",
+                                              PATH_MAX - 1);
         return NULL;
 }
 
@@ -82,26 +83,42 @@ static Argosy__Response *refuse_undo(const Argosy__Request *request) {
         const Argosy__Request__Undo *m = request->undo;
 
         if (m->only_untouched && m->rolling)
-                return response_error(EINVAL, "an update brings all units of a template the same file: what was changed since "
-                                              "cannot be left as it is");
+                return response_error(
+                        EINVAL,
+                        "an update brings all units of a template the same file: what was changed since "
+                        "cannot be left as it is");
         return m->only_untouched && m->force
-                       ? response_error(EINVAL, "what was changed since is either left as it is or put back, too")
+                       ? response_error(EINVAL,
+                                        "what was changed since is either left as it is or put back, too")
                        : NULL;
 }
 
 // Indexed by the number of the request's field; unused numbers have no function.
 static const Handler handlers[] = {
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] =
-                {.answer = answer_units, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
-        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] =
-                {.answer = answer_unit_files, .is_long = listing_is_long, .begin_long = listing_start, .refuse = listing_refuse},
-        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = node_list_answer, .is_long = node_list_is_long, .begin_long = node_list_start},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = node_list_answer, .is_long = node_list_is_long, .begin_long = node_list_start},
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units,
+                                              .is_long = listing_is_long,
+                                              .begin_long = listing_start,
+                                              .refuse = listing_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {.answer = answer_unit_files,
+                                                   .is_long = listing_is_long,
+                                                   .begin_long = listing_start,
+                                                   .refuse = listing_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = node_list_answer,
+                                              .is_long = node_list_is_long,
+                                              .begin_long = node_list_start},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = node_list_answer,
+                                                  .is_long = node_list_is_long,
+                                                  .begin_long = node_list_start},
         [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
-        [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer, .is_long = why_is_long, .begin_long = why_start},
+        [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer,
+                                       .is_long = why_is_long,
+                                       .begin_long = why_start},
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs, .is_long = job_show_is_long, .begin_long = job_show_start, .refuse = answer_jobs_refuse},
+        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {.answer_to = answer_jobs,
+                                             .is_long = job_show_is_long,
+                                             .begin_long = job_show_start,
+                                             .refuse = answer_jobs_refuse},
         [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {.answer = access_answer_list},
         [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {.answer = access_tokens_answer_list},
         [ARGOSY__REQUEST__WHAT_SECRET_LIST] = {.answer = secrets_answer_list},
@@ -117,58 +134,69 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_EVENTS] = {.begin = watcher_start},
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change,
-                .log = {ENTRY_UNITS, BOUND_UNITS, AGAIN_PLANNED}, .refuse = refuse_change},
+                                          .log = {ENTRY_UNITS, BOUND_UNITS, AGAIN_PLANNED},
+                                          .refuse = refuse_change},
         [ARGOSY__REQUEST__WHAT_UNDO] = {.decide = decide_undo,
-                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_PLANNED}, .refuse = refuse_undo},
+                                        .log = {ENTRY_FULL, BOUND_LATER, AGAIN_PLANNED},
+                                        .refuse = refuse_undo},
         [ARGOSY__REQUEST__WHAT_APPLY] = {.decide = decide_apply,
-                .log = {ENTRY_FULL, BOUND_FOLDER, AGAIN_PLANNED}, .refuse = decide_apply_refuse},
+                                         .log = {ENTRY_FULL, BOUND_FOLDER, AGAIN_PLANNED},
+                                         .refuse = decide_apply_refuse},
         [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {.plan = queue_plan_change,
-                .log = {ENTRY_SMALL, BOUND_QUEUE, AGAIN_ANSWERED}},
+                                                .log = {ENTRY_SMALL, BOUND_QUEUE, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {.decide = decide_cancel,
-                .log = {ENTRY_FULL, BOUND_LATER, AGAIN_ANSWERED}, .refuse = queue_refuse_cancel},
+                                              .log = {ENTRY_FULL, BOUND_LATER, AGAIN_ANSWERED},
+                                              .refuse = queue_refuse_cancel},
         [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {.plan = queue_plan_release,
-                .log = {ENTRY_SMALL, BOUND_JOBS, AGAIN_ANSWERED}, .refuse = queue_refuse_release},
+                                               .log = {ENTRY_SMALL, BOUND_JOBS, AGAIN_ANSWERED},
+                                               .refuse = queue_refuse_release},
         [ARGOSY__REQUEST__WHAT_FORGET] = {.plan = forget_plan,
-                .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}},
+                                          .log = {ENTRY_SMALL, BOUND_CONTENTS, AGAIN_ANSWERED}},
         // later rebalances also touch the units that they move
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}, .refuse = rebalance_refuse},
+                                             .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED},
+                                             .refuse = rebalance_refuse},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan,
-                .log = {ENTRY_SMALL, BOUND_GROUP, AGAIN_CURRENT}, .refuse = refuse_rollout},
+                                           .log = {ENTRY_SMALL, BOUND_GROUP, AGAIN_CURRENT},
+                                           .refuse = refuse_rollout},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_modes,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                               .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {.plan = roles_plan_role,
-                .log = {ENTRY_SMALL, BOUND_ROLES, AGAIN_ANSWERED}},
+                                               .log = {ENTRY_SMALL, BOUND_ROLES, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {.plan = roles_plan_pool,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                               .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {.plan = members_plan_token,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = host_removal_plan, .may_begin = host_removal_is_ready, .failed = host_removal_failed,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                 .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = host_removal_plan,
+                                                  .may_begin = host_removal_is_ready,
+                                                  .failed = host_removal_failed,
+                                                  .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = host_roles_plan,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = host_roles_plan_voters,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                  .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA] = {.plan = ca_controller_plan,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                     .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME] = {.plan = time_set_plan,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                    .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {.plan = access_plan_change,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
+                                                 .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {.plan = access_tokens_plan_create,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
+                                                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {.plan = access_tokens_plan_revoke,
-                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
-        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {.plan = secrets_plan_set, .may_begin = secrets_may_set,
-                .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}, .refuse = secrets_refuse_set},
+                                                .log = {ENTRY_SMALL, BOUND_RIGHTS, AGAIN_ANSWERED}},
+        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {.plan = secrets_plan_set,
+                                              .may_begin = secrets_may_set,
+                                              .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED},
+                                              .refuse = secrets_refuse_set},
         [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {.plan = secrets_plan_delete,
-                .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}},
+                                                 .log = {ENTRY_SMALL, BOUND_SECRETS, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY] = {.plan = secrets_key_controller_plan,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                                     .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
         [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join,
-                .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
+                                        .log = {ENTRY_SMALL, BOUND_CLUSTER, AGAIN_ANSWERED}},
 };
 
 static bool is_handled(const Handler *h) {
@@ -215,8 +243,8 @@ static void on_measured(const Argosy__Response *response, void *userdata) {
         m->respond(response, m->userdata);
 }
 
-static void answer_whole(Leader *l, const Handler *h, const Argosy__Author *author, const Argosy__Request *request,
-                         Measured *m) {
+static void answer_whole(Leader *l, const Handler *h, const Argosy__Author *author,
+                         const Argosy__Request *request, Measured *m) {
         _cleanup_response_ Argosy__Response *r = h->refuse ? h->refuse(request) : NULL;
 
         if (!r)
@@ -232,8 +260,8 @@ static void answer_whole(Leader *l, const Handler *h, const Argosy__Author *auth
         on_measured(r, m);
 }
 
-bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                    void *userdata) {
+bool handler_answer(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                    LeaderRespond respond, void *userdata) {
         const Handler *h = handler_find(request->what_case);
         Measured m = {.respond = respond, .userdata = userdata};
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See host-asks.h. The answers to what a host asks while it does not take them would pile up here, and be made for nobody. So such a message waits,
-// with all of its kind that come behind it, in the order in which they came:
+// See host-asks.h. The answers to what a host asks while it does not take them would pile up here, and be
+// made for nobody. So such a message waits, with all of its kind that come behind it, in the order in which
+// they came:
 //
-//      message -> the host is full -> Host.requests.asks -> leader_on_host_drained() -> Leader.asks_due -> some of them in each turn: as if they came now
+//      message -> the host is full -> Host.requests.asks -> leader_on_host_drained() -> Leader.asks_due ->
+//      some of them in each turn: as if they came now
 //
-// All else that the host says is heard at once, since its link is read on: beats, reports, what it calls off.
+// All else that the host says is heard at once, since its link is read on: beats, reports, what it calls
+// off.
 //
-// Limits: ASKS_MAX messages, which is more than a host's clients may have under way, and bytes, which they share with the host's requests that are
-// under way. A request beyond these bytes is refused; a host that asks more is dropped. What waits when the link is lost, or another host leads, is
-// forgotten: hosts ask again then.
+// Limits: ASKS_MAX messages, which is more than a host's clients may have under way, and bytes, which they
+// share with the host's requests that are under way. A request beyond these bytes is refused; a host that
+// asks more is dropped. What waits when the link is lost, or another host leads, is forgotten: hosts ask
+// again then.
 #include "host-asks.h"
 
 #include <errno.h>
@@ -28,7 +32,8 @@
 
 enum {
         ASKS_MAX = 10000,
-        ASK_BYTES_MAX = 8 * 1024, // of one that is no request: who asks for a certificate or a file says less
+        // of one that is no request: who asks for a certificate or a file says less
+        ASK_BYTES_MAX = 8 * 1024,
         ASKS_TURN_NS = 1000000, // of a turn
         ASKS_FREED = 64,        // in the loop
         ASKS_TOLD_US = 60000000,
@@ -98,7 +103,8 @@ static void drop(Leader *l, Host *h) {
         uint64_t now_us = leader_now(l);
 
         if (h->requests.asks_told_us == 0 || now_us - h->requests.asks_told_us >= ASKS_TOLD_US) {
-                log_host(LOG_WARNING, host_name(l, h), "Host %s asks on and takes no answer: its connection is ended.", host_name(l, h));
+                log_host(LOG_WARNING, host_name(l, h),
+                         "Host %s asks on and takes no answer: its connection is ended.", host_name(l, h));
                 h->requests.asks_told_us = now_us;
         }
         host_asks_forget(l, h);

@@ -5,7 +5,8 @@
 
 #include "leader-core.h"
 
-// True: the message waits, and is empty now, or its host has asked too much and is dropped. False: it is to be taken as it is.
+// True: the message waits, and is empty now, or its host has asked too much and is dropped. False: it is to
+// be taken as it is.
 bool host_asks_hold(Leader *l, Host *h, Argosy__ToVoter *message);
 // The host takes more again.
 void host_asks_on_drained(Leader *l, Host *h);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the top folder keeps in each Host. tables.h includes this header; only the top folder goes into the struct.
+// What the top folder keeps in each Host. tables.h includes this header; only the top folder goes into the
+// struct.
 
 #include <stdint.h>
 

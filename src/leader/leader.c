@@ -360,7 +360,8 @@ static void finish_close(Leader *l) {
 
 // Objects per unit, and per unit on a node, are nearly all of the leader's memory.
 static size_t tables_bytes(const Leader *l) {
-        size_t bytes = l->units.count * sizeof(Unit) + l->nodes.count * sizeof(Node) + l->hosts.count * sizeof(Host);
+        size_t bytes = l->units.count * sizeof(Unit) + l->nodes.count * sizeof(Node) +
+                       l->hosts.count * sizeof(Host);
 
         for (size_t i = 0; i < ELEMENTSOF(l->tallies.seen); i++)
                 bytes += l->tallies.seen[i] * sizeof(UnitOnNode);

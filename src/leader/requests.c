@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests as they come: what can be said at once is said, what nobody may ask or the leader has no room for is refused, and all else
-// becomes a ticket. What becomes of that stands in decide-requests.c, or where its kind is begun (handlers.c).
+// Requests as they come: what can be said at once is said, what nobody may ask or the leader has no room for
+// is refused, and all else becomes a ticket. What becomes of that stands in decide-requests.c, or where its
+// kind is begun (handlers.c).
 //
 // Without memory nothing was taken on.
 #include <errno.h>
@@ -28,8 +29,10 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
         if (!h)
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
         if (l->n_tickets >= (author->owner ? l->limits.tickets : l->limits.tickets_others))
-                return response_error(EBUSY, "the leader has %zu requests under way already", (size_t) l->n_tickets);
-        if (!author->owner && asks_nodes(request) && author_questions_open(l, author) >= l->limits.node_questions)
+                return response_error(EBUSY, "the leader has %zu requests under way already",
+                                      (size_t) l->n_tickets);
+        if (!author->owner && asks_nodes(request) &&
+            author_questions_open(l, author) >= l->limits.node_questions)
                 return response_error(EBUSY, "nodes are asked %u things by this user already",
                                       l->limits.node_questions);
         return h->refuse ? h->refuse(request) : NULL;
@@ -65,8 +68,8 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
 }
 
 // Whether the author may not ask this; a request that is not valid for anybody is refused as that.
-static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                         void *userdata) {
+static bool is_forbidden(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                         LeaderRespond respond, void *userdata) {
         char why[AUTHORIZATION_WHY_SIZE];
         Argosy__Response response;
 
@@ -83,7 +86,8 @@ static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const A
                                 LeaderRespond respond, void *userdata) {
         Argosy__Response *refusal;
 
-        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
+        if (is_forbidden(l, author, request, respond, userdata) ||
+            handler_answer(l, author, request, respond, userdata))
                 return true;
         refusal = refuse(l, handler_find(request->what_case), author, request);
         if (!refusal)
@@ -115,7 +119,8 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
 
 typedef enum RequestIs { REQUEST_COPIED, REQUEST_TAKEN, REQUEST_LENT } RequestIs;
 
-static Ticket *ticket_of(Leader *l, const Argosy__Request *request, RequestIs is, LeaderRespond respond, void *userdata) {
+static Ticket *ticket_of(Leader *l, const Argosy__Request *request, RequestIs is, LeaderRespond respond,
+                         void *userdata) {
         switch (is) {
         case REQUEST_TAKEN:
                 return ticket_take(l, message_take((Argosy__Request *) request), respond, userdata);
@@ -141,23 +146,23 @@ static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Req
         return request_start(l, ticket_of(l, request, is, respond, userdata), author, ret_cancel);
 }
 
-int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                   void *userdata, uint64_t *ret_cancel) {
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                   LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         return on_request(l, author, request, REQUEST_COPIED, respond, userdata, ret_cancel);
 }
 
-int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request, LeaderRespond respond,
-                        void *userdata, uint64_t *ret_cancel) {
+int leader_request_take(Leader *l, const Argosy__Author *author, Argosy__Request *request,
+                        LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         return on_request(l, author, request, REQUEST_TAKEN, respond, userdata, ret_cancel);
 }
 
-int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                        void *userdata, uint64_t *ret_cancel) {
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                        LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         return on_request(l, author, request, REQUEST_LENT, respond, userdata, ret_cancel);
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                         void *userdata, uint64_t *ret_cancel) {
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                         LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         const Handler *h = handler_find(request->what_case);
         Argosy__Author own = author_of_host(l->config.self);
         Argosy__Response *refusal;
@@ -165,25 +170,28 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
 
         *ret_cancel = 0;
         author = access_tokens_asker(l, author ?: &own, &asker);
-        if (is_forbidden(l, author, request, respond, userdata) || handler_answer(l, author, request, respond, userdata))
+        if (is_forbidden(l, author, request, respond, userdata) ||
+            handler_answer(l, author, request, respond, userdata))
                 return;
         if (h && h->is_long)
                 refusal = refuse(l, h, author, request);
         else
-                refusal = response_error(EAGAIN, "there is no leader: only the local host and what was last known can be "
-                                                 "asked");
+                refusal = response_error(
+                        EAGAIN, "there is no leader: only the local host and what was last known can be "
+                                "asked");
         if (refusal)
                 respond_and_free(refusal, request, respond, userdata);
         else if (request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel) < 0)
-                respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond, userdata);
+                respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond,
+                                 userdata);
 }
 
 static bool has_begun(const Ticket *t) {
         return t->job > 0 || t->job_flying > 0 || t->n_kept > 0 || t->under_way;
 }
 
-// What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its mind. But users leave
-// only so much behind that nothing has come of.
+// What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its
+// mind. But users leave only so much behind that nothing has come of.
 static bool goes_on_alone(Ticket *t) {
         if (!list_is_linked(&t->queue) || t->lent || !is_for_the_log(t->request))
                 return false;

@@ -3,23 +3,26 @@
 // The tables of a leader that leads no more, on their way out. Freeing those of 20,000 units takes 40 ms,
 // and a host that steps down has to vote, to follow the next leader and to answer in that moment.
 //
-// Happy path: who waits for something in there has been answered; then the maps and whatever hangs on them move here by
-// their heads, the leader's lists begin anew (registry_retire()), and the pool frees all of it as plain memory: no list
-// is unlinked, nobody is counted or touched, the Placement hears of nobody. So it crosses to the other thread whole.
-// What stays behind points to nothing of it:
+// Happy path: who waits for something in there has been answered; then the maps and whatever hangs on them
+// move here by their heads, the leader's lists begin anew (registry_retire()), and the pool frees all of it
+// as plain memory: no list is unlinked, nobody is counted or touched, the Placement hears of nobody. So it
+// crosses to the other thread whole. What stays behind points to nothing of it:
 //
-//      Host              may outlive the term with its link. Its nodes and orders are heads of lists, and made anew; the
+//      Host              may outlive the term with its link. Its nodes and orders are heads of lists, and
+//                        made anew; the
 //                        contents that it was sent, and of its Attach what was not taken, move along
 //      Ticket            has ended, and with it its Waiter and NodeCalls
 //      OpenJob           moves here, too: its items stand in lists of units
 //      Rollout           is freed before
 //      SchedulerRebalance   has a copy of the Placement in the pool, and knows units and nodes by numbers
-//      StoreDone         of what the log was given walks over lists of the leader, which are empty by then, or of its
+//      StoreDone         of what the log was given walks over lists of the leader, which are empty by then,
+//                        or of its
 //                        next term
 //      ClusterState      is pointed to, and points to nothing here
 //
-// A leader may lead again, and step down again, before the pool is done: its new tables have nothing to do with these.
-// It is closed after that (Leader.n_outside). Without memory for this handful of pointers the process ends (oom.h).
+// A leader may lead again, and step down again, before the pool is done: its new tables have nothing to do
+// with these. It is closed after that (Leader.n_outside). Without memory for this handful of pointers the
+// process ends (oom.h).
 #include "retired-tables.h"
 
 #include <assert.h>
@@ -49,7 +52,7 @@ typedef struct RetiredTables {
         size_t n_hosts;
 } RetiredTables;
 
-// ------------------------------------------------------------------------------------------------ in the pool
+// ---------------------------------------------------------------------------------------------- in the pool
 
 static void free_unit(void *value) {
         Unit *u = value;
@@ -90,7 +93,7 @@ static void free_tables(PoolWork *work) {
         free(t->specs);
 }
 
-// ------------------------------------------------------------------------------------------------ on the loop
+// ---------------------------------------------------------------------------------------------- on the loop
 
 static void on_freed(PoolWork *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);

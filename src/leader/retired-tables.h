@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// The leader has tables (Leader.places), and everybody who was to hear of their end has: clients are answered, rollouts
-// and a rebalance are no more. They are gone when it returns; what is left is registry_retire()'s. leader_outside_done()
-// follows when the pool is done.
+// The leader has tables (Leader.places), and everybody who was to hear of their end has: clients are
+// answered, rollouts and a rebalance are no more. They are gone when it returns; what is left is
+// registry_retire()'s. leader_outside_done() follows when the pool is done.
 void retired_tables_take(Leader *l);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See term-tables.h. One row for each table, in the order in which they act; a row says only what its table has to do.
+// See term-tables.h. One row for each table, in the order in which they act; a row says only what its table
+// has to do.
 //
-// A term ends in two steps. First whoever looks at units, nodes or jobs to let go of them does so (`let_go`). Then these go to the pool by
-// their heads, and each table begins anew (`retire`): its lists are made empty, and nothing that was in them is looked at.
+// A term ends in two steps. First whoever looks at units, nodes or jobs to let go of them does so
+// (`let_go`). Then these go to the pool by their heads, and each table begins anew (`retire`): its lists are
+// made empty, and nothing that was in them is looked at.
 #include "term-tables.h"
 
 #include <stddef.h>
@@ -70,13 +72,14 @@ typedef struct TermTable {
 
 #define DUE_AT(field) .due_us = offsetof(Leader, field)
 
-// ------------------------------------------------------------------------------------------------ some of them
+// --------------------------------------------------------------------------------------------- some of them
 
 static uint64_t retries_next_deadline(const Leader *l) {
         return deadline_heap_next(&l->retry_deadlines);
 }
 
-// Those that followers.c follows record by record act after the records; those of `begin` are made before the first record.
+// Those that followers.c follows record by record act after the records; those of `begin` are made before
+// the first record.
 static const TermTable tables[] = {
         {.let_go = event_marks_let_go, .retire = event_marks_retire},
         {.begin = event_stream_begin, .let_go = event_stream_retire},

@@ -116,7 +116,8 @@ static void refuse(Mesh *m, Session *s, const char *why) {
 
 // It knows us by our key, and we know it by its own, so it may have a certificate.
 static void ask_to_renew(Mesh *m, Session *s) {
-        static const char why[] = "its certificate is of a CA that this cluster does not have: it may only ask for another one";
+        static const char why[] = "its certificate is of a CA that this cluster does not have: it may only "
+                                  "ask for another one";
         Argosy__ToHost__Leader leader = ARGOSY__TO_HOST__LEADER__INIT;
         Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
 
@@ -153,7 +154,8 @@ static int on_renew(Session *s, const Argosy__ToVoter__Renew *renew, void *userd
 
 // The host has dialled anew, so its older sessions are dead, whether the kernel knows it or not.
 static void end_older(Mesh *m, Session *s) {
-        Session *older = map_find(&m->announced, &s->host, sizeof(s->host)); // only one is announced at a time
+        // only one is announced at a time
+        Session *older = map_find(&m->announced, &s->host, sizeof(s->host));
 
         if (!older)
                 return;
@@ -182,7 +184,8 @@ static int guide(Mesh *m, Session *s) {
 static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata) {
         Mesh *m = userdata;
         Announcement a;
-        const char *why = decide_hello(hello, s->is_guided ? hello->host : s->host, m->self.cluster_id, m->self.generation);
+        const char *why = decide_hello(hello, s->is_guided ? hello->host : s->host, m->self.cluster_id,
+                                       m->self.generation);
         int r;
 
         if (s->is_guided && !why)
@@ -234,8 +237,11 @@ static void on_closed(Session *s, void *userdata) {
         mesh_unref(m);
 }
 
-static const SessionOps session_ops = {
-        .hello = on_hello, .message = on_message, .renew = on_renew, .drained = on_drained, .closed = on_closed};
+static const SessionOps session_ops = {.hello = on_hello,
+                                       .message = on_message,
+                                       .renew = on_renew,
+                                       .drained = on_drained,
+                                       .closed = on_closed};
 
 // ---- sessions
 

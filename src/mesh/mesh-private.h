@@ -68,7 +68,8 @@ void mesh_unref(Mesh *m); // one of n_open is gone
 // the owner's list knows it.
 void mesh_drop_hints(Mesh *m);
 void mesh_drop_links(Mesh *m);
-void mesh_report_pending(Mesh *m);                                     // one link's; marks the drain if there was one
+// one link's; marks the drain if there was one
+void mesh_report_pending(Mesh *m);
 bool mesh_is_removed(const Mesh *m); // as MeshOps.removed says
 void mesh_on_seen(Mesh *m, uint32_t host, const char *address);        // it dialled us from there
 

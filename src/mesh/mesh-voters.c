@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The links that we dial: one to each voter of the owner's list, and, while nobody leads, to those that other
-// voters name. A link that comes up, or says something new, may change who leads (mesh_reconsider()). What
-// the leader sends goes to the owner, what another voter sends does not. Memory: a list is taken whole or
-// not at all, a hint that does not fit is left out.
+// The links that we dial: one to each voter of the owner's list, and, while nobody leads, to those that
+// other voters name. A link that comes up, or says something new, may change who leads (mesh_reconsider()).
+// What the leader sends goes to the owner, what another voter sends does not. Memory: a list is taken whole
+// or not at all, a hint that does not fit is left out.
 #include <errno.h>
 
 #include "mesh-private.h"
@@ -29,8 +29,9 @@ static void let_go(Mesh *m, Link *l, bool flush) {
 
 static int add_link(Mesh *m, const MeshPeer *peer, bool hint, Link **ret);
 
-// Somebody who is no leader, or no voter any more, names voters that we do not know. While nobody leads they are worth a
-// try: the voters may have been replaced while this host was away. That they lead they say themselves, with their own keys.
+// Somebody who is no leader, or no voter any more, names voters that we do not know. While nobody leads they
+// are worth a try: the voters may have been replaced while this host was away. That they lead they say
+// themselves, with their own keys.
 static void take_hints(Mesh *m, Argosy__Voter *const *voters, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 size_t n_links = 0;

@@ -152,7 +152,8 @@ int mesh_to_leader_frame(Mesh *m, Buf *frame) {
 }
 
 bool mesh_leader_is_full(const Mesh *m) {
-        return m->leader_link && m->leader_link->up && stream_queued(m->leader_link->stream) > STREAM_LOW_WATER;
+        return m->leader_link && m->leader_link->up &&
+               stream_queued(m->leader_link->stream) > STREAM_LOW_WATER;
 }
 
 int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See access-token.h. The list is in the order of its ids, so the record of somebody who asks is found by comparing a few; the hash
-// of a proof is looked for once, when a request comes in. Hashes are of what nobody can choose, so that comparing them takes longer or
-// shorter tells nobody anything.
+// See access-token.h. The list is in the order of its ids, so the record of somebody who asks is found by
+// comparing a few; the hash of a proof is looked for once, when a request comes in. Hashes are of what
+// nobody can choose, so that comparing them takes longer or shorter tells nobody anything.
 //
 // A token that is over is still found, so that who shows it is told what became of it.
 
@@ -170,7 +170,7 @@ const Argosy__AccessTokenRecord *access_token_of(AccessList list, const Argosy__
         return *author->token ? access_token_find(list, author->token) : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ who shows one
+// -------------------------------------------------------------------------------------------- who shows one
 
 Argosy__Author access_token_author(AccessList list, const Argosy__Author *shown,
                                    char user[ACCESS_TOKEN_NAME_MAX + 16]) {
@@ -206,7 +206,8 @@ int access_token_error(AccessList list, const Argosy__Author *author, char why[A
                 if (token->expires_us <= list.now.wall_us)
                         str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired at %s", at);
                 else // the clocks went back meanwhile
-                        str_fit(why, ACCESS_TOKEN_WHY_SIZE, "this token has expired: it was there as long as it was to be");
+                        str_fit(why, ACCESS_TOKEN_WHY_SIZE,
+                                "this token has expired: it was there as long as it was to be");
                 return EKEYEXPIRED;
         default:
                 return 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Settings of a unit that name a path which PID 1 itself reads: it sees nothing of what is bound in the unit's mount namespace. So a path beneath a
-// DESTINATION of File= is refused, with the one that is there.
+// Settings of a unit that name a path which PID 1 itself reads: it sees nothing of what is bound in the
+// unit's mount namespace. So a path beneath a DESTINATION of File= is refused, with the one that is there.
 //
-// Of a template some depend on the instance: those that its specifiers say are judged once for all of them, with a name that stands for any
-// (carried-files.c); a path that is written out is that of one instance only where the DESTINATION depends on it. Such paths are kept with the parsed
-// file (carried_settings_keep()), and judged for each name. Files without such a DESTINATION keep nothing.
+// Of a template some depend on the instance: those that its specifiers say are judged once for all of them,
+// with a name that stands for any (carried-files.c); a path that is written out is that of one instance only
+// where the DESTINATION depends on it. Such paths are kept with the parsed file (carried_settings_keep()),
+// and judged for each name. Files without such a DESTINATION keep nothing.
 
 #include "carried-settings.h"
 
@@ -59,7 +60,8 @@ static char *expand_setting(const char *value, const char *unit) {
 
         while (*value) {
                 size_t len = strcspn(value, "%"), taken = value[len] ? 1 + (value[len + 1] != 0) : 0;
-                const char two[] = {'%', value[len] ? value[len + 1] : 0, 0}, *folder = taken == 2 ? folder_of_specifier(two[1]) : NULL;
+                const char two[] = {'%', value[len] ? value[len + 1] : 0, 0},
+                           *folder = taken == 2 ? folder_of_specifier(two[1]) : NULL;
                 _cleanup_free_ char *text = taken ? specifier_expand(folder ?: two, unit) : strdup("");
 
                 if (!text || buf_append(&out, value, len) < 0 || buf_append(&out, text, strlen(text)) < 0)
@@ -88,7 +90,8 @@ static void normalise(const char *path, char ret[CARRIED_SETTING_MAX]) {
         ret[len] = 0;
 }
 
-int carried_setting_check(const FileSource *sources, size_t n, const char *unit, const char *key, const char *value, char **ret_why) {
+int carried_setting_check(const FileSource *sources, size_t n, const char *unit, const char *key,
+                          const char *value, char **ret_why) {
         _cleanup_free_ char *expanded = expand_setting(value, unit);
         char path[CARRIED_SETTING_MAX];
 
@@ -105,8 +108,11 @@ int carried_setting_check(const FileSource *sources, size_t n, const char *unit,
                 if (s->destination && !destination)
                         return -ENOMEM;
                 if (destination && path_is_beneath(path, destination))
-                        return str_refuse(ret_why, "systemd reads %s=%s before the unit's files are in their place: say " CARRIED_FILES_UNITS "/%%n%s%.*s%s", key,
-                                          path, bound > 0 ? "/" : "", (int) bound, s->source, path + strlen(destination));
+                        return str_refuse(ret_why,
+                                          "systemd reads %s=%s before the unit's files are in their place: "
+                                          "say " CARRIED_FILES_UNITS "/%%n%s%.*s%s",
+                                          key, path, bound > 0 ? "/" : "", (int) bound, s->source,
+                                          path + strlen(destination));
         }
         return 0;
 }
@@ -128,9 +134,11 @@ int carried_settings_keep(const FileSource *sources, size_t n, const void *text,
         if (r < 0)
                 return r == -ENODATA ? 0 : r;
         while ((r = ini_reader_next(&reader, &line)) > 0) {
-                const char *path = line.kind == INI_ASSIGNMENT ? carried_setting_path(line.key, line.value) : NULL;
+                const char *path =
+                        line.kind == INI_ASSIGNMENT ? carried_setting_path(line.key, line.value) : NULL;
 
-                if (path && (*path == '/' || *path == '%') && buf_printf(&kept, "%s=%s\n", line.key, path) < 0)
+                if (path && (*path == '/' || *path == '%') &&
+                    buf_printf(&kept, "%s=%s\n", line.key, path) < 0)
                         return -ENOMEM;
         }
         if (kept.len == 0 || r < 0)
@@ -139,7 +147,8 @@ int carried_settings_keep(const FileSource *sources, size_t n, const void *text,
         return *ret ? 0 : -ENOMEM;
 }
 
-int carried_settings_check(const FileSource *sources, size_t n, const char *kept, const char *name, char **ret_why) {
+int carried_settings_check(const FileSource *sources, size_t n, const char *kept, const char *name,
+                           char **ret_why) {
         _cleanup_free_ char *settings = kept ? strdup(kept) : NULL;
         char *at = settings;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The state as one StateImage message, in pieces. A protobuf message in pieces is the pieces one behind the other, as long
-// as no field stands in two of them that is not repeated: so each piece is a StateImage that has a part of one table, and
-// tables come in the order of their fields, as they would if the message was packed whole.
+// The state as one StateImage message, in pieces. A protobuf message in pieces is the pieces one behind the
+// other, as long as no field stands in two of them that is not repeated: so each piece is a StateImage that
+// has a part of one table, and tables come in the order of their fields, as they would if the message was
+// packed whole.
 //
 //      first piece    what has no order of its own is sorted: units by name, specs by hash, hosts by number,
 //                     tombstones by age, contents that only jobs name by the time at which they became
@@ -307,7 +308,8 @@ static ProtobufCBinaryData *held_jobs(const JobView *v) {
         return jobs;
 }
 
-// A segment in each piece; the first and the last say the rest about jobs and keys, the last one the rights, too.
+// A segment in each piece; the first and the last say the rest about jobs and keys, the last one the rights,
+// too.
 static int encode_keys(ClusterEncoder *e, Buf *ret) {
         const KeyTable *v = &e->view->keys;
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
@@ -389,7 +391,7 @@ static int encode_secrets(ClusterEncoder *e, Buf *ret) {
         return pack_part(e, &image, n, v->n_secrets, ret);
 }
 
-// ------------------------------------------------------------------------------------------------- the whole
+// ------------------------------------------------------------------------------------------------ the whole
 
 static int encode_part(ClusterEncoder *e, Buf *ret) {
         switch (e->stage) {

@@ -147,7 +147,9 @@ static bool parse_kib(const char *value, uint32_t *ret) {
 }
 
 bool files_limit_parse(const char *key, const char *value, Argosy__Request__QueueChange *ret) {
-        uint32_t *kib = streq(key, "file") ? &ret->file_kib : streq(key, "unit") ? &ret->unit_files_kib : NULL;
+        uint32_t *kib = streq(key, "file")   ? &ret->file_kib
+                        : streq(key, "unit") ? &ret->unit_files_kib
+                                             : NULL;
 
         return kib ? parse_kib(value, kib) : streq(key, "all") && history_size_parse(value, &ret->files_mib);
 }

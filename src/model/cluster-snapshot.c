@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Taking a snapshot of the replicated state: it keeps the roots of the big tables, and copies the arrays of the small ones,
-// which are at most some 5,000 pointers (40 KiB), and as many as jobs are held back. What they point to is immutable; who replaces it retires it.
+// Taking a snapshot of the replicated state: it keeps the roots of the big tables, and copies the arrays of
+// the small ones, which are at most some 5,000 pointers (40 KiB), and as many as jobs are held back. What
+// they point to is immutable; who replaces it retires it.
 //
 // Two who ask in the same version of the state share one. Only the newest can be asked for again.
 
@@ -85,8 +86,9 @@ static void copy_small_tables(StateView *v, void **at) {
 
 int cluster_state_snapshot(ClusterState *s, ClusterSnapshot **ret) {
         StateView view = state_view(s);
-        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former + view.n_grants + view.n_access_tokens +
-                   view.n_secrets + view.keys.n_open + view.jobs.n_held + view.n_stored;
+        size_t n = view.n_tokens + view.n_rollouts + view.n_roles + view.n_pools + view.n_former +
+                   view.n_grants + view.n_access_tokens + view.n_secrets + view.keys.n_open +
+                   view.jobs.n_held + view.n_stored;
         ClusterSnapshot *snapshot = s->newest;
         int r;
 

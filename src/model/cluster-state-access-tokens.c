@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tokens: one small table in the order of their ids. Records are replaced and never changed, as a snapshot may have them.
+// Tokens: one small table in the order of their ids. Records are replaced and never changed, as a snapshot
+// may have them.
 //
-// One that is over, revoked or expired, stays for CLUSTER_ACCESS_TOKEN_DAYS, so that people see what became of it and who shows it
-// is told; if there is no room for a new one, those go first that have been over for longest. By counted time alone: all voters
-// drop the same ones with the same entry, and no clock that is wrong drops any. When the next is due is known, so an entry that
-// drops none looks at none.
+// One that is over, revoked or expired, stays for CLUSTER_ACCESS_TOKEN_DAYS, so that people see what became
+// of it and who shows it is told; if there is no room for a new one, those go first that have been over for
+// longest. By counted time alone: all voters drop the same ones with the same entry, and no clock that is
+// wrong drops any. When the next is due is known, so an entry that drops none looks at none.
 
 #include <errno.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 // Grants: one small table that changes rarely, in the order of grant_compare(). A change moves what is
 // behind it.
 //
-// A new cluster has none of it in the log: as long as nobody has changed anything, access_of_new_cluster() counts. The first
-// change takes that over and then does what it is to do, so nothing has to be written when a cluster begins,
-// or when all voters can read such records.
+// A new cluster has none of it in the log: as long as nobody has changed anything, access_of_new_cluster()
+// counts. The first change takes that over and then does what it is to do, so nothing has to be written when
+// a cluster begins, or when all voters can read such records.
 
 #include <errno.h>
 #include <string.h>

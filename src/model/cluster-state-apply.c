@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What a committed batch does to the replicated state. Each operation is judged first (cluster-state-limits.h): one that is
-// refused changes nothing, the same on every voter, and is noted. One that is not raises the revision by one, unless it
-// changes nothing; include/cluster-state.h says which do not. Functions return 0, and -ENOMEM.
+// What a committed batch does to the replicated state. Each operation is judged first
+// (cluster-state-limits.h): one that is refused changes nothing, the same on every voter, and is noted. One
+// that is not raises the revision by one, unless it changes nothing; include/cluster-state.h says which do
+// not. Functions return 0, and -ENOMEM.
 
 #include <errno.h>
 
@@ -24,7 +25,8 @@ static int mark_dirty(ClusterState *s, UnitEntry *u) {
 
 // ------------------------------------------------------------------------------------------------ units
 
-// The record as it was put, with what the applier fills in, but without name and outcomes. NULL: out of memory.
+// The record as it was put, with what the applier fills in, but without name and outcomes. NULL: out of
+// memory.
 static Argosy__UnitRecord *make_record(const Argosy__LogOp__UnitPut *put, const Argosy__UnitRecord *before,
                                        uint64_t revision) {
         Argosy__UnitRecord record = *put->unit; // borrows what that points to
@@ -97,7 +99,8 @@ static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove)
         if (!last)
                 return -ENOMEM;
         last->target = ARGOSY__TARGET__TARGET_INACTIVE;
-        last->spec = (ProtobufCBinaryData){}; // which is the content's, and that may be gone before the entry
+        // which is the content's, and that may be gone before the entry
+        last->spec = (ProtobufCBinaryData){};
         last->revision = ++s->revision;
         r = state_put_twin(s, u, last);
         if (r == 0)
@@ -220,7 +223,10 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
         hosts_changed(s);
         note_vote(s, votes(before) != votes(record));
-        record->log_until = gets_log(record) ? 0 : gets_log(before) ? s->revision : before ? before->log_until : 0;
+        record->log_until = gets_log(record)   ? 0
+                            : gets_log(before) ? s->revision
+                            : before           ? before->log_until
+                                               : 0;
         if (before) {
                 r = drop_tombstones_of(s, before, record);
                 if (r < 0)
@@ -530,7 +536,8 @@ static int apply_ops(ClusterState *s, const Argosy__LogBatch *batch, JobNotes *n
                         state_note_refused(s, op, refusal);
                         r = r ?: state_job_note_refused(s, notes, op, i, refusal);
                 }
-                if (r == 0 && op->op_case == ARGOSY__LOG_OP__OP_JOB) // one that is refused is cancelled as it comes
+                // one that is refused is cancelled as it comes
+                if (r == 0 && op->op_case == ARGOSY__LOG_OP__OP_JOB)
                         r = state_put_job(s, op->job, notes, i, batch->at_us);
                 if (r == 0)
                         r = state_job_note_after(s, notes, i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Hosts, by number, node, key pin and what people call them, and what is remembered of those that were removed.
-// A state_*() function returns 0 or negative errno as cluster-state-private.h says; what it cannot add, it
-// leaves out.
+// Hosts, by number, node, key pin and what people call them, and what is remembered of those that were
+// removed. A state_*() function returns 0 or negative errno as cluster-state-private.h says; what it cannot
+// add, it leaves out.
 
 #include "cluster-state-private.h"
 
@@ -69,10 +69,11 @@ const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s,
         return n && n->host > 0 ? cluster_state_find_host(s, n->host) : NULL;
 }
 
-// --------------------------------------------------------------------------------------------- names and ids
+// -------------------------------------------------------------------------------------------- names and ids
 
 static ProtobufCBinaryData key_of(const Argosy__HostRecord *h, HostKey by) {
-        return by == HOST_KEY_NAME ? (ProtobufCBinaryData){strlen(h->name), (uint8_t *) h->name} : h->host_id;
+        return by == HOST_KEY_NAME ? (ProtobufCBinaryData){strlen(h->name), (uint8_t *) h->name}
+                                   : h->host_id;
 }
 
 static bool has_key(const Argosy__HostRecord *h, HostKey by, const void *key, size_t len) {
@@ -354,7 +355,8 @@ const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const
 
 const Argosy__FormerHost *cluster_state_find_former_by_pin(const ClusterState *s, const Hash *pin) {
         for (size_t i = 0; i < s->n_former; i++)
-                if (s->former[i]->key_pin.len == HASH_SIZE && memcmp(s->former[i]->key_pin.data, pin->bytes, HASH_SIZE) == 0)
+                if (s->former[i]->key_pin.len == HASH_SIZE &&
+                    memcmp(s->former[i]->key_pin.data, pin->bytes, HASH_SIZE) == 0)
                         return s->former[i];
         return NULL;
 }

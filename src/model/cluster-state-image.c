@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The state out of one StateImage message (which cluster-encoder.c writes). Reading checks everything that applying
-// batches would have guaranteed, since a state that contradicts itself would spread: better to refuse the snapshot than
-// to lead a cluster with it.
+// The state out of one StateImage message (which cluster-encoder.c writes). Reading checks everything that
+// applying batches would have guaranteed, since a state that contradicts itself would spread: better to
+// refuse the snapshot than to lead a cluster with it.
 
 #include <errno.h>
 
@@ -66,7 +66,8 @@ static int load_specs(ClusterState *s, Argosy__StateImage *image) {
 static int load_former_specs(ClusterState *s, Argosy__StateImage *image) {
         for (size_t i = 0; i < image->n_former_specs; i++) {
                 Hash hash;
-                int r = image->former_specs[i]->job > 0 ? load_spec(s, image, image->former_specs[i], &hash) : -EBADMSG;
+                int r = image->former_specs[i]->job > 0 ? load_spec(s, image, image->former_specs[i], &hash)
+                                                        : -EBADMSG;
 
                 if (r == 0)
                         r = state_load_former_spec(s, &hash, image->former_specs[i]->job);
@@ -226,9 +227,9 @@ static int load_secrets(ClusterState *s, Argosy__StateImage *image) {
 }
 
 static int load_jobs(ClusterState *s, const Argosy__StateImage *image) {
-        if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs ||
-            image->last_job > REVISION_MAX || image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision || image->undo_from > image->last_job + 1 ||
-            state_load_time(s, image) < 0)
+        if (image->n_jobs > JOBS_RING || image->last_job < image->n_jobs || image->last_job > REVISION_MAX ||
+            image->keys_forgotten_us > image->counted_us || image->jobs_complete_from > image->revision ||
+            image->undo_from > image->last_job + 1 || state_load_time(s, image) < 0)
                 return -EBADMSG;
         for (size_t i = 0; i < image->n_jobs; i++) {
                 int r = state_load_job(s, image->jobs[i].data, image->jobs[i].len);
@@ -275,8 +276,9 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = s->pools_revision = s->voters_revision = s->rollouts_revision = s->roles_revision = s->access_revision =
-                s->grants_revision = s->secrets_revision = s->queue_revision = s->left_revision = image->revision;
+        s->revision = s->hosts_revision = s->pools_revision = s->voters_revision = s->rollouts_revision =
+                s->roles_revision = s->access_revision = s->grants_revision = s->secrets_revision =
+                        s->queue_revision = s->left_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;

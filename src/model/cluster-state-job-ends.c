@@ -2,13 +2,14 @@
 
 // How jobs end, and what keeps one that has not from being dropped.
 //
-// The leader finds that a job has ended and says so in an entry; here that is appended to what is packed of it, as a
-// further part is. Only a job that has not ended does: said twice, it is skipped, the same on every voter. The request of
-// one that had not begun (cluster-state-stored-requests.c) goes with it.
+// The leader finds that a job has ended and says so in an entry; here that is appended to what is packed of
+// it, as a further part is. Only a job that has not ended does: said twice, it is skipped, the same on every
+// voter. The request of one that had not begun (cluster-state-stored-requests.c) goes with it.
 //
-// A job that has not ended and whose place in the ring is needed, or that is too old, is held beside the ring, by its
-// number, until it ends; then it goes at once, as those did that it came with, or when nobody that is held back waits for
-// it any more. There are as many as have lasted longer than everything that came after them.
+// A job that has not ended and whose place in the ring is needed, or that is too old, is held beside the
+// ring, by its number, until it ends; then it goes at once, as those did that it came with, or when nobody
+// that is held back waits for it any more. There are as many as have lasted longer than everything that came
+// after them.
 //
 // Jobs that an entry has brought, and those that have ended, are noted for the leader
 // (cluster_state_next_job()); other hosts drop the notes.
@@ -104,7 +105,7 @@ void state_held_jobs_done(ClusterState *s) {
         free(s->jobs.ended);
 }
 
-// ------------------------------------------------------------------------------------------------ which there are
+// ------------------------------------------------------------------------------------------ which there are
 
 static uint64_t number_before(const ClusterState *s, uint64_t number) {
         const JobTable *t = &s->jobs;
@@ -186,7 +187,8 @@ static int end_job(ClusterState *s, const Argosy__JobRecord *end) {
         if (end->state == ARGOSY__JOB_STATE__JOB_UNKNOWN || job_state_is_open(end->state) ||
             !job_state_is_open(cluster_state_job_state(s, end->number)))
                 return 0;
-        r = state_note_job_state(s, end->number) ?: state_append_to_job(s, end->number, only_the_end(s, end));
+        r = state_note_job_state(s, end->number)
+                    ?: state_append_to_job(s, end->number, only_the_end(s, end));
         if (r < 0)
                 return r;
         state_drop_stored_request(s, end->number);

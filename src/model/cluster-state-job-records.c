@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What a job's record says: what somebody asked for and the log has, with what it replaced. While a batch is applied, each
-// operation on a unit leaves a note of what that unit was before, and of what else it changes (cluster-state-job-settings.c);
-// the JobPut behind its operations makes a record of the notes. So the record is about what was really there when the log
-// came to it, which the leader need not know.
+// What a job's record says: what somebody asked for and the log has, with what it replaced. While a batch is
+// applied, each operation on a unit leaves a note of what that unit was before, and of what else it changes
+// (cluster-state-job-settings.c); the JobPut behind its operations makes a record of the notes. So the
+// record is about what was really there when the log came to it, which the leader need not know.
 //
-// A record is packed once and never changed: of a request that is several entries, each further one makes another with a
-// packed JobRecord appended, which protobuf reads as one message with the lists of both. Units that were alike before
-// (the instances of a template, new ones) stand in one JobUnits; so a job of one unit takes some 100 bytes, and each
-// further one its name and revision.
+// A record is packed once and never changed: of a request that is several entries, each further one makes
+// another with a packed JobRecord appended, which protobuf reads as one message with the lists of both.
+// Units that were alike before (the instances of a template, new ones) stand in one JobUnits; so a job of
+// one unit takes some 100 bytes, and each further one its name and revision.
 //
 // The contents of before and after are kept for it (cluster-state-specs.c). Where records are found again is
 // cluster-state-jobs.c.
@@ -76,7 +76,8 @@ int state_job_note_before(const ClusterState *s, JobNotes *notes, const Argosy__
         u = cluster_state_find_unit(s, name);
         if (!u)
                 return 0;
-        note->set = *u->record->set ? strdup(u->record->set) : NULL; // the record may be gone when the job comes
+        // the record may be gone when the job comes
+        note->set = *u->record->set ? strdup(u->record->set) : NULL;
         if (*u->record->set && !note->set)
                 return -ENOMEM;
         note->existed = true;
@@ -142,8 +143,9 @@ static void groups_done(Groups *g) {
 
 static bool are_alike(const JobNote *a, const JobNote *b) {
         return a->existed == b->existed && a->target == b->target && hash_equal(&a->spec, &b->spec) &&
-               a->from_template == b->from_template && streq(a->set ?: "", b->set ?: "") && streq(a->set_after, b->set_after) && a->gone == b->gone && a->target_after == b->target_after &&
-               hash_equal(&a->spec_after, &b->spec_after);
+               a->from_template == b->from_template && streq(a->set ?: "", b->set ?: "") &&
+               streq(a->set_after, b->set_after) && a->gone == b->gone &&
+               a->target_after == b->target_after && hash_equal(&a->spec_after, &b->spec_after);
 }
 
 static void group_init(Argosy__JobUnits *group, JobNote *note) {
@@ -238,12 +240,16 @@ static Argosy__JobState state_of(const ClusterState *s, const Argosy__LogOp__Job
 
         if (failure)
                 return ARGOSY__JOB_STATE__JOB_FAILED;
-        if (state == ARGOSY__JOB_STATE__JOB_HELD && (so_far || !put->stored || !state_request_fits(s, put->stored)))
+        if (state == ARGOSY__JOB_STATE__JOB_HELD &&
+            (so_far || !put->stored || !state_request_fits(s, put->stored)))
                 return so_far ? ARGOSY__JOB_STATE__JOB_RUNNING : ARGOSY__JOB_STATE__JOB_CANCELLED;
-        return is_held_back(so_far) && state == ARGOSY__JOB_STATE__JOB_UNKNOWN ? ARGOSY__JOB_STATE__JOB_RUNNING : state;
+        return is_held_back(so_far) && state == ARGOSY__JOB_STATE__JOB_UNKNOWN
+                       ? ARGOSY__JOB_STATE__JOB_RUNNING
+                       : state;
 }
 
-// The first part says who, why and what for; all say what they have changed, and when, and whether it goes on.
+// The first part says who, why and what for; all say what they have changed, and when, and whether it goes
+// on.
 static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__JobPut *put,
                                    const JobEntry *so_far, uint64_t revision_before, uint64_t at_us,
                                    char *failure) {
@@ -259,7 +265,8 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
                 record.cut = false;
                 record.state = state;
                 record.asked_us = state == ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
-                if (state == ARGOSY__JOB_STATE__JOB_CANCELLED && put->job->state == ARGOSY__JOB_STATE__JOB_HELD)
+                if (state == ARGOSY__JOB_STATE__JOB_CANCELLED &&
+                    put->job->state == ARGOSY__JOB_STATE__JOB_HELD)
                         record.end_message = (char *) "there was no room for one more job that is held back";
         } else {
                 if (is_held_back(so_far))
@@ -269,7 +276,10 @@ static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__LogOp__J
         }
         if (failure)
                 record.end_message = failure;
-        record.ended_us = record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD ? at_us : 0;
+        record.ended_us =
+                record.state > ARGOSY__JOB_STATE__JOB_RUNNING && record.state != ARGOSY__JOB_STATE__JOB_HELD
+                        ? at_us
+                        : 0;
         record.at_us = at_us;
         record.counted_us = s->counted_us;
         record.revision = s->revision;
@@ -376,12 +386,14 @@ static int put_record(ClusterState *s, const Argosy__LogOp__JobPut *put, const C
         return record.cut ? 0 : name_specs(s, &groups, so_far ? put->number : s->jobs.last);
 }
 
-// What is held back was not there before; else it has begun, and when all of it is in the log its request has gone.
+// What is held back was not there before; else it has begun, and when all of it is in the log its request
+// has gone.
 static int put_request(ClusterState *s, const Argosy__LogOp__JobPut *put, uint64_t number, bool goes_on) {
         Argosy__JobState state = cluster_state_job_state(s, number);
 
         if (!goes_on)
-                return state == ARGOSY__JOB_STATE__JOB_HELD ? state_store_request(s, put->stored, number) : 0;
+                return state == ARGOSY__JOB_STATE__JOB_HELD ? state_store_request(s, put->stored, number)
+                                                            : 0;
         if (!put->more || state != ARGOSY__JOB_STATE__JOB_RUNNING)
                 state_drop_stored_request(s, number);
         return 0;
@@ -398,7 +410,8 @@ static int note_cancel(ClusterState *s, uint64_t number, uint64_t by) {
         before = job->len;
         part.cancelled_by = &by;
         part.n_cancelled_by = 1;
-        return state_append_to_job(s, number, part) ?: state_note_job(s, (JobNews){.number = number, .from = before});
+        return state_append_to_job(s, number, part)
+                       ?: state_note_job(s, (JobNews){.number = number, .from = before});
 }
 
 // Before the job itself is news: whose a change is that calls off is known by then.
@@ -410,7 +423,8 @@ static int note_cancels(ClusterState *s, const Argosy__LogOp__JobPut *put, uint6
         return r;
 }
 
-int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us) {
+int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place,
+                  uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
         JobEntry *so_far = put->number > 0 ? state_find_job(s, put->number) : NULL;
         bool goes_on = so_far != NULL, begins = is_held_back(so_far);

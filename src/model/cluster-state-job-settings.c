@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What the operations of a job change besides units (cluster-setting.h). Before one is applied, each setting that it may change
-// is noted as it is; when it is applied, those that have not changed are dropped. So nobody has to know what an operation
-// makes of a record, and what it was skipped for leaves nothing.
+// What the operations of a job change besides units (cluster-setting.h). Before one is applied, each setting
+// that it may change is noted as it is; when it is applied, those that have not changed are dropped. So
+// nobody has to know what an operation makes of a record, and what it was skipped for leaves nothing.
 //
-// A host that joins brings its settings, and one that is removed takes them along: that is its membership, and noted of
-// neither. Only batches with jobs come by here.
+// A host that joins brings its settings, and one that is removed takes them along: that is its membership,
+// and noted of neither. Only batches with jobs come by here.
 
 #include <errno.h>
 

@@ -3,16 +3,16 @@
 // The table of jobs: by number, by revision, and what is dropped of it. What a job's record says is made in
 // cluster-state-job-records.c.
 //
-// Numbers have no gaps, but for one behind a recovery of the cluster, which has lost nobody knows how many: they are given
-// to no other jobs. What is too much is dropped at the old end, while applying and by what the log says alone
-// (how many, how long, how old by the log's own time; how long is a setting that is in the log, too), so every voter drops
-// the same. One entry drops a bounded number.
-// A job that has not ended is not dropped but held beside the others (cluster-state-job-ends.c).
+// Numbers have no gaps, but for one behind a recovery of the cluster, which has lost nobody knows how many:
+// they are given to no other jobs. What is too much is dropped at the old end, while applying and by what
+// the log says alone (how many, how long, how old by the log's own time; how long is a setting that is in
+// the log, too), so every voter drops the same. One entry drops a bounded number. A job that has not ended
+// is not dropped but held beside the others (cluster-state-job-ends.c).
 //
-// Jobs begin in the order of their numbers, and so do the revisions that they give: whose a revision was is found by
-// halves. What further entries give comes later than the number says: those of updates, of requests that are several
-// entries, of what was held back (cluster-state-stored-requests.c). These have an index of their own, which is made
-// while applying, and again of the spans in the records when an image is loaded.
+// Jobs begin in the order of their numbers, and so do the revisions that they give: whose a revision was is
+// found by halves. What further entries give comes later than the number says: those of updates, of requests
+// that are several entries, of what was held back (cluster-state-stored-requests.c). These have an index of
+// their own, which is made while applying, and again of the spans in the records when an image is loaded.
 
 #include <errno.h>
 
@@ -76,8 +76,8 @@ uint64_t cluster_state_first_job(const ClusterState *s) {
 }
 
 static size_t units_bytes(const ClusterState *s) {
-        return s->units.count * (sizeof(UnitEntry) + sizeof(Argosy__UnitRecord)) + name_table_bytes(&s->units) +
-               paged_table_bytes(&s->unit_records);
+        return s->units.count * (sizeof(UnitEntry) + sizeof(Argosy__UnitRecord)) +
+               name_table_bytes(&s->units) + paged_table_bytes(&s->unit_records);
 }
 
 StateFigures cluster_state_figures(const ClusterState *s) {
@@ -108,7 +108,8 @@ size_t cluster_state_unit_files_limit(const ClusterState *s) {
 size_t cluster_state_files_limit(const ClusterState *s) {
         uint32_t mib = cluster_state_queue(s)->files_mib;
 
-        return mib > 0 ? MIN_OF((size_t) mib * 1024 * 1024, (size_t) CLUSTER_FILES_BYTES_MAX) : CLUSTER_FILES_BYTES_MAX;
+        return mib > 0 ? MIN_OF((size_t) mib * 1024 * 1024, (size_t) CLUSTER_FILES_BYTES_MAX)
+                       : CLUSTER_FILES_BYTES_MAX;
 }
 
 size_t cluster_state_jobs_bytes(const ClusterState *s) {
@@ -126,7 +127,8 @@ int cluster_state_read_job(const ClusterState *s, uint64_t number, Argosy__JobRe
         return cluster_state_read_job_from(s, number, 0, ret);
 }
 
-// As they are told, and not as they were written. Nothing of a job happened behind its last entry, but for its end.
+// As they are told, and not as they were written. Nothing of a job happened behind its last entry, but for
+// its end.
 static void correct_dates(const ClusterState *s, Argosy__JobRecord *record) {
         record->at_us = state_correct_date(s, record->counted_us, record->at_us);
         record->ended_us = state_correct_date(s, record->counted_us, record->ended_us);
@@ -139,7 +141,8 @@ static void correct_dates(const ClusterState *s, Argosy__JobRecord *record) {
                 record->moves[i]->at_us = MIN_OF(record->moves[i]->at_us, record->at_us);
 }
 
-int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from, Argosy__JobRecord **ret) {
+int cluster_state_read_job_from(const ClusterState *s, uint64_t number, size_t from,
+                                Argosy__JobRecord **ret) {
         const JobEntry *job = state_find_job(s, number);
         void *record;
         int r;
@@ -161,7 +164,7 @@ bool cluster_state_job_takes_units(const ClusterState *s, uint64_t number) {
         return job && !job->dropped && !job->moves;
 }
 
-// ------------------------------------------------------------------------------------------------ a long one, in pieces
+// ------------------------------------------------------------------------------------ a long one, in pieces
 
 enum { PIECE_BYTES = 16 * 1024 };
 
@@ -170,12 +173,15 @@ static bool is_long_field(const PackedField *f) {
         static const char *const names[] = {"units", "settings", "ends", "moves"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (protobuf_c_message_descriptor_get_field_by_name(&argosy__job_record__descriptor, names[i])->id == f->number)
+                if (protobuf_c_message_descriptor_get_field_by_name(&argosy__job_record__descriptor,
+                                                                    names[i])
+                            ->id == f->number)
                         return true;
         return false;
 }
 
-int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret, size_t *ret_bytes) {
+int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__JobRecord **ret,
+                                size_t *ret_bytes) {
         const JobEntry *job = state_find_job(s, number);
         _cleanup_free_ uint8_t *head = NULL;
         size_t at = 0, len = 0;
@@ -203,7 +209,8 @@ int cluster_state_read_job_head(const ClusterState *s, uint64_t number, Argosy__
         return 0;
 }
 
-int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at, Argosy__JobRecord **ret) {
+int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t *at,
+                                 Argosy__JobRecord **ret) {
         const JobEntry *job = state_find_job(s, number);
         size_t end = *at;
         PackedField f;
@@ -222,7 +229,7 @@ int cluster_state_read_job_piece(const ClusterState *s, uint64_t number, size_t 
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ whose it was
+// --------------------------------------------------------------------------------------------- whose it was
 
 static JobSpan span_at(const JobEntry *job, size_t i) {
         JobSpan span;
@@ -231,7 +238,8 @@ static JobSpan span_at(const JobEntry *job, size_t i) {
         return span;
 }
 
-// All operations of an entry between its first and its last one are its own, so nobody need look at their names.
+// All operations of an entry between its first and its last one are its own, so nobody need look at their
+// names.
 static bool has_given_at_first(const JobEntry *job, uint64_t revision) {
         uint64_t last = job->n_spans > 0 ? span_at(job, 0).last : job->revision;
 
@@ -285,13 +293,16 @@ static size_t entry_size(size_t len, size_t n_spans) {
 }
 
 JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *record, size_t len) {
-        size_t before = so_far ? so_far->len : 0, n_before = so_far ? so_far->n_spans : 0, n = record->n_spans / 2;
+        size_t before = so_far ? so_far->len : 0, n_before = so_far ? so_far->n_spans : 0,
+               n = record->n_spans / 2;
         JobEntry *job = malloc(entry_size(before + len, n_before + n));
         uint8_t *spans;
 
         if (!job)
                 return NULL;
-        *job = so_far ? *so_far : (JobEntry){.revision_before = record->revision_before, .moves = request_verb_only_moves(record->verb)};
+        *job = so_far ? *so_far
+                      : (JobEntry){.revision_before = record->revision_before,
+                                   .moves = request_verb_only_moves(record->verb)};
         job->at_us = record->at_us ?: job->at_us; // a record of the job's end has no time
         job->counted_us = record->counted_us ?: job->counted_us;
         job->revision = record->revision ?: job->revision;
@@ -359,7 +370,8 @@ int state_append_job(ClusterState *s, JobEntry *job) {
         if (n_places == 0)
                 t->base = rank;
         place = place_of(t->base, rank);
-        r = place < n_places ? paged_table_set(&t->entries, place, &job) : paged_table_add(&t->entries, &job, &place);
+        r = place < n_places ? paged_table_set(&t->entries, place, &job)
+                             : paged_table_add(&t->entries, &job, &place);
         if (r < 0)
                 return r;
         t->last++;
@@ -371,7 +383,8 @@ int state_append_job(ClusterState *s, JobEntry *job) {
 int state_replace_job(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry *job) {
         bool is_held = number < cluster_state_first_job(s);
         int r = is_held ? state_replace_held_job(s, number, job)
-                        : paged_table_set(&s->jobs.entries, place_of(s->jobs.base, job_rank(s->jobs.gap, number)), &job);
+                        : paged_table_set(&s->jobs.entries,
+                                          place_of(s->jobs.base, job_rank(s->jobs.gap, number)), &job);
 
         if (r < 0)
                 return r;
@@ -419,7 +432,9 @@ int state_drop_old_jobs(ClusterState *s, size_t n_brought) {
         for (; r == 0 && most > 0 && state_own_jobs_are_too_many(s); most--)
                 r = state_drop_own_job(s);
         for (; r == 0 && most > 0 && is_too_much(s); most--)
-                r = s->jobs.own.n > 0 && s->jobs.bytes > cluster_state_history_bytes(s) ? state_drop_own_job(s) : drop_oldest(s);
+                r = s->jobs.own.n > 0 && s->jobs.bytes > cluster_state_history_bytes(s)
+                            ? state_drop_own_job(s)
+                            : drop_oldest(s);
         return r;
 }
 
@@ -432,7 +447,7 @@ void state_jobs_done(ClusterState *s) {
         paged_table_done(&s->jobs.entries);
 }
 
-// ------------------------------------------------------------------------------------------------ from an image
+// -------------------------------------------------------------------------------------------- from an image
 
 // Notes the entries of a job, but for the first one, which gives its number.
 static int note_spans(ClusterState *s, uint64_t number) {
@@ -454,7 +469,8 @@ int state_jobs_loaded(ClusterState *s) {
 }
 
 // -EBADMSG: it is none that there can be.
-static int unpack_entry(ClusterState *s, const void *packed, size_t len, JobEntry **ret, uint64_t *ret_number) {
+static int unpack_entry(ClusterState *s, const void *packed, size_t len, JobEntry **ret,
+                        uint64_t *ret_number) {
         JobEntry *job = NULL;
         Argosy__JobRecord *record;
         void *message;

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Ids of requests, so that none is carried out twice: at least the newest CLUSTER_KEYS_MIN of them, each with the number
-// of its job and a hash of what it asked for.
+// Ids of requests, so that none is carried out twice: at least the newest CLUSTER_KEYS_MIN of them, each
+// with the number of its job and a hash of what it asked for.
 //
-// They stand in segments of KEY_SEGMENT_SIZE, in the order in which they came; each segment has an index of its own. A
-// key is looked for in all segments, newest first: at most KEY_SEGMENTS_MAX looks. What is too old goes as a whole
-// segment, when the newest one is full and there are KEY_SEGMENTS_MAX. So no key is ever moved, no entry of the log costs
-// more than a few microseconds however many keys there are (one in a segment a tenth of a millisecond, see below), and
-// every voter forgets the same ones. Of what is forgotten the time of the newest stays: who repeats an older request cannot be told what became of it.
-// In its large index each key makes another page resident, so a segment has a small one until it has FIRST_KEYS, as most
+// They stand in segments of KEY_SEGMENT_SIZE, in the order in which they came; each segment has an index of
+// its own. A key is looked for in all segments, newest first: at most KEY_SEGMENTS_MAX looks. What is too
+// old goes as a whole segment, when the newest one is full and there are KEY_SEGMENTS_MAX. So no key is ever
+// moved, no entry of the log costs more than a few microseconds however many keys there are (one in a
+// segment a tenth of a millisecond, see below), and every voter forgets the same ones. Of what is forgotten
+// the time of the newest stays: who repeats an older request cannot be told what became of it. In its large
+// index each key makes another page resident, so a segment has a small one until it has FIRST_KEYS, as most
 // clusters never do; these are hashed again then.
 //
-// A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only a part is in
-// the log stand apart, OPEN_KEYS_MAX of them, and come to a segment with the last part. Those of jobs that were held back stand
-// in both until then, since their jobs were there before.
+// A key in a segment is never changed, so a snapshot needs no copy of them. Those of requests of which only
+// a part is in the log stand apart, OPEN_KEYS_MAX of them, and come to a segment with the last part. Those
+// of jobs that were held back stand in both until then, since their jobs were there before.
 //
-// When there are more, one of those is given up whose jobs have ended, since nobody has gone on with them; without such a one
-// that which was gone on with the longest ago. It comes to a segment with GIVEN_UP in the number of its job,
-// so a repeated request is told that it was begun, and it is not carried out from its beginning once more.
-// An id that stands in segments twice is as the later one says.
+// When there are more, one of those is given up whose jobs have ended, since nobody has gone on with them;
+// without such a one that which was gone on with the longest ago. It comes to a segment with GIVEN_UP in the
+// number of its job, so a repeated request is told that it was begun, and it is not carried out from its
+// beginning once more. An id that stands in segments twice is as the later one says.
 //
-// In the image a segment is one string of its keys as they stand in memory: id, content and job, the last two
-// little-endian.
+// In the image a segment is one string of its keys as they stand in memory: id, content and job, the last
+// two little-endian.
 
 #include <errno.h>
 
@@ -113,8 +114,10 @@ bool cluster_state_find_key(const ClusterState *s, const uint8_t id[REQUEST_ID_S
         const KeyEntry *key = open ? NULL : find(&s->keys, id);
 
         if (open)
-                *ret = (RequestKey){
-                        .job = (*open)->job, .content = (*open)->content, .more = true, .done = (*open)->done};
+                *ret = (RequestKey){.job = (*open)->job,
+                                    .content = (*open)->content,
+                                    .more = true,
+                                    .done = (*open)->done};
         else if (key)
                 *ret = (RequestKey){
                         .job = job_of(key), .content = get_u64(key->content), .given_up = is_given_up(key)};
@@ -139,7 +142,8 @@ bool cluster_state_takes_open_keys(const ClusterState *s, size_t n) {
 bool cluster_state_may_have_forgotten(const ClusterState *s, uint64_t age_ms) {
         uint64_t forgotten_us = s->keys.forgotten_us;
 
-        return forgotten_us > 0 && (age_ms >= s->counted_us / 1000 || s->counted_us - age_ms * 1000 <= forgotten_us);
+        return forgotten_us > 0 &&
+               (age_ms >= s->counted_us / 1000 || s->counted_us - age_ms * 1000 <= forgotten_us);
 }
 
 static void forget_oldest(ClusterState *s) {
@@ -271,7 +275,8 @@ Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i) {
         bool newest = i + 1 == view->n;
         KeyEntry *keys = view->segments[i]->keys;
 
-        image.keys = (ProtobufCBinaryData){(newest ? view->n_in_newest : KEY_SEGMENT_SIZE) * sizeof *keys, (uint8_t *) keys};
+        image.keys = (ProtobufCBinaryData){(newest ? view->n_in_newest : KEY_SEGMENT_SIZE) * sizeof *keys,
+                                           (uint8_t *) keys};
         image.newest_us = newest ? view->newest_us : view->segments[i]->newest_us;
         return image;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that have given more than their first entry did: what a further one gives is later than the number of the job says
-// (cluster-state-jobs.c). In the order of revisions, so whose one was is found by halves, and what came since one are the
-// last ones.
+// Jobs that have given more than their first entry did: what a further one gives is later than the number of
+// the job says (cluster-state-jobs.c). In the order of revisions, so whose one was is found by halves, and
+// what came since one are the last ones.
 //
-// Those of jobs that are not kept any more go bit by bit, as others come: a pass goes over all of them, some with each that
-// is noted, and moves those that stay to the front.
+// Those of jobs that are not kept any more go bit by bit, as others come: a pass goes over all of them, some
+// with each that is noted, and moves those that stay to the front.
 //
 //      spans[0, n_kept)         it has been there: these stay
 //      spans[n_kept, n_looked)  nothing
 //      spans[n_looked, n)       it is yet to come there
 //
-// So no entry costs more for what there is, and what nobody needs is at most what comes during one pass, one in LOOKED of
-// those that there are, beside what has gone meanwhile.
+// So no entry costs more for what there is, and what nobody needs is at most what comes during one pass, one
+// in LOOKED of those that there are, beside what has gone meanwhile.
 //
 // Failures: none but memory.
 
@@ -88,8 +88,8 @@ static bool has_number(const uint64_t *numbers, size_t n, uint64_t number) {
 }
 
 // Those of [begin, end) from the last one on. Returns how many there are.
-static size_t list(const ClusterState *s, size_t begin, size_t end, uint64_t revision, uint64_t before, uint64_t *ret, size_t n,
-                   size_t max) {
+static size_t list(const ClusterState *s, size_t begin, size_t end, uint64_t revision, uint64_t before,
+                   uint64_t *ret, size_t n, size_t max) {
         const LateSpan *spans = s->jobs.late.spans;
 
         for (size_t i = end; i-- > begin && n < max && spans[i].span.last > revision;)
@@ -98,7 +98,8 @@ static size_t list(const ClusterState *s, size_t begin, size_t end, uint64_t rev
         return n;
 }
 
-size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret, size_t max) {
+size_t cluster_state_late_jobs(const ClusterState *s, uint64_t revision, uint64_t before, uint64_t *ret,
+                               size_t max) {
         const LateJobs *l = &s->jobs.late;
         size_t n = list(s, l->n_looked, l->n, revision, before, ret, 0, max);
 
@@ -115,7 +116,8 @@ void state_late_jobs_loaded(ClusterState *s) {
         LateJobs *l = &s->jobs.late;
 
         if (l->n_looked > l->n_kept)
-                memmove(l->spans + l->n_kept, l->spans + l->n_looked, (l->n - l->n_looked) * sizeof(*l->spans));
+                memmove(l->spans + l->n_kept, l->spans + l->n_looked,
+                        (l->n - l->n_looked) * sizeof(*l->spans));
         l->n -= l->n_looked - l->n_kept;
         l->n_kept = l->n_looked = 0;
         if (l->n > 0)

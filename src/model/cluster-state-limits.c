@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which operations of the log are carried out: see cluster-state-limits.h. A row for each kind of operation, also for those that
-// nothing can stand against; what is done to the state is in cluster-state-apply.c and asks here first.
+// Which operations of the log are carried out: see cluster-state-limits.h. A row for each kind of operation,
+// also for those that nothing can stand against; what is done to the state is in cluster-state-apply.c and
+// asks here first.
 //
-// What changes nothing since it is so already (a unit that is removed twice, a right that is given again) is not refused,
-// and neither is what is about something that has gone on meanwhile (if_revision, the outcome of an earlier start).
+// What changes nothing since it is so already (a unit that is removed twice, a right that is given again) is
+// not refused, and neither is what is about something that has gone on meanwhile (if_revision, the outcome
+// of an earlier start).
 
 #include "cluster-state-limits.h"
 
@@ -49,15 +51,18 @@ static bool is_name(const char *name) {
         return len > 0 && len <= UNIT_NAME_MANAGED_MAX;
 }
 
-// What an entry brings has its files before it, in that entry or in the state. *ret: as it is in the state; NULL: it is not.
-static bool find_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field, const SpecEntry **ret) {
+// What an entry brings has its files before it, in that entry or in the state. *ret: as it is in the state;
+// NULL: it is not.
+static bool find_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field,
+                         const SpecEntry **ret) {
         Hash hash;
 
         *ret = NULL;
         if (!hash_from_bytes(field->data, field->len, &hash))
                 return false;
         *ret = cluster_state_find_spec(s, &hash);
-        return (*ret && cluster_state_has_files_of(s, *ret)) || (held->has_spec && held->has_spec(&hash, held->userdata));
+        return (*ret && cluster_state_has_files_of(s, *ret)) ||
+               (held->has_spec && held->has_spec(&hash, held->userdata));
 }
 
 static bool has_content(const ClusterState *s, const ClusterHeld *held, const ProtobufCBinaryData *field) {
@@ -69,7 +74,8 @@ static bool has_content(const ClusterState *s, const ClusterHeld *held, const Pr
 static size_t file_bytes(const ClusterState *s, const Argosy__LogOp *op) {
         Hash hash;
 
-        return op->spec->file && hash_from_bytes(op->spec->hash.data, op->spec->hash.len, &hash) && !cluster_state_find_spec(s, &hash)
+        return op->spec->file && hash_from_bytes(op->spec->hash.data, op->spec->hash.len, &hash) &&
+                               !cluster_state_find_spec(s, &hash)
                        ? op->spec->content.len
                        : 0;
 }
@@ -101,8 +107,10 @@ static ClusterRefusal judge_unit(const ClusterState *s, const ClusterHeld *held,
                 return REFUSAL_LENGTH;
         if (!find_content(s, held, &record->spec, &spec))
                 return REFUSAL_CONTENT;
-        bytes = spec ? cluster_state_files_bytes_to_come(s, spec) : 0; // one of before, which is to be a unit's again
-        if (bytes > 0 && room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), bytes) != REFUSAL_NONE)
+        // one of before, which is to be a unit's again
+        bytes = spec ? cluster_state_files_bytes_to_come(s, spec) : 0;
+        if (bytes > 0 &&
+            room(s, held, REFUSAL_FILES_BYTES, cluster_state_files_bytes(s), bytes) != REFUSAL_NONE)
                 return REFUSAL_FILES_BYTES;
         full = room(s, held, REFUSAL_UNITS, s->units.count, 1);
         return full != REFUSAL_NONE && is_new_unit(s, op) ? full : REFUSAL_NONE; // mostly there is room
@@ -209,7 +217,7 @@ static void count_join_token(const ClusterState *s, const Argosy__LogOp *op,
         more[REFUSAL_JOIN_TOKENS] += !has_join_token(s, op->token->id);
 }
 
-// ------------------------------------------------------------------------------------------------ small tables
+// --------------------------------------------------------------------------------------------- small tables
 
 static ClusterRefusal judge_rollout(const ClusterState *s, const ClusterHeld *held,
                                     const Argosy__LogOp *op) {
@@ -339,7 +347,9 @@ static ClusterRefusal judge_secret(const ClusterState *s, const ClusterHeld *hel
                 return REFUSAL_TWICE;
         if (there && there->n_versions >= CLUSTER_SECRET_VERSIONS_MAX)
                 return REFUSAL_SECRET_VERSIONS;
-        return full ?: room(s, held, REFUSAL_SECRET_BYTES, s->secrets_bytes, op->secret->version->sealed.len);
+        return full
+                       ?: room(s, held, REFUSAL_SECRET_BYTES, s->secrets_bytes,
+                               op->secret->version->sealed.len);
 }
 
 static void count_secret(const ClusterState *s, const Argosy__LogOp *op, int64_t more[CLUSTER_REFUSALS]) {
@@ -352,11 +362,12 @@ static void count_secret_remove(const ClusterState *s, const Argosy__LogOp *op,
         more[REFUSAL_SECRETS] -= cluster_state_find_secret(s, op->secret_remove->name) != NULL;
 }
 
-static ClusterRefusal judge_secret_reseal(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
+static ClusterRefusal judge_secret_reseal(const ClusterState *s, const ClusterHeld *held,
+                                          const Argosy__LogOp *op) {
         return state_reseal_fits(s, op->secret_reseal) ? REFUSAL_NONE : REFUSAL_CONTENT;
 }
 
-// ------------------------------------------------------------------------------------------------ jobs and the queue
+// --------------------------------------------------------------------------------------- jobs and the queue
 
 static ClusterRefusal judge_queue(const ClusterState *s, const ClusterHeld *held, const Argosy__LogOp *op) {
         size_t bytes = argosy__queue_record__get_packed_size(op->queue);
@@ -451,7 +462,9 @@ static const struct {
 const char *cluster_refusal_words(const ClusterState *s, ClusterRefusal refusal,
                                   char ret[CLUSTER_REFUSAL_SIZE]) {
         if (refusal == REFUSAL_FILES_BYTES)
-                str_fit(ret, CLUSTER_REFUSAL_SIZE, "there are as many %s as there may be (%zu, argosyctl files limit): larger things are images or packages",
+                str_fit(ret, CLUSTER_REFUSAL_SIZE,
+                        "there are as many %s as there may be (%zu, argosyctl files limit): larger things "
+                        "are images or packages",
                         refusals[refusal].words, max_of(s, refusal));
         else if (refusals[refusal].max > 0)
                 str_fit(ret, CLUSTER_REFUSAL_SIZE, "there are as many %s as there may be (%zu)",
@@ -470,7 +483,7 @@ void cluster_state_set_limit(ClusterState *s, ClusterRefusal limit, size_t max) 
         s->refused.limits[limit] = max;
 }
 
-// ------------------------------------------------------------------------------------------------ what was refused all the same
+// ---------------------------------------------------------------------------- what was refused all the same
 
 const char *cluster_op_subject(const Argosy__LogOp *op) {
         switch (op->op_case) {

@@ -2,20 +2,22 @@
 //
 // What the cluster did by itself: a job without an author, for people who ask why something has happened.
 //
-//   the leader puts a record beside what it does (LogOp.JobPut with JobRecord.own, and no operations of its own)
+//   the leader puts a record beside what it does (LogOp.JobPut with JobRecord.own, and no operations of its
+//   own)
 //   -> a new job, or a part of one that is kept -> by cause, host and unit it is found again
 //   -> when there is too much: all but its number is dropped
 //
-// Such a job has ended when it is put, has no units and no settings, and gives no revision: so it overtakes nothing, and
-// there is nothing in it to undo or to compare. The leader says what it moved, in the record; nothing is noted of the
-// entry's operations.
+// Such a job has ended when it is put, has no units and no settings, and gives no revision: so it overtakes
+// nothing, and there is nothing in it to undo or to compare. The leader says what it moved, in the record;
+// nothing is noted of the entry's operations.
 //
-// Of the bytes that are kept of jobs these have an eighth, and of their number. What is more goes at their old end, and they
-// go first when all jobs together are too much. Numbers have no gaps, so what is left of one is its number, its time and
-// its revisions (JobRecord.dropped), until its place in the ring is needed. That is judged while applying, by what the log
-// says alone.
+// Of the bytes that are kept of jobs these have an eighth, and of their number. What is more goes at their
+// old end, and they go first when all jobs together are too much. Numbers have no gaps, so what is left of
+// one is its number, its time and its revisions (JobRecord.dropped), until its place in the ring is needed.
+// That is judged while applying, by what the log says alone.
 //
-// Failures: none but memory. A part whose job is not kept whole any more, or has another cause, is a job of its own.
+// Failures: none but memory. A part whose job is not kept whole any more, or has another cause, is a job of
+// its own.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ typedef struct OwnUnit {
         char name[];
 } OwnUnit;
 
-// ------------------------------------------------------------------------------------------------ found again
+// ---------------------------------------------------------------------------------------------- found again
 
 static bool is_about_host(uint32_t cause) {
         return cause == ARGOSY__OWN_CAUSE__OWN_LOST || cause == ARGOSY__OWN_CAUSE__OWN_BACK;
@@ -86,7 +88,8 @@ static char *append_text(char *at, const char *text, const char **ret) {
 }
 
 static int note_unit(ClusterState *s, uint64_t number, const Argosy__JobMove *move, const char *name) {
-        OwnUnit *u = malloc(sizeof(*u) + strlen(name) + strlen(move->from) + strlen(move->to) + strlen(move->reason) + 4);
+        OwnUnit *u = malloc(sizeof(*u) + strlen(name) + strlen(move->from) + strlen(move->to) +
+                            strlen(move->reason) + 4);
         const char *copy;
         char *end;
 
@@ -193,7 +196,8 @@ static int add_number(OwnJobs *own, uint64_t number) {
 bool state_own_jobs_are_too_many(const ClusterState *s) {
         const OwnJobs *own = &s->jobs.own;
 
-        return own->bytes > cluster_state_history_bytes(s) / OWN_SHARE || own->n > CLUSTER_JOBS_MAX / OWN_SHARE;
+        return own->bytes > cluster_state_history_bytes(s) / OWN_SHARE ||
+               own->n > CLUSTER_JOBS_MAX / OWN_SHARE;
 }
 
 int state_forget_own_job(ClusterState *s, uint64_t number, const JobEntry *job) {
@@ -264,7 +268,8 @@ static Argosy__JobRecord first_of(const ClusterState *s, const Argosy__JobRecord
         return record;
 }
 
-static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__JobRecord *put, bool goes_on, uint64_t at_us) {
+static Argosy__JobRecord record_of(const ClusterState *s, const Argosy__JobRecord *put, bool goes_on,
+                                   uint64_t at_us) {
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
 
         if (!goes_on)

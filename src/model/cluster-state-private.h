@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and cluster-state-units.c, cluster-state-sets.c,
-// cluster-state-specs.c, cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c, cluster-state-secrets.c,
-// cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-own-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
-// cluster-state-stored-requests.c), what batches do to them
-// (cluster-state-apply.c), snapshots (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
+// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
+// cluster-state-units.c, cluster-state-sets.c, cluster-state-specs.c, cluster-state-hosts.c,
+// cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
+// cluster-state-secrets.c, cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-own-jobs.c,
+// cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
+// cluster-state-stored-requests.c), what batches do to them (cluster-state-apply.c), snapshots
+// (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
 // What a snapshot reaches is never changed: records, specs, tombstones and their names are made whole,
-// put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted arrays) no
-// snapshot knows.
+// put into a table, replaced and retired (state_retire()). The loop's own ways to them (maps, lists, sorted
+// arrays) no snapshot knows.
 
 #include "cluster-state-limits.h"
 #include "cluster-state.h"
@@ -53,7 +55,8 @@ typedef struct JobSpan {
 typedef struct JobEntry {
         uint64_t at_us, counted_us;         // of its last entry, as the record has them
         uint64_t revision_before, revision; // as the record has them
-        uint32_t len, n_spans : 27, moves : 1, state : 4; // moves: its verb does nothing else; state: Argosy__JobState
+        // moves: its verb does nothing else; state: Argosy__JobState
+        uint32_t len, n_spans : 27, moves : 1, state : 4;
         uint32_t own_host, times : 27, own : 4, dropped : 1; // own: Argosy__OwnCause
         uint8_t packed[];
 } JobEntry;
@@ -85,12 +88,14 @@ typedef struct OwnJobs {
         Map units;                 // name -> OwnUnit: by which it was moved last
 } OwnJobs;
 
-// Numbers that no job has, behind a recovery of the cluster: `size` of them, before `first`. size 0: there are none.
+// Numbers that no job has, behind a recovery of the cluster: `size` of them, before `first`. size 0: there
+// are none.
 typedef struct JobGap {
         uint64_t first, size;
 } JobGap;
 
-// Numbers without those: one behind the other. That of a number in the gap is that of the last one before it.
+// Numbers without those: one behind the other. That of a number in the gap is that of the last one before
+// it.
 static inline uint64_t job_rank(JobGap gap, uint64_t number) {
         if (gap.size == 0 || number < gap.first - gap.size)
                 return number;
@@ -167,7 +172,8 @@ typedef struct JobNotes {
         SettingNote *settings;
         size_t n_settings, settings_allocated;
         uint64_t *before; // revision before each operation
-        char *failure; // why the last of those that were refused since the last job was, a clause; NULL: none was
+        // why the last of those that were refused since the last job was, a clause; NULL: none was
+        char *failure;
         size_t failed_op; // its place
         size_t n_jobs;    // that the batch has brought
 } JobNotes;
@@ -268,7 +274,8 @@ struct ClusterState {
         UnitEntry **sorted; // of these; NULL: they are not the same any more
         Map specs;          // hash -> SpecEntry
         PagedTable spec_entries;
-        ListNode idle;      // specs without users, of which the end of the batch makes former ones or nothing
+        // specs without users, of which the end of the batch makes former ones or nothing
+        ListNode idle;
         ListNode former_specs; // in the order of SpecEntry.former
         uint64_t last_former_spec;
         size_t former_specs_bytes;
@@ -294,7 +301,8 @@ struct ClusterState {
         bool access_set; // they were changed once; else access_of_new_cluster() counts
         Argosy__AccessTokenRecord **access_tokens; // by id
         size_t n_access_tokens;
-        uint64_t access_tokens_due_us; // counted time when the next of them is to be dropped; that of none counts for nothing
+        // counted time when the next of them is to be dropped; that of none counts for nothing
+        uint64_t access_tokens_due_us;
         uint64_t access_revision, grants_revision;
 
         Argosy__SecretRecord **secrets; // by name
@@ -333,7 +341,8 @@ struct ClusterState {
         char unreadable[UNREADABLE_SIZE]; // cluster_state_unreadable()
 };
 
-// Whether the build can read it and all that is in it: 0, or -EPROTONOSUPPORT and the reason in `unreadable`.
+// Whether the build can read it and all that is in it: 0, or -EPROTONOSUPPORT and the reason in
+// `unreadable`.
 int state_check_readable(ClusterState *s, const ProtobufCMessage *message);
 // Likewise: a log at that feature level.
 int state_check_level(ClusterState *s, const Argosy__ClusterRecord *cluster);
@@ -358,10 +367,11 @@ const StateView *cluster_snapshot_view(const struct ClusterSnapshot *snapshot);
 // cluster-state-specs.c
 // -EEXIST: that hash is there. Takes `content`. The spec begins idle.
 int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len);
-// At the end of a batch, behind state_drop_old_jobs(): those without users are former ones from now on, or go.
+// At the end of a batch, behind state_drop_old_jobs(): those without users are former ones from now on, or
+// go.
 int state_settle_specs(ClusterState *s);
-// One more unit or rollout, or one less, that keeps the spec from being dropped, with the files that it names. -EBADMSG: one of those is
-// not there.
+// One more unit or rollout, or one less, that keeps the spec from being dropped, with the files that it
+// names. -EBADMSG: one of those is not there.
 int state_use_spec(ClusterState *s, SpecEntry *spec);
 void state_unuse_spec(ClusterState *s, SpecEntry *spec);
 // A job names it; it need not be there.
@@ -373,9 +383,10 @@ int state_forget_spec(ClusterState *s, const Hash *hash, size_t *ret_n);
 void state_specs_done(ClusterState *s);
 // A new unit of this record, clean. Takes the record's name in any case.
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret);
-// Puts `record`, which has neither name nor outcomes, in the place of the unit's own. `inherit`: it gets that one's
-// outcomes. Takes `record` also on failure.
-int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit, SpecEntry *spec);
+// Puts `record`, which has neither name nor outcomes, in the place of the unit's own. `inherit`: it gets
+// that one's outcomes. Takes `record` also on failure.
+int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, bool inherit,
+                       SpecEntry *spec);
 // It is to be told to who follows the units; the entry says what it was before.
 int state_note_dirty(ClusterState *s, UnitEntry *u);
 // Takes the unit out of every table; it stays in the dirty list if it is there.
@@ -402,7 +413,8 @@ void state_retire_outcomes(ClusterState *s, const Argosy__UnitRecord *record);
 // The unit has this outcome instead of those that it replaces; kind NONE: instead of them none.
 int state_put_outcome(ClusterState *s, UnitEntry *u, const Argosy__Outcome *outcome);
 
-// For sorting many things by name: most names differ in what stands here, so comparing them comes by no other memory.
+// For sorting many things by name: most names differ in what stands here, so comparing them comes by no
+// other memory.
 typedef struct NameKey {
         uint8_t head[16]; // of the name; 0 behind a shorter one
         const char *name;
@@ -467,10 +479,12 @@ void state_access_tokens_done(ClusterState *s);
 
 // cluster-state-secrets.c. What they are given is borrowed.
 bool state_secret_fits(const Argosy__LogOp__SecretPut *put); // its words are of lengths that they can have
-bool state_secret_follows(const ClusterState *s, const Argosy__LogOp__SecretPut *put); // its number is the next one
+// its number is the next one
+bool state_secret_follows(const ClusterState *s, const Argosy__LogOp__SecretPut *put);
 int state_put_secret(ClusterState *s, const Argosy__LogOp__SecretPut *put);
 int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune);
-bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal *reseal); // they are there, and stay as long as they are
+// they are there, and stay as long as they are
+bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal *reseal);
 int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *reseal);
 void state_remove_secret(ClusterState *s, const char *name);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
@@ -484,13 +498,14 @@ int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *node
 int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record);
 // Clears the tombstones of one node up to a revision; fence_us as in LogOp.TombstoneClear. Adds their number
 // to *ret_n.
-int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us, size_t *ret_n);
+int state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us,
+                           size_t *ret_n);
 void state_tombstones_done(ClusterState *s);
 
 // cluster-state-jobs.c
 int state_drop_old_jobs(ClusterState *s, size_t n_brought);
-// What the cluster did by itself: a JobPut that is that; one that an image brought. The oldest of all jobs is one and goes:
-// forgotten first. The oldest of these: all of it but its number. 0 or -ENOMEM.
+// What the cluster did by itself: a JobPut that is that; one that an image brought. The oldest of all jobs
+// is one and goes: forgotten first. The oldest of these: all of it but its number. 0 or -ENOMEM.
 int state_put_own_job(ClusterState *s, const Argosy__LogOp__JobPut *put, size_t *n_jobs, uint64_t at_us);
 int state_load_own_job(ClusterState *s, uint64_t number, const JobEntry *job);
 int state_forget_own_job(ClusterState *s, uint64_t number, const JobEntry *job);
@@ -523,14 +538,17 @@ int state_load_held_job(ClusterState *s, const void *packed, size_t len);
 int state_jobs_loaded(ClusterState *s);
 void state_jobs_done(ClusterState *s);
 JobEntry *state_find_job(const ClusterState *s, uint64_t number); // NULL: it is not kept
-// `so_far`, or with NULL nothing, and the record of one more entry, for whose `len` packed bytes there is room behind the others:
-// the caller writes them. What `record` says of times, revision, state and spans is taken over. NULL: out of memory.
+// `so_far`, or with NULL nothing, and the record of one more entry, for whose `len` packed bytes there is
+// room behind the others: the caller writes them. What `record` says of times, revision, state and spans is
+// taken over. NULL: out of memory.
 JobEntry *state_job_entry_new(const JobEntry *so_far, const Argosy__JobRecord *record, size_t len);
-// Both take the entry on success. As the next number; in the place of the one that the number has, which is retired.
+// Both take the entry on success. As the next number; in the place of the one that the number has, which is
+// retired.
 int state_append_job(ClusterState *s, JobEntry *job);
 int state_replace_job(ClusterState *s, uint64_t number, JobEntry *so_far, JobEntry *job);
 
-// cluster-state-job-records.c: what its operations change is noted as they are applied, and becomes the job's when that comes.
+// cluster-state-job-records.c: what its operations change is noted as they are applied, and becomes the
+// job's when that comes.
 int state_job_notes_init(JobNotes *notes, const Argosy__LogBatch *batch);
 void state_job_notes_done(JobNotes *notes);
 // Around the operation at place `op` of the batch.
@@ -539,19 +557,22 @@ int state_job_note_after(const ClusterState *s, JobNotes *notes, size_t place);
 // It was not carried out: its job has failed.
 int state_job_note_refused(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place,
                            ClusterRefusal refusal);
-int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place, uint64_t at_us);
-// What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it would be too
-// long.
+int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place,
+                  uint64_t at_us);
+// What is said of a job that is kept, behind what is known of it; without units that ended otherwise if it
+// would be too long.
 int state_append_to_job(ClusterState *s, uint64_t number, Argosy__JobRecord part);
 
-// cluster-state-late-jobs.c: what further entries have given. Batches come one after the other, and so do these spans.
+// cluster-state-late-jobs.c: what further entries have given. Batches come one after the other, and so do
+// these spans.
 int state_note_late_job(ClusterState *s, uint64_t job, JobSpan span); // 0 or -ENOMEM
 uint64_t state_late_job_of(const ClusterState *s, uint64_t revision); // 0: that of none that is kept
 void state_late_jobs_loaded(ClusterState *s);                         // in whatever order they were noted
 void state_late_jobs_done(ClusterState *s);
 
 // cluster-state-job-settings.c: the same of what is no unit.
-int state_settings_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op, size_t place);
+int state_settings_note_before(const ClusterState *s, JobNotes *notes, const Argosy__LogOp *op,
+                               size_t place);
 int state_settings_note_after(const ClusterState *s, JobNotes *notes, size_t place);
 void state_settings_drop(JobNotes *notes);
 
@@ -582,7 +603,8 @@ int state_put_queue(ClusterState *s, const Argosy__QueueRecord *queue);
 int state_load_queue(ClusterState *s, const Argosy__QueueRecord *queue); // -EBADMSG
 void state_stored_requests_done(ClusterState *s); // and the rules
 
-// cluster-state-keys.c. A key that is known gets the job and `more` if it had `more`, else it stays as it is.
+// cluster-state-keys.c. A key that is known gets the job and `more` if it had `more`, else it stays as it
+// is.
 int state_put_key(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], const RequestKey *key);
 // A segment of a view as an image has it; it points into that.
 Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i);

@@ -3,13 +3,16 @@
 // How the next record of a unit is made out of the one before, which snapshots may still read:
 //
 //      name        belongs to the unit; all its records share it, so it ends with the unit
-//      spec        the hash is that of the content, which nobody drops as long as a record that may be read has it
-//      outcomes    belong to the unit, too: each is shared by the records from the one that brought it to the last one
+//      spec        the hash is that of the content, which nobody drops as long as a record that may be read
+//                  has it
+//      outcomes    belong to the unit, too: each is shared by the records from the one that brought it to
+//                  the last one
 //                  that has it, and so is the array
-//      the rest    belongs to the record that was put; twins of it, which differ in outcomes or numbers, share it
+//      the rest    belongs to the record that was put; twins of it, which differ in outcomes or numbers,
+//                  share it
 //
-// So a change of one outcome costs an array of pointers, however many outcomes there are. What is not in the newest record
-// any more is retired. -ENOMEM: the state is not used any more.
+// So a change of one outcome costs an array of pointers, however many outcomes there are. What is not in the
+// newest record any more is retired. -ENOMEM: the state is not used any more.
 
 #include <errno.h>
 
@@ -60,7 +63,8 @@ static void free_body(void *p) {
 enum { BODY_BYTES = sizeof(Argosy__UnitRecord) };
 
 void state_retire_record(ClusterState *s, Argosy__UnitRecord *record) {
-        snapshot_clock_retire(s->clock, record, free_record, BODY_BYTES + record->n_outcomes * sizeof(Argosy__Outcome));
+        snapshot_clock_retire(s->clock, record, free_record,
+                              BODY_BYTES + record->n_outcomes * sizeof(Argosy__Outcome));
 }
 
 void state_retire_body(ClusterState *s, Argosy__UnitRecord *record) {

@@ -122,7 +122,8 @@ const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const c
 
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host) {
         for (size_t i = 0; i < pool->n_hosts; i++)
-                if (strcasecmp(pool->hosts[i], host->name) == 0 || strcasecmp(pool->hosts[i], host->machine_id) == 0)
+                if (strcasecmp(pool->hosts[i], host->name) == 0 ||
+                    strcasecmp(pool->hosts[i], host->machine_id) == 0)
                         return true;
         for (size_t i = 0; i < pool->n_labels; i++)
                 for (size_t k = 0; k < host->n_labels; k++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Secrets: one small table in the order of their names. A record has the versions of a secret, sealed, the oldest first; it is
-// replaced and never changed, as a snapshot may have it.
+// Secrets: one small table in the order of their names. A record has the versions of a secret, sealed, the
+// oldest first; it is replaced and never changed, as a snapshot may have it.
 //
-// A version is put by its number, which is one more than that of the newest, so one that was sealed for a number that has gone meanwhile is
-// refused (REFUSAL_TWICE). Which of the older versions units still have is for the leader to know: it says which nobody has, and the newest
-// never goes but with its name.
+// A version is put by its number, which is one more than that of the newest, so one that was sealed for a
+// number that has gone meanwhile is refused (REFUSAL_TWICE). Which of the older versions units still have is
+// for the leader to know: it says which nobody has, and the newest never goes but with its name.
 
 #include <errno.h>
 #include <string.h>
@@ -173,7 +173,8 @@ int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune)
         return 0;
 }
 
-static const Argosy__SecretVersion *find_version(Argosy__SecretVersion *const *versions, size_t n, uint64_t version) {
+static const Argosy__SecretVersion *find_version(Argosy__SecretVersion *const *versions, size_t n,
+                                                 uint64_t version) {
         for (size_t i = 0; i < n; i++)
                 if (versions[i]->version == version)
                         return versions[i];
@@ -185,7 +186,9 @@ bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal 
 
         for (size_t i = 0; i < reseal->n_versions; i++) {
                 const Argosy__SecretVersion *next = reseal->versions[i],
-                                            *v = record ? find_version(record->versions, record->n_versions, next->version) : NULL;
+                                            *v = record ? find_version(record->versions, record->n_versions,
+                                                                       next->version)
+                                                        : NULL;
 
                 if (!v || next->sealed.len != v->sealed.len)
                         return false;
@@ -204,7 +207,8 @@ int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *rese
         if (!versions || !pointers)
                 return -ENOMEM;
         for (size_t k = 0; k < record->n_versions; k++) {
-                const Argosy__SecretVersion *sealed = find_version(reseal->versions, reseal->n_versions, record->versions[k]->version);
+                const Argosy__SecretVersion *sealed =
+                        find_version(reseal->versions, reseal->n_versions, record->versions[k]->version);
 
                 versions[k] = *record->versions[k];
                 pointers[k] = &versions[k];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which units belong to which set: a folder's name in their records. Found without a look at the others, and nothing is
-// kept for a unit that belongs to none.
+// Which units belong to which set: a folder's name in their records. Found without a look at the others, and
+// nothing is kept for a unit that belongs to none.
 //
-// A set is there as long as it has a unit. Follows from the records, so no image has it. -ENOMEM: the state is not used any
-// more.
+// A set is there as long as it has a unit. Follows from the records, so no image has it. -ENOMEM: the state
+// is not used any more.
 
 #include <errno.h>
 

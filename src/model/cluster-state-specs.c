@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Contents of unit files, by hash, each once however many units have it. At the end of a batch each is one of these:
+// Contents of unit files, by hash, each once however many units have it. At the end of a batch each is one
+// of these:
 //
 //      in use    a unit has it, or a rollout that is under way leads from or to it
 //      former    nobody has it, and a job that is kept names it: so that the job can be read, and undone
 //      dropped   neither
 //
-// Jobs are dropped in the order of their numbers, so of all that name a content only the newest counts: nobody has to
-// count jobs, nor to look into those that are dropped. Former contents stand in the order in which their last users
-// left them, and go at the old end, by what the log alone says (as do jobs), some in each entry: those whose job is
-// dropped, and as many as are beyond cluster_state_history_bytes(). One whose newest job is younger than its place
-// says holds up those behind it until then. What goes so is missing in jobs that name it, and no more than that.
+// Jobs are dropped in the order of their numbers, so of all that name a content only the newest counts:
+// nobody has to count jobs, nor to look into those that are dropped. Former contents stand in the order in
+// which their last users left them, and go at the old end, by what the log alone says (as do jobs), some in
+// each entry: those whose job is dropped, and as many as are beyond cluster_state_history_bytes(). One whose
+// newest job is younger than its place says holds up those behind it until then. What goes so is missing in
+// jobs that name it, and no more than that.
 //
-// A content may name others, the files that come with it (carried-files.h). It is linked to them when the first unit gets it, and holds them
-// until it is dropped itself: so a former content has all its files, and a job can be undone whole or not at all. A file that only former
-// contents hold counts as former, too.
+// A content may name others, the files that come with it (carried-files.h). It is linked to them when the
+// first unit gets it, and holds them until it is dropped itself: so a former content has all its files, and
+// a job can be undone whole or not at all. A file that only former contents hold counts as former, too.
 //
-// A snapshot sees SpecVersion; of a SpecEntry only what does not change. -ENOMEM: the state is not used any more.
+// A snapshot sees SpecVersion; of a SpecEntry only what does not change. -ENOMEM: the state is not used any
+// more.
 
 #include "cluster-state-private.h"
 
@@ -84,7 +87,8 @@ int spec_entry_file(SpecEntry *spec, const UnitFile **ret) {
 Argosy__FileChange spec_entry_change(const SpecEntry *now, SpecEntry *next) {
         const UnitFile *file;
 
-        if (carried_files_text_len(next->content, next->len) == next->len || spec_entry_file(next, &file) != 0)
+        if (carried_files_text_len(next->content, next->len) == next->len ||
+            spec_entry_file(next, &file) != 0)
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return carried_files_change(now->content, now->len, file->file_change, next->content, next->len);
 }

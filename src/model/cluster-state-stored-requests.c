@@ -2,16 +2,17 @@
 
 // Requests of jobs that are held back, and the rules of the queue that may hold them.
 //
-// A request comes with the record of its job, in one operation, and is kept whole, with who asked for it. It goes with
-// the last entry of what it asks for, or when its job ends without: so no change of leader can lose it, nor have it
-// carried out twice. Which of them may begin is for the leader to find out; here they are only kept.
+// A request comes with the record of its job, in one operation, and is kept whole, with who asked for it. It
+// goes with the last entry of what it asks for, or when its job ends without: so no change of leader can
+// lose it, nor have it carried out twice. Which of them may begin is for the leader to find out; here they
+// are only kept.
 //
-// The bounds are the log's own: so many, so large one, so large all. A job whose request does not fit is cancelled as it
-// comes, so that the numbers of jobs stay what the leader foretold.
+// The bounds are the log's own: so many, so large one, so large all. A job whose request does not fit is
+// cancelled as it comes, so that the numbers of jobs stay what the leader foretold.
 //
-// A job that another one waits for is not dropped when its place in the ring is needed, nor when it ends beside that
-// (cluster-state-job-ends.c): how it ended decides about the one that waits. Waiting jobs are counted under
-// the number of the job that they wait for, so no walk over all held jobs is needed.
+// A job that another one waits for is not dropped when its place in the ring is needed, nor when it ends
+// beside that (cluster-state-job-ends.c): how it ended decides about the one that waits. Waiting jobs are
+// counted under the number of the job that they wait for, so no walk over all held jobs is needed.
 
 #include <errno.h>
 
@@ -57,7 +58,7 @@ bool cluster_state_stores_request(const ClusterState *s, size_t n_more, size_t b
                s->stored.bytes + bytes_more + bytes <= s->refused.limits[REFUSAL_STORED_BYTES];
 }
 
-// ------------------------------------------------------------------------------------------------ who is waited for
+// ---------------------------------------------------------------------------------------- who is waited for
 
 static int await_job(ClusterState *s, uint64_t number) {
         AwaitedJob *a = map_find(&s->stored.awaited, &number, sizeof number);

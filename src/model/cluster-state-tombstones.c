@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Nodes that may still run what is not wanted there. Each tombstone stands in the table of all and in three rings: of its
-// node, of its name, and of those that the leader has not looked at. The first is in the order of revisions, since a new
-// one goes to its end: so what a host has let go up to a revision is at the beginning of its nodes' rings, and clearing
-// costs what is cleared.
+// Nodes that may still run what is not wanted there. Each tombstone stands in the table of all and in three
+// rings: of its node, of its name, and of those that the leader has not looked at. The first is in the order
+// of revisions, since a new one goes to its end: so what a host has let go up to a revision is at the
+// beginning of its nodes' rings, and clearing costs what is cleared.
 //
 // A tombstone does not change: one that is put again is another one in the place of the first.
 
@@ -153,7 +153,8 @@ int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *node
                 if (before) {
                         like.fence_us = MAX_OF(before->fence_us, fence_us);
                         like.unguarded |= before->unguarded;
-                        like.replaced = list_is_linked(&before->fresh) && before->replaced ? before->replaced : before;
+                        like.replaced = list_is_linked(&before->fresh) && before->replaced ? before->replaced
+                                                                                           : before;
                 }
                 r = put(s, &like, name, before, node, &t);
                 if (r < 0)

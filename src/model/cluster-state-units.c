@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The units of the replicated state: by name, by where they are placed, sorted, and those that are dirty. How the next
-// record of a unit comes out of the one before is in cluster-state-records.c.
+// The units of the replicated state: by name, by where they are placed, sorted, and those that are dirty.
+// How the next record of a unit comes out of the one before is in cluster-state-records.c.
 //
-// A unit stands in all of its tables or, after state_take_unit(), in none but the dirty list, from which the leader takes
-// the last of it. -ENOMEM: the state is not used any more.
+// A unit stands in all of its tables or, after state_take_unit(), in none but the dirty list, from which the
+// leader takes the last of it. -ENOMEM: the state is not used any more.
 
 #include "cluster-state-private.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of the replicated state: nodes, tokens, requests. Units, specs, hosts, rollouts, roles, rights, tombstones, jobs
-// and keys have files of their own. Which operation of a batch changes them is in
+// The tables of the replicated state: nodes, tokens, requests. Units, specs, hosts, rollouts, roles, rights,
+// tombstones, jobs and keys have files of their own. Which operation of a batch changes them is in
 // cluster-state-apply.c, how they become bytes in cluster-encoder.c, and come back in cluster-state-image.c.
 //
 // A state_*() function that adds or replaces keeps the tables and their indexes together, or returns

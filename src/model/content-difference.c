@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Drop-ins and files are sorted in both contents, so one walk over both of each finds what came, went and changed. The manifest of the files
-// (carried-files.h) is no part of its own: it says the same as the files and the unit file.
+// Drop-ins and files are sorted in both contents, so one walk over both of each finds what came, went and
+// changed. The manifest of the files (carried-files.h) is no part of its own: it says the same as the files
+// and the unit file.
 //
 // Cost: each byte of both contents once; files are compared by their hashes.
 
@@ -21,7 +22,8 @@ typedef struct Difference {
 } Difference;
 
 const char *part_change_to_string(PartChange change) {
-        static const char *const words[] = {[PART_ADDED] = "added", [PART_CHANGED] = "changed", [PART_REMOVED] = "removed"};
+        static const char *const words[] = {
+                [PART_ADDED] = "added", [PART_CHANGED] = "changed", [PART_REMOVED] = "removed"};
 
         return words[change];
 }
@@ -42,7 +44,11 @@ static int tell_part(const Difference *d, const UnitPart *a, const UnitPart *b) 
 
         if (a && b && is_same_part(a, b))
                 return 0;
-        return d->each(named->path, named->path_len, !a ? PART_ADDED : !b ? PART_REMOVED : PART_CHANGED, d->userdata);
+        return d->each(named->path, named->path_len,
+                       !a   ? PART_ADDED
+                       : !b ? PART_REMOVED
+                            : PART_CHANGED,
+                       d->userdata);
 }
 
 static int walk_parts(const Difference *d, const char *name, UnitParts *before, UnitParts *after) {
@@ -71,11 +77,15 @@ static int tell_file(const CarriedFile *before, const CarriedFile *after, void *
         const Difference *d = userdata;
         const char *name = before ? before->name : after->name;
 
-        return d->each(name, strlen(name), !before ? PART_ADDED : !after ? PART_REMOVED : PART_CHANGED, d->userdata);
+        return d->each(name, strlen(name),
+                       !before  ? PART_ADDED
+                       : !after ? PART_REMOVED
+                                : PART_CHANGED,
+                       d->userdata);
 }
 
-int content_difference(const char *name, const void *before, size_t before_len, const void *after, size_t after_len, ContentDifferenceEach each,
-                       void *userdata) {
+int content_difference(const char *name, const void *before, size_t before_len, const void *after,
+                       size_t after_len, ContentDifferenceEach each, void *userdata) {
         Difference d = {each, userdata};
         _cleanup_carried_files_ CarriedFiles a = {}, b = {};
         UnitParts p, q;
@@ -86,16 +96,19 @@ int content_difference(const char *name, const void *before, size_t before_len, 
         r = walk_parts(&d, name, &p, &q);
         if (r < 0)
                 return r;
-        if (carried_files_read(before, before_len, &a) == -ENOMEM || carried_files_read(after, after_len, &b) == -ENOMEM)
+        if (carried_files_read(before, before_len, &a) == -ENOMEM ||
+            carried_files_read(after, after_len, &b) == -ENOMEM)
                 return -ENOMEM;
         return carried_files_difference(&a, &b, tell_file, &d);
 }
 
-// ------------------------------------------------------------------------------------------------ as a message
+// --------------------------------------------------------------------------------------------- as a message
 
 static int add_part(const char *part, size_t len, PartChange change, void *userdata) {
         Argosy__Response__Parts *parts = userdata;
-        uint32_t *counts[] = {[PART_ADDED] = &parts->added, [PART_CHANGED] = &parts->changed, [PART_REMOVED] = &parts->removed};
+        uint32_t *counts[] = {[PART_ADDED] = &parts->added,
+                              [PART_CHANGED] = &parts->changed,
+                              [PART_REMOVED] = &parts->removed};
         Argosy__Response__PartRow *row;
 
         ++*counts[change];
@@ -111,7 +124,8 @@ static int add_part(const char *part, size_t len, PartChange change, void *userd
         return row->part && row->change ? 0 : -ENOMEM;
 }
 
-int content_difference_parts(const void *before, size_t before_len, const void *after, size_t after_len, Argosy__Response__Parts **ret) {
+int content_difference_parts(const void *before, size_t before_len, const void *after, size_t after_len,
+                             Argosy__Response__Parts **ret) {
         Argosy__Response__Parts *parts;
         int r;
 
@@ -123,7 +137,9 @@ int content_difference_parts(const void *before, size_t before_len, const void *
                 return -ENOMEM;
         argosy__response__parts__init(parts);
         parts->rows = calloc(CONTENT_PARTS_NAMED, sizeof(*parts->rows));
-        r = parts->rows ? content_difference("unit file", before, before_len, after, after_len, add_part, parts) : -ENOMEM;
+        r = parts->rows
+                    ? content_difference("unit file", before, before_len, after, after_len, add_part, parts)
+                    : -ENOMEM;
         if (r < 0)
                 message_free(parts);
         else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content is split into its parts (unit-parts.h), the part with the pin is put in, replaced or left out, and
-// the parts are composed again, which gives the same bytes for all others. Reading takes what holds at the end:
-// the last Image= and Rootfs= of [Container], and the last ImagePin= of [X-Argosy]. Nothing here fails but for
-// memory and for a content that has as many drop-ins as it can have.
+// A content is split into its parts (unit-parts.h), the part with the pin is put in, replaced or left out,
+// and the parts are composed again, which gives the same bytes for all others. Reading takes what holds at
+// the end: the last Image= and Rootfs= of [Container], and the last ImagePin= of [X-Argosy]. Nothing here
+// fails but for memory and for a content that has as many drop-ins as it can have.
 
 #include "content-image.h"
 
@@ -152,9 +152,10 @@ int content_image_on_pin(QuadletParser *q, const char *path, const IniLine *line
         const char *at = strrchr(line->value, '@');
 
         if (*line->value && (!at || at == line->value || !content_image_digest_is_valid(at + 1)))
-                return option_refuse(ret_why, path, line->line,
-                                     "ImagePin=%.64s is not NAME@sha256:DIGEST; argosy writes this line itself",
-                                     line->value);
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "ImagePin=%.64s is not NAME@sha256:DIGEST; argosy writes this line itself",
+                        line->value);
         q->pin_line = *line->value ? line->line : 0;
         return 0;
 }
@@ -169,7 +170,8 @@ static bool is_pin(const UnitPart *part) {
 }
 
 // The file, and its drop-ins but the pin.
-static size_t split(const void *content, size_t len, UnitPart *ret_file, UnitPart ret[static UNIT_DROP_INS_MAX]) {
+static size_t split(const void *content, size_t len, UnitPart *ret_file,
+                    UnitPart ret[static UNIT_DROP_INS_MAX]) {
         UnitPart part;
         UnitParts p;
         size_t n = 0;
@@ -194,8 +196,8 @@ static int insert(UnitPart *parts, size_t n, const UnitPart *pin) {
         return 0;
 }
 
-int content_image_pin(const char *unit, const void *content, size_t len, const char *name, const char *digest,
-                      Buf *ret, char **ret_why) {
+int content_image_pin(const char *unit, const void *content, size_t len, const char *name,
+                      const char *digest, Buf *ret, char **ret_why) {
         _cleanup_free_ char *file_name = quadlet_file(unit),
                             *path = file_name ? str_printf("%s.d" NAME_IN_PATH, file_name) : NULL,
                             *text = str_printf("[X-Argosy]\nImagePin=%s@%s\n", name, digest);

@@ -60,7 +60,8 @@ static void put_checksum(uint8_t *at, size_t len) {
 }
 
 void event_cursor_format(const EventCursor *c, char ret[EVENT_CURSOR_SIZE]) {
-        const uint64_t numbers[NUMBERS] = {c->generation, c->term, c->mode, c->seq, c->forgotten, c->index, c->scope};
+        const uint64_t numbers[NUMBERS] = {c->generation, c->term,  c->mode, c->seq,
+                                           c->forgotten,  c->index, c->scope};
         uint8_t bytes[BYTES_MAX] = {VERSION};
         size_t len = 1 + EVENT_CURSOR_CLUSTER;
 

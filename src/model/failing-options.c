@@ -57,18 +57,19 @@ static int parse_node_lost(FailingOptions *o, const char *path, const IniLine *l
         unsigned word = o->node_lost;
 
         if (!parse_word(line->value, words, ELEMENTSOF(words), &word))
-                return option_refuse(ret_why, path, line->line, "NodeLost=%.64s is none of move, keep, never",
-                                     line->value);
+                return option_refuse(ret_why, path, line->line,
+                                     "NodeLost=%.64s is none of move, keep, never", line->value);
         o->node_lost = word;
         return 0;
 }
 
 static int parse_delay(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
         if (!parse_span(line->value, NODE_LOST_DELAY_MAX_SEC, &o->node_lost_delay_us))
-                return option_refuse(ret_why, path, line->line,
-                                     "NodeLostDelaySec=%.64s is not a time span of at most 30 days, like 90s or "
-                                     "5min",
-                                     line->value);
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "NodeLostDelaySec=%.64s is not a time span of at most 30 days, like 90s or "
+                        "5min",
+                        line->value);
         return 0;
 }
 
@@ -88,10 +89,11 @@ static int parse_cut_off_sec(FailingOptions *o, const char *path, const IniLine 
         uint64_t us;
 
         if (!parse_span(line->value, CUT_OFF_MAX_SEC, &us) || us % USEC_PER_SEC)
-                return option_refuse(ret_why, path, line->line,
-                                     "CutOffSec=%.64s is not a time span of whole seconds and at most a day, like "
-                                     "30s",
-                                     line->value);
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "CutOffSec=%.64s is not a time span of whole seconds and at most a day, like "
+                        "30s",
+                        line->value);
         o->cut_off_sec = (unsigned) (us / USEC_PER_SEC);
         return 0;
 }
@@ -101,8 +103,8 @@ static int parse_restart(FailingOptions *o, const char *path, const IniLine *lin
 
         if (!parse_u64(line->value, RESTART_ELSEWHERE_MAX, &n) || n == 0)
                 return option_refuse(ret_why, path, line->line,
-                                     "RestartElsewhere=%.64s is not a number of failures from 1 to %d", line->value,
-                                     RESTART_ELSEWHERE_MAX);
+                                     "RestartElsewhere=%.64s is not a number of failures from 1 to %d",
+                                     line->value, RESTART_ELSEWHERE_MAX);
         o->restart_elsewhere = (unsigned) n;
         return 0;
 }
@@ -110,10 +112,11 @@ static int parse_restart(FailingOptions *o, const char *path, const IniLine *lin
 static int parse_restart_decay(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
         if (!parse_span(line->value, RESTART_DECAY_MAX_SEC, &o->restart_decay_us) ||
             o->restart_decay_us < USEC_PER_SEC)
-                return option_refuse(ret_why, path, line->line,
-                                     "RestartElsewhereDecaySec=%.64s is not a time span from 1s to 30 days, like "
-                                     "10min",
-                                     line->value);
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "RestartElsewhereDecaySec=%.64s is not a time span from 1s to 30 days, like "
+                        "10min",
+                        line->value);
         return 0;
 }
 
@@ -122,8 +125,8 @@ static int parse_outcome_unknown(FailingOptions *o, const char *path, const IniL
         unsigned word = o->rerun_unknown;
 
         if (!parse_word(line->value, words, ELEMENTSOF(words), &word))
-                return option_refuse(ret_why, path, line->line, "OutcomeUnknown=%.64s is neither keep nor rerun",
-                                     line->value);
+                return option_refuse(ret_why, path, line->line,
+                                     "OutcomeUnknown=%.64s is neither keep nor rerun", line->value);
         o->rerun_unknown = word;
         return 0;
 }
@@ -238,9 +241,10 @@ static int check_cut_off(FailingParser *f, const char *path, const FailingContex
         unsigned line = f->lines[KEY_CUT_OFF];
 
         if (!f->options.cut_off_stop)
-                return f->lines[KEY_CUT_OFF_SEC] ? option_refuse(ret_why, path, f->lines[KEY_CUT_OFF_SEC],
-                                                                 "CutOffSec= means nothing without CutOff=stop")
-                                                 : 0;
+                return f->lines[KEY_CUT_OFF_SEC]
+                               ? option_refuse(ret_why, path, f->lines[KEY_CUT_OFF_SEC],
+                                               "CutOffSec= means nothing without CutOff=stop")
+                               : 0;
         if (!file->service)
                 return option_refuse(ret_why, path, line, "CutOff=stop is for services");
         if (file->managers)
@@ -275,31 +279,36 @@ static int check_restart(const FailingParser *f, const char *path, const Failing
         unsigned line = f->lines[KEY_RESTART_ELSEWHERE], decay = f->lines[KEY_RESTART_DECAY];
 
         if (!f->options.restart_elsewhere)
-                return decay ? option_refuse(ret_why, path, decay,
-                                             "RestartElsewhereDecaySec= means nothing without RestartElsewhere=")
+                return decay ? option_refuse(
+                                       ret_why, path, decay,
+                                       "RestartElsewhereDecaySec= means nothing without RestartElsewhere=")
                              : 0;
         if (file->global)
-                return option_refuse(ret_why, path, line,
-                                     "RestartElsewhere= and Global= exclude each other: a global unit never moves");
+                return option_refuse(
+                        ret_why, path, line,
+                        "RestartElsewhere= and Global= exclude each other: a global unit never moves");
         if (file->ends)
-                return option_refuse(ret_why, path, line,
-                                     "RestartElsewhere= is not for Type=oneshot: how a one-shot ended is kept, and "
-                                     "only `start` runs it again");
+                return option_refuse(
+                        ret_why, path, line,
+                        "RestartElsewhere= is not for Type=oneshot: how a one-shot ended is kept, and "
+                        "only `start` runs it again");
         if (f->options.node_lost == NODE_LOST_NEVER)
-                return option_refuse(ret_why, path, MAX_OF(line, f->lines[KEY_NODE_LOST]),
-                                     "RestartElsewhere= and NodeLost=never exclude each other: the unit never "
-                                     "leaves its node");
+                return option_refuse(
+                        ret_why, path, MAX_OF(line, f->lines[KEY_NODE_LOST]),
+                        "RestartElsewhere= and NodeLost=never exclude each other: the unit never "
+                        "leaves its node");
         return 0;
 }
 
-static int check_outcome(const FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {
+static int check_outcome(const FailingParser *f, const char *path, const FailingContext *file,
+                         char **ret_why) {
         unsigned line = f->lines[KEY_OUTCOME_UNKNOWN];
 
-        return line && !file->ends
-                       ? option_refuse(ret_why, path, line,
-                                       "OutcomeUnknown= is for Type=oneshot without RemainAfterExit=: of nothing else "
-                                       "the outcome is kept")
-                       : 0;
+        return line && !file->ends ? option_refuse(ret_why, path, line,
+                                                   "OutcomeUnknown= is for Type=oneshot without "
+                                                   "RemainAfterExit=: of nothing else "
+                                                   "the outcome is kept")
+                                   : 0;
 }
 
 int failing_finish(FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {

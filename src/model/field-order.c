@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See field-order.h. A message is gone through once, field by field; those that hold messages of a known type are sorted
-// within first, which changes no length. Only if one field has a smaller number than the one before it, the fields are
-// listed, sorted, and put together anew.
+// See field-order.h. A message is gone through once, field by field; those that hold messages of a known
+// type are sorted within first, which changes no length. Only if one field has a smaller number than the one
+// before it, the fields are listed, sorted, and put together anew.
 
 #include "field-order.h"
 
@@ -16,7 +16,8 @@
 #include "packed-field.h"
 
 // NULL: it is none, or of a type that this build does not know.
-static const ProtobufCMessageDescriptor *message_in(const ProtobufCMessageDescriptor *type, const PackedField *f) {
+static const ProtobufCMessageDescriptor *message_in(const ProtobufCMessageDescriptor *type,
+                                                    const PackedField *f) {
         const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(type, f->number);
 
         return f->wire_type == PACKED_BYTES && field && field->type == PROTOBUF_C_TYPE_MESSAGE

@@ -2,8 +2,9 @@
 //
 // The words of [X-Argosy] File=: SOURCE[:DESTINATION].
 //
-// SOURCE is a path beneath the folder of the unit file: a file, a folder, or a pattern in its last component. DESTINATION is where the unit sees
-// it, in its own mount namespace. What could reach beyond either is refused here, by its text alone.
+// SOURCE is a path beneath the folder of the unit file: a file, a folder, or a pattern in its last
+// component. DESTINATION is where the unit sees it, in its own mount namespace. What could reach beyond
+// either is refused here, by its text alone.
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -18,12 +19,34 @@
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@+=,~-/"
 #define PATTERN_CHARACTERS "*?[]!"
 
-// Where a unit would change what systemd or argosy itself reads, or cannot be looked at beforehand: argosyd has a /tmp and a /home of its own.
-static const char *const others[] = {"/usr",          "/bin",           "/sbin",           "/lib",           "/lib32",           "/lib64",
-                                     "/proc",         "/sys",           "/dev",            "/run/argosy",    "/etc/argosy",      "/var/lib/argosy",
-                                     "/etc/systemd",  "/run/systemd",   "/var/lib/systemd", "/etc/credstore", "/run/credstore",
-                                     "/run/credentials", "/etc/credstore.encrypted", "/run/credstore.encrypted", "/tmp", "/var/tmp", "/home",
-                                     "/root",         "/run/user",      "/var/run"};
+// Where a unit would change what systemd or argosy itself reads, or cannot be looked at beforehand: argosyd
+// has a /tmp and a /home of its own.
+static const char *const others[] = {"/usr",
+                                     "/bin",
+                                     "/sbin",
+                                     "/lib",
+                                     "/lib32",
+                                     "/lib64",
+                                     "/proc",
+                                     "/sys",
+                                     "/dev",
+                                     "/run/argosy",
+                                     "/etc/argosy",
+                                     "/var/lib/argosy",
+                                     "/etc/systemd",
+                                     "/run/systemd",
+                                     "/var/lib/systemd",
+                                     "/etc/credstore",
+                                     "/run/credstore",
+                                     "/run/credentials",
+                                     "/etc/credstore.encrypted",
+                                     "/run/credstore.encrypted",
+                                     "/tmp",
+                                     "/var/tmp",
+                                     "/home",
+                                     "/root",
+                                     "/run/user",
+                                     "/var/run"};
 
 static bool components_are_plain(const char *path) {
         for (const char *at = path;; at++) {
@@ -76,10 +99,16 @@ static int check_source(const char *source, char **ret_why) {
         if (*source == '/')
                 return str_refuse(ret_why, "%s is not beneath the folder of the unit file", source);
         if (!is_of(source, NAME_CHARACTERS PATTERN_CHARACTERS))
-                return str_refuse(ret_why, "\"%.64s\" has other characters than letters, digits and ._@+=,~-/ and those of a pattern", source);
+                return str_refuse(ret_why,
+                                  "\"%.64s\" has other characters than letters, digits and ._@+=,~-/ and "
+                                  "those of a pattern",
+                                  source);
         if (!components_are_plain(source))
-                return str_refuse(ret_why, "%s is not a path beneath the folder of the unit file as it is to be written: without ., .., "
-                                           "// and a / at its end", source);
+                return str_refuse(ret_why,
+                                  "%s is not a path beneath the folder of the unit file as it is to be "
+                                  "written: without ., .., "
+                                  "// and a / at its end",
+                                  source);
         if (special && slash && special < slash)
                 return str_refuse(ret_why, "%s: only the last part of a path may be a pattern", source);
         return 0;
@@ -112,9 +141,13 @@ static int check_destination(const char *destination, bool container, char **ret
                 bad += 2;
         if (bad)
                 return str_refuse(ret_why, "a destination has no specifier but %%i");
-        if (*destination != '/' || !is_of(destination, NAME_CHARACTERS "%") || !components_are_plain(destination + 1))
-                return str_refuse(ret_why, "%s is not a path as a destination has it: from / on, without ., .., // and a / at its end, of "
-                                           "letters, digits and ._@+=,~- alone", destination);
+        if (*destination != '/' || !is_of(destination, NAME_CHARACTERS "%") ||
+            !components_are_plain(destination + 1))
+                return str_refuse(ret_why,
+                                  "%s is not a path as a destination has it: from / on, without ., .., // "
+                                  "and a / at its end, of "
+                                  "letters, digits and ._@+=,~- alone",
+                                  destination);
         return container ? check_place(destination, others_in_container, ELEMENTSOF(others_in_container),
                                        ret_why)
                          : check_place(destination, others, ELEMENTSOF(others), ret_why);
@@ -138,7 +171,8 @@ static int add(const char *word, size_t len, unsigned line, bool container, File
         if (r == 0)
                 r = ARRAY_RESERVE(*list, *n + 1);
         if (r == 0)
-                (*list)[(*n)++] = (FileSource){.source = TAKE_PTR(source), .destination = TAKE_PTR(destination), .line = line};
+                (*list)[(*n)++] = (FileSource){
+                        .source = TAKE_PTR(source), .destination = TAKE_PTR(destination), .line = line};
         return r;
 }
 
@@ -184,7 +218,10 @@ static int check_pair(const FileSource *a, const FileSource *b, const char *name
 
         if (!one || !two)
                 return -ENOMEM;
-        return path_is_beneath(one, two) || path_is_beneath(two, one) ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place", one, two) : 0;
+        return path_is_beneath(one, two) || path_is_beneath(two, one)
+                       ? str_refuse(ret_why, "%s and %s cannot both be bound: one lies in the other's place",
+                                    one, two)
+                       : 0;
 }
 
 static int check_pairs(const FileSource *sources, size_t n, size_t i, const char *name, char **ret_why) {

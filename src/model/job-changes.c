@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A job stands for the moment of the last thing that it has changed. What lies between two of them is told by revisions, not
-// by numbers: what an update changes comes later than its number says, and so does what was held back.
+// A job stands for the moment of the last thing that it has changed. What lies between two of them is told
+// by revisions, not by numbers: what an update changes comes later than its number says, and so does what
+// was held back.
 //
-// Jobs are read newest first, with what each did to units and settings, down to the one that is named; then those with smaller
-// numbers that have gone on behind it. Of a unit the change with the smallest revision says what it was
-// before, that with the greatest what it became: so the order is that in which they were carried out. It costs what was
-// changed, however many units there are.
+// Jobs are read newest first, with what each did to units and settings, down to the one that is named; then
+// those with smaller numbers that have gone on behind it. Of a unit the change with the smallest revision
+// says what it was before, that with the greatest what it became: so the order is that in which they were
+// carried out. It costs what was changed, however many units there are.
 //
 // A job of thousands of units is asked for by its number, in as many answers as it takes.
 
@@ -209,7 +210,8 @@ bool job_changes_next(JobChanges *c, Argosy__Request *ret, Argosy__Request__List
         switch (c->stage) {
         case CHANGES_SINCE:
         case CHANGES_UNTIL:
-                list_one(ret_list, c->stage == CHANGES_SINCE ? c->since : c->until, UINT32_MAX); // without its units
+                // without its units
+                list_one(ret_list, c->stage == CHANGES_SINCE ? c->since : c->until, UINT32_MAX);
                 return true;
         case CHANGES_NEWEST:
         case CHANGES_LATE:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What differs between two moments, of the changes between them (job-changes.h): first state and last of each unit and setting,
-// in the order of names, without those that are again as they were. From the later to the earlier the two change places.
-// It borrows the changes. Without memory it is -ENOMEM, and there is nothing to be freed.
+// What differs between two moments, of the changes between them (job-changes.h): first state and last of
+// each unit and setting, in the order of names, without those that are again as they were. From the later to
+// the earlier the two change places. It borrows the changes. Without memory it is -ENOMEM, and there is
+// nothing to be freed.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static void turn_setting(SettingChange *s) {
 
 int job_difference(JobChanges *c, uint64_t from, uint64_t to, JobDifference *ret) {
         bool backwards = to > 0 && from != c->since;
-        JobDifference d = {.from = from, .to = to, .incomplete = c->cut || c->late_left_out || c->late_forgotten};
+        JobDifference d = {
+                .from = from, .to = to, .incomplete = c->cut || c->late_left_out || c->late_forgotten};
 
         d.units = calloc(c->units.count + 1, sizeof(*d.units));
         d.settings = calloc(c->settings.count + 1, sizeof(*d.settings));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See job-retry.h. Each answer has the job's row and a page of the units that it changed; those that did not end well go to
-// `bad`, those of which nothing is said to `unsaid`. When all was read, one comparison of counts tells whether the two are all
-// there is to be asked for again. A job that cannot be asked for again is refused in words, of which the caller has a buffer.
+// See job-retry.h. Each answer has the job's row and a page of the units that it changed; those that did not
+// end well go to `bad`, those of which nothing is said to `unsaid`. When all was read, one comparison of
+// counts tells whether the two are all there is to be asked for again. A job that cannot be asked for again
+// is refused in words, of which the caller has a buffer.
 
 #include "job-retry.h"
 
@@ -104,8 +105,8 @@ int job_retry_take(JobRetry *r, const Argosy__Response *response) {
 
 // ---- whether it can be
 
-// Whether all that did not end well are named, or are all of which nothing is said; so none of these ended well, or was
-// overtaken.
+// Whether all that did not end well are named, or are all of which nothing is said; so none of these ended
+// well, or was overtaken.
 static bool knows_all(const JobRetry *r) {
         size_t n_bad_told = r->bad.n, n_rest = r->n_bad - MIN_OF(r->n_bad, n_bad_told);
 
@@ -142,8 +143,11 @@ static int refuse(char why[static JOB_RETRY_WHY_SIZE], const char *format, ...) 
 
 static int refuse_empty(const JobRetry *r, char why[static JOB_RETRY_WHY_SIZE]) {
         if (r->n_units == 0 && !streq(r->state, "done"))
-                return refuse(why, "job %" PRIu64 " has not begun anything: give the command itself again", r->number);
-        return refuse(why, "job %" PRIu64 " is %s: there is no unit of it that failed, found no place or was called off",
+                return refuse(why, "job %" PRIu64 " has not begun anything: give the command itself again",
+                              r->number);
+        return refuse(why,
+                      "job %" PRIu64
+                      " is %s: there is no unit of it that failed, found no place or was called off",
                       r->number, r->state);
 }
 
@@ -159,10 +163,11 @@ static int judge(const JobRetry *r, Argosy__Verb *ret_verb, char why[static JOB_
         if (!*r->state)
                 return refuse(why, "job %" PRIu64 ": nobody has written down how it ended", r->number);
         if (!find_verb(r->verb, ret_verb))
-                return refuse(why,
-                              "job %" PRIu64
-                              " is no verb that is asked for unit by unit (%s): give the command itself again",
-                              r->number, r->verb);
+                return refuse(
+                        why,
+                        "job %" PRIu64
+                        " is no verb that is asked for unit by unit (%s): give the command itself again",
+                        r->number, r->verb);
         if (r->bad.n == 0)
                 return refuse_empty(r, why);
         if (knows_all(r))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The words for states of jobs and ends of units, in the order of their numbers: what the leader answers with, and what
-// people type behind --state. A number without a word is one of a newer version, or none: it has an empty word, and no
-// word reads as it.
+// The words for states of jobs and ends of units, in the order of their numbers: what the leader answers
+// with, and what people type behind --state. A number without a word is one of a newer version, or none: it
+// has an empty word, and no word reads as it.
 
 #include "job-state.h"
 

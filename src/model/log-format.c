@@ -18,8 +18,8 @@
 
 // ------------------------------------------------------------------------------------------------ the table
 
-// What the log may contain beyond the first level. A LogOp's operations are fields of it. An enum's new value has a
-// line like a field, with the enum's descriptor.
+// What the log may contain beyond the first level. A LogOp's operations are fields of it. An enum's new
+// value has a line like a field, with the enum's descriptor.
 static const struct LaterPart {
         const void *descriptor; // of the message or the enum
         int64_t number;         // of the field, or the value

@@ -17,8 +17,8 @@ char *may_run_phrase(char *const *nodes, size_t n) {
         case 2:
                 return str_printf("may still run on %s and %s until %s heard", nodes[0], nodes[1], until);
         case 3:
-                return str_printf("may still run on %s, %s and %s until %s heard", nodes[0], nodes[1], nodes[2],
-                                  until);
+                return str_printf("may still run on %s, %s and %s until %s heard", nodes[0], nodes[1],
+                                  nodes[2], until);
         default:
                 return str_printf("may still run on %s, %s and %zu more nodes until %s heard", nodes[0],
                                   nodes[1], n - 2, until);

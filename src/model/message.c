@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies of messages, field by field as their descriptors say, which for one of thousands of parts takes milliseconds;
-// taking over what one has, which does not; and unpacking that tells a lack of memory (-ENOMEM) from broken bytes
-// (-EBADMSG), which protobuf-c does not.
+// Copies of messages, field by field as their descriptors say, which for one of thousands of parts takes
+// milliseconds; taking over what one has, which does not; and unpacking that tells a lack of memory
+// (-ENOMEM) from broken bytes (-EBADMSG), which protobuf-c does not.
 //
-// A copy is what packing and unpacking would make of a message, at a fifth of the cost: at every moment it is a message
-// that can be freed, so one that cannot be had whole leaves nothing.
+// A copy is what packing and unpacking would make of a message, at a fifth of the cost: at every moment it
+// is a message that can be freed, so one that cannot be had whole leaves nothing.
 
 #include "message.h"
 
@@ -164,8 +164,8 @@ void *message_copy(const void *message) {
 
 // ------------------------------------------------------------------------------------------------ secrets
 
-// Values of secrets are in requests, which may be forwarded, and in orders; those of voters are in what they are handed. Of a copy that could not
-// be had whole a part may be missing.
+// Values of secrets are in requests, which may be forwarded, and in orders; those of voters are in what they
+// are handed. Of a copy that could not be had whole a part may be missing.
 typedef void (*EachValue)(ProtobufCBinaryData *value);
 
 static bool each_value(Argosy__SecretValue *const *values, size_t n, EachValue each) {
@@ -214,7 +214,8 @@ static bool each_secret(const ProtobufCMessage *message, EachValue each) {
                 return each_to_host((const Argosy__ToHost *) message, each);
         if (message->descriptor == &argosy__request__descriptor)
                 return each_asked((const Argosy__Request *) message, each);
-        if (message->descriptor == &argosy__to_voter__descriptor && m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD)
+        if (message->descriptor == &argosy__to_voter__descriptor &&
+            m->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD)
                 return m->forward && each_asked(m->forward->request, each);
         return false;
 }
@@ -258,7 +259,8 @@ static bool count_field(const ProtobufCFieldDescriptor *f, const char *message, 
         if (f->type != PROTOBUF_C_TYPE_MESSAGE && f->label != PROTOBUF_C_LABEL_REPEATED)
                 return true;
         if (f->label != PROTOBUF_C_LABEL_REPEATED) {
-                bool other = (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *(const uint32_t *) quantifier != f->id;
+                bool other =
+                        (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *(const uint32_t *) quantifier != f->id;
                 const ProtobufCMessage *one = other ? NULL : *(ProtobufCMessage *const *) member;
 
                 return !one || count_parts(one, left);
@@ -284,7 +286,8 @@ static bool count_parts(const ProtobufCMessage *m, size_t *left) {
 
 // A request is one of sixty kinds: the fields of the others need no look.
 static bool count_request(const Argosy__Request *q, size_t *left) {
-        const ProtobufCMessage *what = q->change ? &q->change->base : NULL; // of whatever kind: they are messages, all in one place
+        // of whatever kind: they are messages, all in one place
+        const ProtobufCMessage *what = q->change ? &q->change->base : NULL;
 
         return take_parts(left, 1 + q->base.n_unknown_fields) && (!what || count_parts(what, left)) &&
                (!q->job || count_parts(&q->job->base, left));
@@ -293,7 +296,9 @@ static bool count_request(const Argosy__Request *q, size_t *left) {
 static bool is_short(const ProtobufCMessage *m) {
         size_t left = RETIRED_PARTS;
 
-        return m->descriptor == &argosy__request__descriptor ? count_request((const Argosy__Request *) m, &left) : count_parts(m, &left);
+        return m->descriptor == &argosy__request__descriptor
+                       ? count_request((const Argosy__Request *) m, &left)
+                       : count_parts(m, &left);
 }
 
 void message_retire(uv_loop_t *loop, void *message) {

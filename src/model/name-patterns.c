@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See name-patterns.h. A pattern without wildcards is a name: `web@{1..1000}` is a thousand of them, and comparing each unit
-// with each would take as long as all units times that. A name that stands there twice counts once; one with wildcards
-// is what fnmatch() takes it for, without escapes.
+// See name-patterns.h. A pattern without wildcards is a name: `web@{1..1000}` is a thousand of them, and
+// comparing each unit with each would take as long as all units times that. A name that stands there twice
+// counts once; one with wildcards is what fnmatch() takes it for, without escapes.
 
 #include "name-patterns.h"
 
@@ -23,7 +23,8 @@ const char *name_patterns_error(char *const *patterns, size_t n) {
                         return "a pattern is longer than 255 bytes";
                 n_globs += is_glob(patterns[i]);
         }
-        return n_globs > NAME_GLOBS_MAX ? "more than 64 patterns have wildcards: ask for fewer at once" : NULL;
+        return n_globs > NAME_GLOBS_MAX ? "more than 64 patterns have wildcards: ask for fewer at once"
+                                        : NULL;
 }
 
 static int add(NamePatterns *p, const char *pattern) {

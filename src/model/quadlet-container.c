@@ -95,10 +95,11 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
                         "Image=%.200s: argosy takes no .image and no .build files; name the image itself",
                         value);
         if (strchr(value, '$') || specifier_check(value, &depends, &bad) < 0)
-                return option_refuse(ret_why, path, line->line,
-                                     "Image=%.200s: an image with a '$', or a specifier other than %%i, %%j, %%n, "
-                                     "%%N and %%p, is one that only a node knows",
-                                     value);
+                return option_refuse(
+                        ret_why, path, line->line,
+                        "Image=%.200s: an image with a '$', or a specifier other than %%i, %%j, %%n, "
+                        "%%N and %%p, is one that only a node knows",
+                        value);
         if (*value && !is_qualified(value) && !is_id(value))
                 return option_refuse(ret_why, path, line->line,
                                      "Image=%.200s is a short name, which each node looks for where its own "
@@ -267,7 +268,7 @@ static int on_port(QuadletParser *q, const IniLine *line) {
         return *outer ? add_ports(q, line->line, ip, outer, slash ? slash + 1 : "tcp") : 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the section
+// ---------------------------------------------------------------------------------------------- the section
 
 static const struct {
         const char *key, *why; // fits behind "KEY=: "
@@ -339,7 +340,8 @@ static int check_options(const char *path, const QuadletOptions *o, char **ret_w
                        : 0;
 }
 
-static int check_container(const QuadletParser *q, const char *path, const QuadletOptions *o, char **ret_why) {
+static int check_container(const QuadletParser *q, const char *path, const QuadletOptions *o,
+                           char **ret_why) {
         if (!q->image_line && !q->rootfs_line)
                 return option_refuse(ret_why, path, 1, "[Container] has neither Image= nor Rootfs=");
         if (q->shares_line && !find_raw(o, RAW_SAME_NODE))
@@ -391,9 +393,10 @@ static int warn_image(const Warnings *w, const IniLine *line) {
 
         if (!str_has_prefix(line->value, "localhost/") && !is_id(line->value))
                 return 0;
-        text = str_printf("Image=%.150s is not pinned: no registry has it, so each node runs what it has of that "
-                          "name, also after undo",
-                          line->value);
+        text = str_printf(
+                "Image=%.150s is not pinned: no registry has it, so each node runs what it has of that "
+                "name, also after undo",
+                line->value);
         return text ? w->each(line->line, text, w->userdata) : -ENOMEM;
 }
 
@@ -401,7 +404,8 @@ static int warn_container(const Warnings *w, const IniLine *line) {
         if (streq(line->key, "Image"))
                 return warn_image(w, line);
         if (streq(line->key, "Rootfs") && *line->value)
-                return w->each(line->line, "Rootfs= is not pinned: each node runs what it has there, also after undo",
+                return w->each(line->line,
+                               "Rootfs= is not pinned: each node runs what it has there, also after undo",
                                w->userdata);
         if (streq(line->key, "AutoUpdate") && *line->value)
                 return w->each(line->line,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   content -> content_image_for_generator() -> NAME.container in a folder, with the files that it names -> the generator, in its
+//   content -> content_image_for_generator() -> NAME.container in a folder, with the files that it names ->
+//   the generator, in its
 // sandbox -> NAME.service in another, with those of volumes and networks -> quadlet_made_compose()
 //
 // Only the files that are asked for are read, whatever else it writes. What it prints is shown only if that

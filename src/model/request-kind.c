@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See request-kind.h. A new kind of request gets its row here; a test compares the rows with the message, and looks for
-// what has to be chosen for a kind and was not. Where the kind alone does not say it, a column is a function of the
-// message; there is none whose answer is a default.
+// See request-kind.h. A new kind of request gets its row here; a test compares the rows with the message,
+// and looks for what has to be chosen for a kind and was not. Where the kind alone does not say it, a column
+// is a function of the message; there is none whose answer is a default.
 
 #include "request-kind.h"
 
@@ -15,7 +15,7 @@
 
 enum { LONG_REQUEST = 1000 }; // names, patterns, units that are waited for, or that a folder is about
 
-// ------------------------------------------------------------------------------------------------ what a message decides
+// ----------------------------------------------------------------------------------- what a message decides
 
 static bool never(const Argosy__Request *q) {
         return false;
@@ -215,131 +215,160 @@ static const char *node_of_top(const Argosy__Request *q) {
 #define ABOUT_GROUP REQUEST_ABOUT_GROUP
 #define IN_QUEUE (REQUEST_RULED | REQUEST_LIMITED | REQUEST_CAN_BE_HELD)
 
-// The columns of a job: what it is called, always or by its content; what the queue means for it; whether it only asks,
-// ends something, goes on when the log has it; by what it is known again.
+#define IS(kind) ARGOSY__REQUEST__WHAT_##kind
+
+// The columns of a job: what it is called, always or by its content; what the queue means for it; whether it
+// only asks, ends something, goes on when the log has it; by what it is known again.
 //
 // Indexed by the number of the field; numbers that no field has are rows without a name.
 static const RequestKind kinds[] = {
-        [ARGOSY__REQUEST__WHAT_VERSION] = {"version", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_NONE},
-        [ARGOSY__REQUEST__WHAT_COUNTERS] = {"counters", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_JOIN] = {"cluster_join", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE] = {"cluster_leave", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_PEERS] = {"cluster_peers", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_MANAGER_ATTACH] = {"manager_attach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_MANAGER_DETACH] = {"manager_detach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
-        [ARGOSY__REQUEST__WHAT_MANAGER_LIST] = {"manager_list", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
+        [IS(VERSION)] = {"version", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_NONE},
+        [IS(COUNTERS)] = {"counters", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
+        [IS(CLUSTER_JOIN)] = {"cluster_join", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
+        [IS(CLUSTER_LEAVE)] = {"cluster_leave", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
+        [IS(CLUSTER_PEERS)] = {"cluster_peers", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
+        [IS(MANAGER_ATTACH)] = {"manager_attach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
+        [IS(MANAGER_DETACH)] = {"manager_detach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false, RIGHT_ADMIN},
+        [IS(MANAGER_LIST)] = {"manager_list", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
 
-        [ARGOSY__REQUEST__WHAT_HTTP_CERTIFICATE] = {"http_certificate", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_NONE},
-        [ARGOSY__REQUEST__WHAT_LOCAL_UNITS] = {"local_units", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
-        [ARGOSY__REQUEST__WHAT_LOCAL_STOP] = {"local_stop", REQUEST_BY_AGENT, REQUEST_CHANGES, false, RIGHT_OPERATE},
+        [IS(HTTP_CERTIFICATE)] = {"http_certificate", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_NONE},
+        [IS(LOCAL_UNITS)] = {"local_units", REQUEST_BY_DAEMON, REQUEST_READS, false, RIGHT_VIEW},
+        [IS(LOCAL_STOP)] = {"local_stop", REQUEST_BY_AGENT, REQUEST_CHANGES, false, RIGHT_OPERATE},
 
-        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
-                ABOUT_UNITS, .unit = unit_of_status, .node = no_node},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
-                ABOUT_UNITS, .unit = unit_of_journal, .node = node_of_journal},
-        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW,
-                ABOUT_SOME, .node = node_of_top},
+        [IS(STATUS)] = {"status", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, ABOUT_UNITS,
+                        .unit = unit_of_status, .node = no_node},
+        [IS(JOURNAL)] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, ABOUT_UNITS,
+                         .unit = unit_of_journal, .node = node_of_journal},
+        [IS(TOP)] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_VIEW, ABOUT_SOME,
+                     .node = node_of_top},
         // It names units that need not be there, and tells nothing of those that are.
-        [ARGOSY__REQUEST__WHAT_VERIFY] = {"verify", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_DEPLOY,
-                ABOUT_SOME, .node = node_of_verify},
+        [IS(VERIFY)] = {"verify", REQUEST_BY_NODES, REQUEST_READS, true, RIGHT_DEPLOY, ABOUT_SOME,
+                        .node = node_of_verify},
 
-        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
-        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
-                ABOUT_SOME},
-        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {"list_nodes", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_CAT] = {"cat", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW,
-                ABOUT_UNITS, .unit = unit_of_cat},
-        [ARGOSY__REQUEST__WHAT_WHY] = {"why", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW,
-                ABOUT_UNITS, .unit = unit_of_why},
+        [IS(LIST_UNITS)] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
+        [IS(LIST_UNIT_FILES)] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
+                                 ABOUT_SOME},
+        [IS(LIST_NODES)] = {"list_nodes", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [IS(CAT)] = {"cat", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW, ABOUT_UNITS,
+                     .unit = unit_of_cat},
+        [IS(WHY)] = {"why", REQUEST_BY_LEADER, REQUEST_READS, true, RIGHT_VIEW, ABOUT_UNITS,
+                     .unit = unit_of_why},
         // This stands for itself: clients ask for the feature level.
-        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
-                ABOUT_SOME},
-        [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_LIST_JOBS] = {"list_jobs", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
+        [IS(CLUSTER_STATUS)] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW,
+                                ABOUT_SOME},
+        [IS(ROLE_LIST)] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [IS(POOL_LIST)] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [IS(LIST_JOBS)] = {"list_jobs", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_WAIT] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW,
-                ABOUT_UNITS, .unit = unit_of_wait},
-        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW,
-                ABOUT_GROUP, .unit = unit_of_rollout_wait},
-        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW,
-                ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {"job_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_SOME},
+        [IS(WAIT)] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_UNITS,
+                      .unit = unit_of_wait},
+        [IS(DRAIN_WAIT)] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_ALL},
+        [IS(ROLLOUT_WAIT)] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW,
+                              ABOUT_GROUP, .unit = unit_of_rollout_wait},
+        [IS(MANAGER_WAIT)] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW,
+                              ABOUT_ALL},
+        [IS(JOB_WAIT)] = {"job_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_EVENTS] = {"events", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW, ABOUT_SOME},
+        [IS(EVENTS)] = {"events", REQUEST_BY_LEADER, REQUEST_WAITS, false, RIGHT_VIEW, ABOUT_SOME},
 
-        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
-                ABOUT_UNITS, .unit = unit_of_change,
-                .job = {NULL, verb_of_change, IN_QUEUE, asks_change, never, change_runs, id_of_change}},
-        [ARGOSY__REQUEST__WHAT_APPLY] = {"apply", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
-                ABOUT_ALL, .job = {"apply", NULL, IN_QUEUE, asks_apply, never, always, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_UNDO] = {"undo", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
-                ABOUT_ALL, .job = {"undo", NULL, IN_QUEUE, asks_undo, never, always, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_FORGET] = {"forget", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
-                ABOUT_ALL, .job = {"history forget", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
-        [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_node_change, IN_QUEUE, never, never, node_change_runs, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"label", NULL, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_role_change, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_pool_change, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
-                ABOUT_GROUP, .unit = unit_of_rollout,
-                .job = {NULL, verb_of_rollout, IN_QUEUE, never, rollout_ends, rollout_runs, id_of_rollout}},
-        // There is one at a time. The log knows the id of one that it has held back; another one goes on as long as somebody
-        // asks.
-        [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE,
-                ABOUT_ALL,
-                .job = {NULL, verb_of_rebalance, IN_QUEUE, asks_rebalance, rebalance_ends, rebalance_runs, id_of_rebalance,
-                        .moves = "rebalance"}},
+        [IS(CHANGE)] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE, ABOUT_UNITS,
+                        .unit = unit_of_change,
+                        .job = {NULL, verb_of_change, IN_QUEUE, asks_change, never, change_runs,
+                                id_of_change}},
+        [IS(APPLY)] = {"apply", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY, ABOUT_ALL,
+                       .job = {"apply", NULL, IN_QUEUE, asks_apply, never, always, id_of_job}},
+        [IS(UNDO)] = {"undo", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY, ABOUT_ALL,
+                      .job = {"undo", NULL, IN_QUEUE, asks_undo, never, always, id_of_job}},
+        [IS(FORGET)] = {"forget", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY, ABOUT_ALL,
+                        .job = {"history forget", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
+        [IS(NODE_CHANGE)] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                             ABOUT_ALL,
+                             .job = {NULL, verb_of_node_change, IN_QUEUE, never, never, node_change_runs,
+                                     id_of_job}},
+        [IS(LABEL_CHANGE)] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                              ABOUT_ALL, .job = {"label", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(ROLE_CHANGE)] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                             ABOUT_ALL,
+                             .job = {NULL, verb_of_role_change, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(POOL_CHANGE)] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                             ABOUT_ALL,
+                             .job = {NULL, verb_of_pool_change, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(ROLLOUT)] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE, ABOUT_GROUP,
+                         .unit = unit_of_rollout,
+                         .job = {NULL, verb_of_rollout, IN_QUEUE, never, rollout_ends, rollout_runs,
+                                 id_of_rollout}},
+        // There is one at a time. The log knows the id of one that it has held back; another one goes on as
+        // long as somebody asks.
+        [IS(REBALANCE)] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true, RIGHT_OPERATE, ABOUT_ALL,
+                           .job = {NULL, verb_of_rebalance, IN_QUEUE, asks_rebalance, rebalance_ends,
+                                   rebalance_runs, id_of_rebalance, .moves = "rebalance"}},
         // The answer has the token, so this and TOKEN_CREATE are never held.
-        [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL,
-                .job = {"cluster token", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, no_id, true}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster remove", NULL, IN_QUEUE, never, never, never, id_of_job, .moves = "cluster remove"}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_cluster_role, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster voters", NULL, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA] = {"cluster_rotate_ca", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster rotate-ca", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
+        [IS(CLUSTER_TOKEN)] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                               ABOUT_ALL,
+                               .job = {"cluster token", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never,
+                                       never, no_id, true}},
+        [IS(CLUSTER_REMOVE)] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                                ABOUT_ALL,
+                                .job = {"cluster remove", NULL, IN_QUEUE, never, never, never, id_of_job,
+                                        .moves = "cluster remove"}},
+        [IS(CLUSTER_ROLE)] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                              ABOUT_ALL,
+                              .job = {NULL, verb_of_cluster_role, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(CLUSTER_VOTERS)] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                                ABOUT_ALL,
+                                .job = {"cluster voters", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(CLUSTER_ROTATE_CA)] = {"cluster_rotate_ca", REQUEST_BY_LEADER, REQUEST_CHANGES, false,
+                                   RIGHT_ADMIN, ABOUT_ALL,
+                                   .job = {"cluster rotate-ca", NULL, IN_QUEUE, never, never, never,
+                                           id_of_job, true}},
         // A closed queue is no reason to leave the dates wrong.
-        [ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME] = {"cluster_set_time", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster set-time", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_JOIN] = {"join", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"cluster join", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_ACCESS_CHANGE] = {"access_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL,
-                .job = {NULL, verb_of_access_change, REQUEST_RULED | REQUEST_CAN_BE_HELD, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_QUEUE_CHANGE] = {"queue_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {NULL, verb_of_queue_change, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {"queue_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [IS(CLUSTER_SET_TIME)] = {"cluster_set_time", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                                  ABOUT_ALL,
+                                  .job = {"cluster set-time", NULL, REQUEST_PAST_QUEUE, never, never, never,
+                                          id_of_job}},
+        [IS(JOIN)] = {"join", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN, ABOUT_ALL,
+                      .job = {"cluster join", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [IS(ACCESS_CHANGE)] = {"access_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                               ABOUT_ALL,
+                               .job = {NULL, verb_of_access_change, REQUEST_RULED | REQUEST_CAN_BE_HELD,
+                                       never, never, never, id_of_job}},
+        [IS(QUEUE_CHANGE)] = {"queue_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                              ABOUT_ALL,
+                              .job = {NULL, verb_of_queue_change, REQUEST_PAST_QUEUE, never, never, never,
+                                      id_of_job}},
+        [IS(QUEUE_LIST)] = {"queue_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
         // Each is judged by what its jobs hold.
-        [ARGOSY__REQUEST__WHAT_JOB_CANCEL] = {"job_cancel", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
-                ABOUT_SOME, .job = {"job cancel", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_JOB_RELEASE] = {"job_release", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
-                ABOUT_SOME, .job = {"job release", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_TOKEN_CREATE] = {"token_create", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL,
-                .job = {"token create", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, id_of_job}},
+        [IS(JOB_CANCEL)] = {"job_cancel", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
+                            ABOUT_SOME,
+                            .job = {"job cancel", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
+        [IS(JOB_RELEASE)] = {"job_release", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_OPERATE,
+                             ABOUT_SOME,
+                             .job = {"job release", NULL, REQUEST_PAST_QUEUE, never, never, never,
+                                     id_of_job}},
+        [IS(TOKEN_CREATE)] = {"token_create", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                              ABOUT_ALL,
+                              .job = {"token create", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never,
+                                      never, id_of_job}},
         // At once.
-        [ARGOSY__REQUEST__WHAT_TOKEN_REVOKE] = {"token_revoke", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"token revoke", NULL, REQUEST_PAST_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_TOKEN_LIST] = {"token_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_ADMIN, ABOUT_ALL},
+        [IS(TOKEN_REVOKE)] = {"token_revoke", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
+                              ABOUT_ALL,
+                              .job = {"token revoke", NULL, REQUEST_PAST_QUEUE, never, never, never,
+                                      id_of_job}},
+        [IS(TOKEN_LIST)] = {"token_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_ADMIN, ABOUT_ALL},
         // The log keeps what is held back as it came, and this must not be there.
-        [ARGOSY__REQUEST__WHAT_SECRET_SET] = {"secret_set", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
-                ABOUT_ALL, .job = {"secret set", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_SECRET_DELETE] = {"secret_delete", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
-                ABOUT_ALL, .job = {"secret delete", NULL, IN_QUEUE, never, never, never, id_of_job}},
-        [ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY] = {"secret_rotate_key", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_ADMIN,
-                ABOUT_ALL, .job = {"secret rotate-key", NULL, IN_QUEUE, never, never, never, id_of_job, true}},
-        [ARGOSY__REQUEST__WHAT_SECRET_LIST] = {"secret_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_RIGHT_CHECK] = {"right_check", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
-        [ARGOSY__REQUEST__WHAT_ACCESS_LIST] = {"access_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
+        [IS(SECRET_SET)] = {"secret_set", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY, ABOUT_ALL,
+                            .job = {"secret set", NULL, REQUEST_RULED | REQUEST_LIMITED, never, never, never,
+                                    id_of_job}},
+        [IS(SECRET_DELETE)] = {"secret_delete", REQUEST_BY_LEADER, REQUEST_CHANGES, false, RIGHT_DEPLOY,
+                               ABOUT_ALL,
+                               .job = {"secret delete", NULL, IN_QUEUE, never, never, never, id_of_job}},
+        [IS(SECRET_ROTATE_KEY)] = {"secret_rotate_key", REQUEST_BY_LEADER, REQUEST_CHANGES, false,
+                                   RIGHT_ADMIN, ABOUT_ALL,
+                                   .job = {"secret rotate-key", NULL, IN_QUEUE, never, never, never,
+                                           id_of_job, true}},
+        [IS(SECRET_LIST)] = {"secret_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_VIEW, ABOUT_ALL},
+        [IS(RIGHT_CHECK)] = {"right_check", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
+        [IS(ACCESS_LIST)] = {"access_list", REQUEST_BY_LEADER, REQUEST_READS, false, RIGHT_NONE, ABOUT_ALL},
 };
 
 const RequestKind *request_kind(Argosy__Request__WhatCase what) {
@@ -354,10 +383,12 @@ const RequestJob *request_job(const Argosy__Request *q) {
         return kind && kind->job.id ? &kind->job : NULL;
 }
 
-// What is asked of each job by its verb, without a look at all rows: most are of numbers that no field has. A test compares.
+// What is asked of each job by its verb, without a look at all rows: most are of numbers that no field has.
+// A test compares.
 static const struct {
         const char *verb;
-        bool never_runs; // called after its message, and does not go on: one entry and over with that, so nobody asks for it
+        // called after its message, and does not go on: one entry and over with that, so nobody asks for it
+        bool never_runs;
         bool only_moves;
 } verbs[] = {
         {"cluster join", .never_runs = true},
@@ -385,7 +416,8 @@ static int compare_verb(const void *key, const void *row) {
 static size_t find_verb(const char *verb) {
         const void *row = bsearch(verb, verbs, ELEMENTSOF(verbs), sizeof(verbs[0]), compare_verb);
 
-        return row ? (size_t) ((const char *) row - (const char *) verbs) / sizeof(verbs[0]) : ELEMENTSOF(verbs);
+        return row ? (size_t) ((const char *) row - (const char *) verbs) / sizeof(verbs[0])
+                   : ELEMENTSOF(verbs);
 }
 
 bool request_verb_never_runs(const char *verb) {
@@ -400,8 +432,8 @@ bool request_verb_only_moves(const char *verb) {
         return i < ELEMENTSOF(verbs) && verbs[i].only_moves;
 }
 
-// On a node that is named a journal may be that of the host's own unit of that name, and a content that is asked for by
-// its hash may be anybody's.
+// On a node that is named a journal may be that of the host's own unit of that name, and a content that is
+// asked for by its hash may be anybody's.
 RequestAbout request_about(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
 
@@ -453,7 +485,8 @@ static Argosy__Right right_of_change(const Argosy__Request__Change *change) {
 
 // What it goes back to, or on to, is content, too.
 static Argosy__Right right_of_rollout(const Argosy__Request__Rollout *m) {
-        return m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && !m->file && !m->abort ? RIGHT_OPERATE : RIGHT_DEPLOY;
+        return m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && !m->file && !m->abort ? RIGHT_OPERATE
+                                                                                         : RIGHT_DEPLOY;
 }
 
 Argosy__Right request_right(const Argosy__Request *q) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See set-file.h. Line by line, word by word; a name is completed and its ranges are expanded at once, so what comes out is
-// names of units. The first thing that is wrong ends it, with the number of its line. A file may come from anywhere: its
-// bytes, its units and its words are limited, and what is shown of a bad word is made harmless.
+// See set-file.h. Line by line, word by word; a name is completed and its ranges are expanded at once, so
+// what comes out is names of units. The first thing that is wrong ends it, with the number of its line. A
+// file may come from anywhere: its bytes, its units and its words are limited, and what is shown of a bad
+// word is made harmless.
 
 #include "set-file.h"
 
@@ -109,7 +110,8 @@ static int take_line(Parser *p, char *text) {
         if (!keyword || *keyword == '#')
                 return 0;
         if (streq(keyword, SET_FILE_INCOMPLETE))
-                return fail(p, -EINVAL, keyword, "is what an export leaves that has not come to its end; export it again");
+                return fail(p, -EINVAL, keyword,
+                            "is what an export leaves that has not come to its end; export it again");
         is_set = streq(keyword, "set");
         if (!is_set && !target_from_string(keyword, &p->target))
                 return fail(p, -EINVAL, keyword, "is none of set, launched, loaded and inactive");

@@ -2,9 +2,9 @@
 //
 //   files in a directory of their own -> systemd-analyze verify ./NAME... -> what it prints -> findings
 //
-// One run looks at all files, since it costs most to start one. systemd finds the drop-ins of a unit where it always does, so the
-// answer is about the unit as this machine would have it. A template is looked at as an instance that nobody has; what depends
-// on the instance is not said of it then.
+// One run looks at all files, since it costs most to start one. systemd finds the drop-ins of a unit where
+// it always does, so the answer is about the unit as this machine would have it. A template is looked at as
+// an instance that nobody has; what depends on the instance is not said of it then.
 
 #include "unit-analysis.h"
 
@@ -64,8 +64,9 @@ static int note_file(UnitAnalysis *a, size_t i) {
 }
 
 static int start(UnitAnalysis *a, bool user) {
-        const char *const options[] = {"systemd-analyze", user ? "--user" : "--system", "--man=no", "--recursive-errors=no",
-                                       "verify", "--"};
+        const char *const options[] = {"systemd-analyze", user ? "--user" : "--system",
+                                       "--man=no",        "--recursive-errors=no",
+                                       "verify",          "--"};
         enum { N_OPTIONS = ELEMENTSOF(options) };
         _cleanup_free_ const char **args = calloc(N_OPTIONS + a->n + 2, sizeof(*args));
         _cleanup_free_ SandboxedFile *files = calloc(a->n + 1, sizeof(*files));
@@ -117,7 +118,8 @@ static int read_output(UnitAnalysis *a, const Buf *output, UnitFindings *all) {
         for (size_t i = 0; i < a->n; i++)
                 units[i] = (UnitFindingsOf){a->units[i], a->files[i].name};
         units[a->n] = (UnitFindingsOf){CANARY, CANARY};
-        r = unit_findings_parse(sandboxed_command_dir(a->command), units, a->n + 1, (const char *) output->data, output->len, all);
+        r = unit_findings_parse(sandboxed_command_dir(a->command), units, a->n + 1,
+                                (const char *) output->data, output->len, all);
         return r < 0 ? r : all[a->n].n > 0 ? 0 : -EIO;
 }
 

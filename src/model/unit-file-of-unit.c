@@ -31,7 +31,8 @@ char *unit_file_fill_in(const char *text, const char *name) {
 
 bool unit_file_rank_varies(const UnitFile *f) {
         for (size_t i = 0; i < f->n_raw; i++)
-                if ((f->raw[i].kind == RAW_ROLE || f->raw[i].kind == RAW_PRIORITY) && strchr(f->raw[i].word, '%'))
+                if ((f->raw[i].kind == RAW_ROLE || f->raw[i].kind == RAW_PRIORITY) &&
+                    strchr(f->raw[i].word, '%'))
                         return true;
         return false;
 }

@@ -37,7 +37,8 @@ typedef struct Parser {
         unsigned file_change_line; // of FileChange=; 0: none
         unsigned refuses_stop_line; // of the RefuseManualStop= that holds
         bool refuses_stop;
-        bool has_service, has_type, has_exec_start, has_exec_reload, has_bus_name, type_oneshot, type_simple, type_reload;
+        bool has_service, has_type, has_exec_start, has_exec_reload, has_bus_name, type_oneshot, type_simple,
+                type_reload;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
         QuadletParser quadlet;
@@ -91,30 +92,32 @@ static char *escape_percent(const char *word) {
         return text;
 }
 
-// systemctl ignores a line that it cannot split, and refuses a word with a specifier that it does not know. Those that
-// it knows and argosy does not are ignored (unit-install.c).
+// systemctl ignores a line that it cannot split, and refuses a word with a specifier that it does not know.
+// Those that it knows and argosy does not are ignored (unit-install.c).
 static int check_word(Parser *p, const RawOption *option) {
         const char *bad = NULL, *of_node;
         bool depends;
         int r = 0;
 
         if (strlen(option->word) > WORD_MAX)
-                return option_refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
-                                     p->line->key, WORD_MAX);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "a word in %s= is longer than %d bytes", p->line->key, WORD_MAX);
         if (!is_install(option->kind))
                 r = specifier_check(option->word, &depends, &bad);
         else if (!option->broken && option->kind != RAW_UPHELD_BY)
                 r = specifier_check_install(option->word, &of_node, &bad);
         if (r < 0)
-                return option_refuse(p->ret_why, p->path, p->line->line,
-                                     "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%j %%i %%%%)", bad,
-                                     p->line->key);
+                return option_refuse(
+                        p->ret_why, p->path, p->line->line,
+                        "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%j %%i %%%%)", bad,
+                        p->line->key);
         return 0;
 }
 
 static int add_raw(Parser *p, RawKind kind, bool fleet, bool broken, char *given) {
         _cleanup_free_ char *word = kind == RAW_CPU ? escape_percent(given) : strdup(given);
-        RawOption option = {.kind = kind, .fleet = fleet, .broken = broken, .line = p->line->line, .word = word};
+        RawOption option = {
+                .kind = kind, .fleet = fleet, .broken = broken, .line = p->line->line, .word = word};
         UnitFile *f = p->file;
         int r = word ? check_word(p, &option) : -ENOMEM;
 
@@ -145,8 +148,8 @@ static int add_words(Parser *p, RawKind kind, bool fleet) {
                         else
                                 *out++ = *from;
                 if (quote && !is_install(kind))
-                        return option_refuse(p->ret_why, p->path, p->line->line, "a quotation in %s= does not end",
-                                             p->line->key);
+                        return option_refuse(p->ret_why, p->path, p->line->line,
+                                             "a quotation in %s= does not end", p->line->key);
                 last = !*from;
                 *out = 0;
                 r = add_raw(p, kind, fleet, quote, word);
@@ -173,8 +176,8 @@ static int parse_global(Parser *p, bool fleet) {
         bool yes = false;
 
         if (*p->line->value && !parse_boolean(p->line->value, &yes))
-                return option_refuse(p->ret_why, p->path, p->line->line, "Global=%.64s is neither yes nor no",
-                                     p->line->value);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "Global=%.64s is neither yes nor no", p->line->value);
         p->file->global = yes;
         p->global_line = p->line->line;
         return 0;
@@ -193,8 +196,8 @@ static int parse_rebalance(Parser *p, bool fleet) {
         bool yes = true;
 
         if (*p->line->value && !parse_boolean(p->line->value, &yes))
-                return option_refuse(p->ret_why, p->path, p->line->line, "Rebalance=%.64s is neither yes nor no",
-                                     p->line->value);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "Rebalance=%.64s is neither yes nor no", p->line->value);
         p->file->stays = !yes;
         p->rebalance_line = *p->line->value ? p->line->line : 0;
         return 0;
@@ -217,11 +220,13 @@ static int parse_file_change(Parser *p, bool fleet) {
 
         p->file->file_change = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         p->file_change_line = *value ? p->line->line : 0;
-        for (int i = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART; *value && i <= ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE; i++)
+        for (int i = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+             *value && i <= ARGOSY__FILE_CHANGE__FILE_CHANGE_NONE; i++)
                 if (streq(value, file_change_to_string((Argosy__FileChange) i)))
                         p->file->file_change = (Argosy__FileChange) i;
         if (*value && !streq(value, file_change_to_string(p->file->file_change)))
-                return option_refuse(p->ret_why, p->path, p->line->line, "FileChange=%.64s is neither restart, reload nor none", value);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "FileChange=%.64s is neither restart, reload nor none", value);
         return 0;
 }
 
@@ -234,8 +239,9 @@ static int parse_image_pin(Parser *p, bool fleet) {
 }
 
 static int parse_boot_id(Parser *p, bool fleet) {
-        return option_refuse(p->ret_why, p->path, p->line->line,
-                             "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
+        return option_refuse(
+                p->ret_why, p->path, p->line->line,
+                "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
 }
 
 // Names follow systemd's habits; what fleet has is called as there.
@@ -294,8 +300,8 @@ static int on_own_line(Parser *p, bool fleet) {
         int r;
 
         if (p->line->kind == INI_GARBAGE)
-                return option_refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
-                                     p->line->section);
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "this line in [%s] is not KEY=VALUE", p->line->section);
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (streq(p->line->key, options[i].key) &&
                     !(fleet ? options[i].argosy_only : options[i].fleet_only))
@@ -304,8 +310,8 @@ static int on_own_line(Parser *p, bool fleet) {
         r = fleet ? 1 : failing_on_option(&p->failing, p->path, p->line, p->ret_why);
         if (r <= 0)
                 return r;
-        return option_refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]", p->line->key,
-                             p->line->section);
+        return option_refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]",
+                             p->line->key, p->line->section);
 }
 
 // ------------------------------------------------------------------------------------------------ [Install]
@@ -360,7 +366,8 @@ static void on_type(Parser *p, const char *value) {
                         p->has_type = true;
                         p->type_oneshot = streq(value, "oneshot");
                         p->type_reload = streq(value, "notify-reload");
-                        p->type_simple = streq(value, "simple") || streq(value, "exec") || streq(value, "idle");
+                        p->type_simple =
+                                streq(value, "simple") || streq(value, "exec") || streq(value, "idle");
                 }
 }
 
@@ -386,7 +393,8 @@ static void on_resources(Parser *p, const char *key, const char *value) {
                         p->weights = *value ? p->weights | 1U << i : p->weights & ~(1U << i);
 }
 
-// Words of several lines stand behind each other. An empty value takes them back, unless systemd says otherwise.
+// Words of several lines stand behind each other. An empty value takes them back, unless systemd says
+// otherwise.
 static int add_text(char **where, const char *value, bool clears) {
         char *text;
 
@@ -425,7 +433,8 @@ static int add_condition(char **list, bool *several, const char *key, const char
 }
 
 static bool stops_with(const char *key) {
-        static const char *const keys[] = {"Requires", "Requisite", "BindsTo", "PartOf", "StopPropagatedFrom"};
+        static const char *const keys[] = {"Requires", "Requisite", "BindsTo", "PartOf",
+                                           "StopPropagatedFrom"};
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (streq(key, keys[i]))
@@ -484,7 +493,8 @@ static int on_assignment(Parser *p) {
         if (streq(section, "Service") && streq(key, "Sockets"))
                 return add_text(&p->file->sockets, value, true);
         if (streq(section, "Service") && streq(key, "ExecCondition"))
-                return add_condition(&p->file->exec_conditions, &p->file->several_exec_conditions, key, value);
+                return add_condition(&p->file->exec_conditions, &p->file->several_exec_conditions, key,
+                                     value);
         if (streq(section, "Service")) {
                 on_service(p, key, value);
                 failing_on_service(&p->failing, p->line);
@@ -527,7 +537,8 @@ static int read_lines(Parser *p, const void *content, size_t len) {
                         return r;
         }
         if (r == -EBADMSG)
-                return option_refuse(p->ret_why, p->path, line.line, "this section header does not end with ']'");
+                return option_refuse(p->ret_why, p->path, line.line,
+                                     "this section header does not end with ']'");
         return r < 0 || !p->file->container
                        ? r
                        : quadlet_take_beside(&p->quadlet, p->path, content, len, p->ret_why);
@@ -574,14 +585,18 @@ static int check_together(Parser *p, const RawOption *raw) {
 static int check_files(Parser *p) {
         UnitFile *f = p->file;
 
-        if (f->n_file_sources > 0 && find_raw(f, RAW_MANAGER)) // systemd binds nothing for a user's, and a container has another /run
-                return option_refuse(p->ret_why, p->path, MAX_OF(f->file_sources[0].line, find_raw(f, RAW_MANAGER)->line),
-                                     "File= and Manager= exclude each other: only system managers run units with files");
+        // systemd binds nothing for a user's, and a container has another /run
+        if (f->n_file_sources > 0 && find_raw(f, RAW_MANAGER))
+                return option_refuse(
+                        p->ret_why, p->path, MAX_OF(f->file_sources[0].line, find_raw(f, RAW_MANAGER)->line),
+                        "File= and Manager= exclude each other: only system managers run units with files");
         f->reloads = p->has_exec_reload || (p->has_type && p->type_reload);
         if (f->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD && !f->reloads)
-                return option_refuse(p->ret_why, p->path, p->file_change_line, "FileChange=reload needs ExecReload= in [Service]");
+                return option_refuse(p->ret_why, p->path, p->file_change_line,
+                                     "FileChange=reload needs ExecReload= in [Service]");
         if (p->file_change_line > 0 && f->n_file_sources == 0)
-                return option_refuse(p->ret_why, p->path, p->file_change_line, "FileChange= says something of files, and no File= names one");
+                return option_refuse(p->ret_why, p->path, p->file_change_line,
+                                     "FileChange= says something of files, and no File= names one");
         return 0;
 }
 
@@ -623,7 +638,8 @@ static int finish(Parser *p) {
         // allowed, as another unit may start it.
         if (p->refuses_stop)
                 return option_refuse(p->ret_why, p->path, p->refuses_stop_line,
-                                     "with RefuseManualStop= systemd stops it for nobody who asks, so argosy could never stop it");
+                                     "with RefuseManualStop= systemd stops it for nobody who asks, so "
+                                     "argosy could never stop it");
         f->replaces = find_raw(f, RAW_REPLACES);
         r = check_files(p) ?: finish_failing(p);
         if (r < 0)

@@ -9,8 +9,9 @@
 //      Unit NAME is masked.                     likewise
 //      NAME: Command PATH is not executable: No such file or directory
 //
-// TEXT about a line is a reason to refuse the unit if the unit is refused and TEXT does not say that something is ignored.
-// All else is about other units, or about what is on the machine, and left out: missing units may be on another node.
+// TEXT about a line is a reason to refuse the unit if the unit is refused and TEXT does not say that
+// something is ignored. All else is about other units, or about what is on the machine, and left out:
+// missing units may be on another node.
 
 #include "unit-findings.h"
 
@@ -102,7 +103,8 @@ const char *unit_finding_kind_to_string(UnitFindingKind kind) {
                                             [UNIT_FINDING_REFUSED] = "refused",
                                             [UNIT_FINDING_MISSING] = "missing"};
 
-        return (size_t) kind < ELEMENTSOF(words) ? words[kind] : words[UNIT_FINDING_WARNING]; // also of what another host says
+        // also of what another host says
+        return (size_t) kind < ELEMENTSOF(words) ? words[kind] : words[UNIT_FINDING_WARNING];
 }
 
 // ------------------------------------------------------------------------------------------------ one line
@@ -170,7 +172,8 @@ static int take_end(Parser *p, Text t) {
         if (has_prefix(rest, "has a bad unit file setting") || has_prefix(rest, "failed to load properly"))
                 f->refused = true;
         else if (has_prefix(rest, "is masked"))
-                return unit_findings_add(f, 0, UNIT_FINDING_REFUSED, "The unit is masked", strlen("The unit is masked"));
+                return unit_findings_add(f, 0, UNIT_FINDING_REFUSED, "The unit is masked",
+                                         strlen("The unit is masked"));
         return 0;
 }
 
@@ -221,7 +224,9 @@ static int judge(UnitFindings *f) {
         for (size_t i = f->n; n_reasons > 0 && i > 0; i--)
                 if (is_fatal_text(&f->list[i - 1]))
                         remove_finding(f, i - 1);
-        return f->refused && !unit_findings_refusal(f) ? unit_findings_add(f, 0, UNIT_FINDING_REFUSED, unknown, strlen(unknown)) : 0;
+        return f->refused && !unit_findings_refusal(f)
+                       ? unit_findings_add(f, 0, UNIT_FINDING_REFUSED, unknown, strlen(unknown))
+                       : 0;
 }
 
 static void parser_done(Parser *p) {
@@ -229,8 +234,8 @@ static void parser_done(Parser *p) {
         map_done(&p->files);
 }
 
-int unit_findings_parse(const char *dir, const UnitFindingsOf *units, size_t n, const char *output, size_t len,
-                        UnitFindings *rets) {
+int unit_findings_parse(const char *dir, const UnitFindingsOf *units, size_t n, const char *output,
+                        size_t len, UnitFindings *rets) {
         _cleanup_(parser_done) Parser p = {.dir = dir};
         int r = 0;
 
@@ -278,7 +283,8 @@ static bool line_names_instance(const char *content, size_t len, unsigned number
 
 // A specifier that there is not fails for each instance.
 static bool is_of_instance(const UnitFinding *one, const void *content, size_t len) {
-        return one->line > 0 && !str_has_prefix(one->text, "Failed to resolve") && line_names_instance(content, len, one->line);
+        return one->line > 0 && !str_has_prefix(one->text, "Failed to resolve") &&
+               line_names_instance(content, len, one->line);
 }
 
 bool unit_findings_are_of_instance(const UnitFindings *f, const void *content, size_t len) {

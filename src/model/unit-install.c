@@ -2,8 +2,8 @@
 //
 // What [Install] asks for, filled in for one name: each word becomes a link or a unit that is loaded too,
 // once, however often it is said. For a template words that depend on the instance are left to the
-// instances. A word is judged as `systemctl enable` judges it: the first one that it refuses refuses the file, with
-// its line; one that it takes and argosy cannot do is left out, and noted in UnitInstall.ignored.
+// instances. A word is judged as `systemctl enable` judges it: the first one that it refuses refuses the
+// file, with its line; one that it takes and argosy cannot do is left out, and noted in UnitInstall.ignored.
 
 #include "unit-install.h"
 
@@ -39,8 +39,8 @@ static bool is_pull(UnitInstallKind kind) {
         return kind == UNIT_INSTALL_WANTED_BY || kind == UNIT_INSTALL_REQUIRED_BY;
 }
 
-// What systemd takes as a unit's name. Units of some types are made from no file, so argosy has none of these, but
-// they may have directories of links.
+// What systemd takes as a unit's name. Units of some types are made from no file, so argosy has none of
+// these, but they may have directories of links.
 static bool is_name_for_systemd(const char *name) {
         const char *suffix = unit_name_suffix(name);
         char stem[UNIT_NAME_MAX + 1];
@@ -84,7 +84,8 @@ static Verdict judge_alias(const char *alias, const char *name, const char **ret
         if (!streq(unit_name_suffix(alias), suffix))
                 return REFUSE;
         of = unit_name_kind(name, NULL);
-        *ret_why = "an instance is called by the name of an instance, as in Alias=NAME@%i.service, and only that";
+        *ret_why = "an instance is called by the name of an instance, as in Alias=NAME@%i.service, and only "
+                   "that";
         if ((kind == UNIT_NAME_PLAIN) != (of == UNIT_NAME_PLAIN))
                 return REFUSE;
         *ret_why = unit_name_reserved(alias);
@@ -97,7 +98,8 @@ static Verdict judge_alias(const char *alias, const char *name, const char **ret
 static Verdict judge_pull(const char *name, const char **ret_why) {
         if (unit_name_kind(name, ret_why) == UNIT_NAME_INVALID && !is_name_for_systemd(name))
                 return REFUSE;
-        *ret_why = "the name ends in '-', and systemd takes links below it for all units whose names begin so";
+        *ret_why =
+                "the name ends in '-', and systemd takes links below it for all units whose names begin so";
         if (unit_name_is_of_many(name))
                 return IGNORE;
         *ret_why = "the name is too long for a directory of links";
@@ -116,7 +118,8 @@ static Verdict judge_also(const char *name, const char **ret_why) {
 static Verdict judge(const Word *w, const char *name, const char **ret_why) {
         if (is_pull(w->kind))
                 return judge_pull(w->text, ret_why);
-        return w->kind == UNIT_INSTALL_ALIAS ? judge_alias(w->text, name, ret_why) : judge_also(w->text, ret_why);
+        return w->kind == UNIT_INSTALL_ALIAS ? judge_alias(w->text, name, ret_why)
+                                             : judge_also(w->text, ret_why);
 }
 
 // What can be said before specifiers are filled in. NULL: nothing.
@@ -131,9 +134,10 @@ static char *why_never(const RawOption *raw) {
         return of_node ? str_printf("%.2s is known on the node only", of_node) : NULL;
 }
 
-static int ignore(UnitInstall *i, const RawOption *raw, const char *path, const char *word, const char *why) {
-        char *all = str_printf("%s%s%s:%u: %s=%s is ignored: %s", i->ignored ?: "", i->ignored ? ";\n" : "", path,
-                               raw->line, option_kind(raw->kind)->name, word, why);
+static int ignore(UnitInstall *i, const RawOption *raw, const char *path, const char *word,
+                  const char *why) {
+        char *all = str_printf("%s%s%s:%u: %s=%s is ignored: %s", i->ignored ?: "", i->ignored ? ";\n" : "",
+                               path, raw->line, option_kind(raw->kind)->name, word, why);
 
         if (!all)
                 return -ENOMEM;
@@ -171,11 +175,13 @@ static int take_instance(Word *w, const char *name) {
         const char *prefix, *instance;
         char *alias;
 
-        if (unit_name_kind(w->text, NULL) != UNIT_NAME_TEMPLATE || unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+        if (unit_name_kind(w->text, NULL) != UNIT_NAME_TEMPLATE ||
+            unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
                 return 0;
         prefix = unit_name_prefix(w->text, &prefix_len);
         instance = unit_name_instance(name, &len);
-        alias = str_printf("%.*s@%.*s%s", (int) prefix_len, prefix, (int) len, instance, unit_name_suffix(w->text));
+        alias = str_printf("%.*s@%.*s%s", (int) prefix_len, prefix, (int) len, instance,
+                           unit_name_suffix(w->text));
         if (!alias)
                 return -ENOMEM;
         free(w->text);
@@ -204,7 +210,8 @@ static int add_word(UnitInstall *i, Word *w, const RawOption *raw, const char *p
                 verdict = judge(w, name, &why);
         }
         if (verdict == REFUSE)
-                return option_refuse(ret_why, path, raw->line, "%s=%s: %s", option_kind(raw->kind)->name, w->text, why);
+                return option_refuse(ret_why, path, raw->line, "%s=%s: %s", option_kind(raw->kind)->name,
+                                     w->text, why);
         if (verdict == IGNORE)
                 return ignore(i, raw, path, w->text, why);
         if (is_known(i, w->kind, w->text) || (!is_pull(w->kind) && streq(w->text, name)) ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What was meant: the table says what files of which ending are; an instance with a path is escaped as systemd-escape
-// does it; and names are compared by the number of slips between them (a letter too many, too few, another, or two
-// that have changed places). Nothing here asks a disk or a cluster.
+// What was meant: the table says what files of which ending are; an instance with a path is escaped as
+// systemd-escape does it; and names are compared by the number of slips between them (a letter too many, too
+// few, another, or two that have changed places). Nothing here asks a disk or a cluster.
 
 #include "unit-name-hint.h"
 
@@ -56,8 +56,8 @@ bool unit_name_mistake(const char *name, UnitNameMistake *ret) {
 
                 if (len <= suffix_len || !str_has_suffix(name, endings[i].suffix))
                         continue;
-                str_fit(made, sizeof made, "%.*s%s", (int) MIN_OF(len - suffix_len, (size_t) UNIT_NAME_MAX), name,
-                        endings[i].makes ?: "");
+                str_fit(made, sizeof made, "%.*s%s", (int) MIN_OF(len - suffix_len, (size_t) UNIT_NAME_MAX),
+                        name, endings[i].makes ?: "");
                 ret->is = endings[i].is;
                 if (endings[i].makes)
                         str_fit(ret->advice, sizeof ret->advice, QUADLET, made);

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which valid names argosy gives to no unit on any node, since they mean something else than one unit to the machine, to argosy or
-// to systemd. What is asked is a name and nothing else: that a name belongs to somebody else on one node is found there.
+// Which valid names argosy gives to no unit on any node, since they mean something else than one unit to the
+// machine, to argosy or to systemd. What is asked is a name and nothing else: that a name belongs to
+// somebody else on one node is found there.
 //
 //      the machine's and argosy's own     argosyd*, systemd-*, dbus*, user@*, the slices of the machine ...
-//      of systemd.special(7)              systemd starts, stops or orders these by their names; those of systemd 252 to 258
-//      that end in '-'                    NAME.d, NAME.wants, NAME.requires and NAME.upholds count for all units whose names begin
-//                                         so, as systemd.unit(5) has it: probe-.service.d for probe-1.service, and for the template
-//                                         probe-@.service so for instances. A leading '-' stands for itself: "-.mount" is the root
-//      system-*.slice, app-*.slice        systemd puts instances of a template into system-TEMPLATE.slice, those of a user into app-TEMPLATE.slice,
+//      of systemd.special(7)              systemd starts, stops or orders these by their names; those of
+//                                         systemd 252 to 258
+//      that end in '-'                    NAME.d, NAME.wants, NAME.requires and NAME.upholds count for all
+//                                         units whose names begin
+//                                         so, as systemd.unit(5) has it: probe-.service.d for
+//                                         probe-1.service, and for the template
+//                                         probe-@.service so for instances. A leading '-' stands for itself:
+//                                         "-.mount" is the root
+//      system-*.slice, app-*.slice        systemd puts instances of a template into system-TEMPLATE.slice,
+//                                         those of a user into app-TEMPLATE.slice,
 //                                         also ours, and stops them with it
 //      longer than UNIT_NAME_MANAGED_MAX  names are made of it: argosy-pin@NAME.target, NAME.d, .#NAME.new
 //
-// The other directories of systemd, type.d (service.d) and X.wants, are no names of units: unit_name_kind() takes none without a type
-// at its end, and what is made below X of a unit's [Install] is judged as X is (unit-install.c).
+// The other directories of systemd, type.d (service.d) and X.wants, are no names of units: unit_name_kind()
+// takes none without a type at its end, and what is made below X of a unit's [Install] is judged as X is
+// (unit-install.c).
 //
 // Failures: none. Letters are those of ASCII.
 
@@ -118,7 +125,8 @@ static int by_text(const void *key, const void *entry) {
 
 static bool is_special(const char *name) {
         // Instances of these are made by logind, by generators and by devices.
-        static const char *const templates[] = {"autovt@", "blockdev@", "capsule@", "container-getty@", "getty@", "serial-getty@"};
+        static const char *const templates[] = {"autovt@",          "blockdev@", "capsule@",
+                                                "container-getty@", "getty@",    "serial-getty@"};
 
         if (strchr(name, '@')) {
                 for (size_t i = 0; i < ELEMENTSOF(templates); i++)
@@ -132,7 +140,8 @@ static bool is_special(const char *name) {
 static bool is_of_the_machine(const char *name) {
         static const char *const prefixes[] = {"argosyd",  "argosy.", "argosy-", "argosy@",
                                                "systemd-", "dbus",    "user@",   "user-"};
-        static const char *const names[] = {"-.slice", "-.mount", "user.slice", "system.slice", "machine.slice"};
+        static const char *const names[] = {"-.slice", "-.mount", "user.slice", "system.slice",
+                                            "machine.slice"};
 
         if (!strchr("adsum-", name[0])) // as none of them begins
                 return false;
@@ -153,7 +162,8 @@ bool unit_name_is_of_many(const char *name) {
 }
 
 static bool is_slice_of_instances(const char *name) {
-        return (str_has_prefix(name, "system-") || str_has_prefix(name, "app-")) && str_has_suffix(name, ".slice");
+        return (str_has_prefix(name, "system-") || str_has_prefix(name, "app-")) &&
+               str_has_suffix(name, ".slice");
 }
 
 static_assert(UNIT_NAME_MANAGED_MAX == 237, "what is said of it names it");
@@ -162,13 +172,17 @@ const char *unit_name_reserved(const char *name) {
         if (is_of_the_machine(name))
                 return "this name belongs to the system: argosy manages it on no node";
         if (is_special(name))
-                return "systemd gives this name a meaning of its own (systemd.special(7)): argosy manages it on no node";
+                return "systemd gives this name a meaning of its own (systemd.special(7)): argosy manages "
+                       "it on no node";
         if (unit_name_is_of_many(name))
-                return "the name ends in '-', and systemd takes what is said of such a name for all units whose names begin so "
+                return "the name ends in '-', and systemd takes what is said of such a name for all units "
+                       "whose names begin so "
                        "(systemd.unit(5)): argosy manages it on no node";
         if (is_slice_of_instances(name))
-                return "systemd puts instances of a template into a slice of such a name, whoever's they are (Slice= in systemd.resource-control(5)): argosy manages it on no node";
+                return "systemd puts instances of a template into a slice of such a name, whoever's they "
+                       "are (Slice= in systemd.resource-control(5)): argosy manages it on no node";
         if (strlen(name) > UNIT_NAME_MANAGED_MAX)
-                return "the name is longer than 237 bytes: argosy makes names of it that are longer, for systemd and for files";
+                return "the name is longer than 237 bytes: argosy makes names of it that are longer, for "
+                       "systemd and for files";
         return NULL;
 }

@@ -44,8 +44,9 @@ static const struct UnitType *type_of(const char *name, const char **ret_dot) {
 // systemd's characters in a name, '@' included. Not isalnum(): that asks the locale.
 enum { NO_NAME_CHAR, NAME_CHAR, NAME_AT };
 static const uint8_t char_kinds[UINT8_MAX + 1] = {
-        ['a' ... 'z'] = NAME_CHAR, ['A' ... 'Z'] = NAME_CHAR, ['0' ... '9'] = NAME_CHAR, [':'] = NAME_CHAR, ['-'] = NAME_CHAR,
-        ['_'] = NAME_CHAR,         ['.'] = NAME_CHAR,         ['\\'] = NAME_CHAR,        ['@'] = NAME_AT,
+        ['a' ... 'z'] = NAME_CHAR, ['A' ... 'Z'] = NAME_CHAR, ['0' ... '9'] = NAME_CHAR,
+        [':'] = NAME_CHAR,         ['-'] = NAME_CHAR,         ['_'] = NAME_CHAR,
+        ['.'] = NAME_CHAR,         ['\\'] = NAME_CHAR,        ['@'] = NAME_AT,
 };
 
 static UnitNameKind invalid(const char **ret_why, const char *why) {

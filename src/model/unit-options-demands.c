@@ -205,8 +205,8 @@ static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, cons
         if (o->n_wishes == UNIT_WISHES_MAX)
                 return option_refuse(ret_why, path, raw->line, "more than %d PreferLabel=", UNIT_WISHES_MAX);
         if (!cut_number(text, WEIGHT_MAX, &weight))
-                return option_refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d", word,
-                                     WEIGHT_MAX);
+                return option_refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d",
+                                     word, WEIGHT_MAX);
         r = match_parse(text, &m);
         if (r < 0)
                 return r == -EINVAL ? refuse_label(raw, path, word, ret_why) : r;
@@ -227,11 +227,12 @@ static int set_spread(UnitOptions *o, const RawOption *raw, const char *path, co
         if (!text)
                 return -ENOMEM;
         if (o->spread)
-                return option_refuse(ret_why, path, raw->line, "units are spread over one label only, and it is %s",
-                                     o->spread);
+                return option_refuse(ret_why, path, raw->line,
+                                     "units are spread over one label only, and it is %s", o->spread);
         if ((!soft && !cut_number(text, SKEW_MAX, &skew)) || !label_is_valid(text))
                 return option_refuse(ret_why, path, raw->line, "%s=%s is not KEY%s",
-                                     soft ? "PreferSpreadOver" : "SpreadOver", word, soft ? "" : " or KEY:SKEW");
+                                     soft ? "PreferSpreadOver" : "SpreadOver", word,
+                                     soft ? "" : " or KEY:SKEW");
         o->spread = TAKE_PTR(text);
         o->spread_soft = soft;
         o->spread_skew = (uint16_t) skew;
@@ -246,8 +247,8 @@ static int add_same_node(UnitOptions *o, const RawOption *raw, const char *path,
         UnitNameKind kind = unit_name_kind(word, &why);
 
         if (kind == UNIT_NAME_INVALID || kind == UNIT_NAME_TEMPLATE)
-                return option_refuse(ret_why, path, raw->line, "\"%s\" is no unit that another one can be with",
-                                     word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "\"%s\" is no unit that another one can be with", word);
         return list_add_with_line(&o->same_node, &o->same_node_lines, word, raw->line);
 }
 
@@ -304,8 +305,8 @@ static int add_host(UnitOptions *o, const RawOption *raw, const char *path, cons
         _cleanup_free_ char *name = NULL;
 
         if (!label_is_valid(word))
-                return option_refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
-                                     word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "Host=%s is neither a host's name nor a machine id", word);
         name = strdup(word);
         if (!name)
                 return -ENOMEM;
@@ -316,12 +317,13 @@ static int add_host(UnitOptions *o, const RawOption *raw, const char *path, cons
 static int check_replaced(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
         for (char **g = o->replaces; g && *g; g++) {
                 if (fnmatch(*g, name, 0) == 0)
-                        return option_refuse(ret_why, path, o->replaces_line, "Replaces=%s matches %s itself", *g,
-                                             name);
+                        return option_refuse(ret_why, path, o->replaces_line,
+                                             "Replaces=%s matches %s itself", *g, name);
                 for (char **m = o->same_node; m && *m; m++)
                         if (fnmatch(*g, *m, 0) == 0)
                                 return option_refuse(ret_why, path, o->replaces_line,
-                                                     "Replaces=%s matches %s, which it is to be with", *g, *m);
+                                                     "Replaces=%s matches %s, which it is to be with", *g,
+                                                     *m);
         }
         return 0;
 }
@@ -338,9 +340,9 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
                                 *g, name);
                 for (char **m = o->same_node; m && *m; m++)
                         if (fnmatch(*g, *m, 0) == 0)
-                                return option_refuse(ret_why, path,
-                                                     MAX_OF(line, o->same_node_lines[m - o->same_node]),
-                                                     "Conflicts=%s matches %s, which it is to be with", *g, *m);
+                                return option_refuse(
+                                        ret_why, path, MAX_OF(line, o->same_node_lines[m - o->same_node]),
+                                        "Conflicts=%s matches %s, which it is to be with", *g, *m);
         }
         for (char **m = o->same_node; m && *m; m++)
                 if (streq(*m, name))
@@ -411,8 +413,8 @@ static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, 
                 return -ENOMEM;
         if (!cut_number(text, RESERVE_MAX, &amount) || !label_is_valid(text) || streq(text, "cpu") ||
             streq(text, "memory"))
-                return option_refuse(ret_why, path, raw->line, "ReserveResource=%s is not NAME or NAME:NUMBER",
-                                     word);
+                return option_refuse(ret_why, path, raw->line,
+                                     "ReserveResource=%s is not NAME or NAME:NUMBER", word);
         for (size_t i = 0; i < o->n_reserves; i++)
                 if (streq(o->reserves[i].name, text)) {
                         o->reserves[i].amount = (uint32_t) amount;
@@ -441,7 +443,8 @@ static int set_role(UnitOptions *o, const RawOption *raw, const char *path, cons
         if (!label_is_valid(word))
                 return option_refuse(ret_why, path, raw->line, "Role=%s is no name of a role", word);
         if (o->role && !streq(o->role, word))
-                return option_refuse(ret_why, path, raw->line, "Role= names a second role; a unit is of one");
+                return option_refuse(ret_why, path, raw->line,
+                                     "Role= names a second role; a unit is of one");
         free(o->role);
         o->role = strdup(word);
         o->role_line = raw->line;
@@ -456,8 +459,8 @@ static int set_priority(UnitOptions *o, const RawOption *raw, const char *path, 
         errno = 0;
         n = strtol(word, &end, 10);
         if (errno || end == word || *end || *word == '+' || n < -UNIT_PRIORITY_MAX || n > UNIT_PRIORITY_MAX)
-                return option_refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d", word,
-                                     UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
+                return option_refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d",
+                                     word, UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
         o->priority = (int16_t) n;
         return 0;
 }

@@ -55,8 +55,8 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         if (!d->line)
                 d->line = raw->line;
         if ((d->kinds & UNIT_BEFORE) && (d->kinds & (UNIT_AFTER | UNIT_BINDS_TO)))
-                return option_refuse(ret_why, path, raw->line, "Before=%s and %s=%s exclude each other", word,
-                                     d->kinds & UNIT_AFTER ? "After" : "BindsTo", word);
+                return option_refuse(ret_why, path, raw->line, "Before=%s and %s=%s exclude each other",
+                                     word, d->kinds & UNIT_AFTER ? "After" : "BindsTo", word);
         return 0;
 }
 

@@ -76,8 +76,8 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
 // unit-options-labels.c: what no host can have. `o->labels` are sorted.
 int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const char *path, char **ret_why);
 void demands_done(UnitOptions *o);
-// unit-options-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template, for which
-// not every word is a unit's name yet.
+// unit-options-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template,
+// for which not every word is a unit's name yet.
 int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                      bool of_template, char **ret_why);
 void dependencies_finish(UnitOptions *o); // when all are added

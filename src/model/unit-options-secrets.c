@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Secret=NAME[:ID]: what a unit gets of the cluster's secrets, and by which name its program finds it. Without an id it is called as the
-// secret is. Two of one id would be one file, so they are refused; one secret may have two ids.
+// Secret=NAME[:ID]: what a unit gets of the cluster's secrets, and by which name its program finds it.
+// Without an id it is called as the secret is. Two of one id would be one file, so they are refused; one
+// secret may have two ids.
 //
-// Only services have them, on a machine's own systemd: credentials of users' managers and of containers are readable where root of the
-// machine is not in charge.
+// Only services have them, on a machine's own systemd: credentials of users' managers and of containers are
+// readable where root of the machine is not in charge.
 #include <errno.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ int secrets_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
                 if (streq(o->secrets[i].id, id))
                         return option_refuse(ret_why, path, raw->line, "two secrets would be called %s", id);
         if (o->n_secrets == SECRETS_PER_UNIT)
-                return option_refuse(ret_why, path, raw->line, "a unit may have %d secrets at most", SECRETS_PER_UNIT);
+                return option_refuse(ret_why, path, raw->line, "a unit may have %d secrets at most",
+                                     SECRETS_PER_UNIT);
         r = insert(o, (UnitSecret){.name = name, .id = id, .line = raw->line});
         if (r == 0)
                 name = id = NULL;
@@ -60,8 +62,10 @@ int secrets_check(const UnitOptions *o, const char *path, const char *name, char
                 return option_refuse(ret_why, path, o->secrets->line, "only services have secrets");
         for (char **m = o->managers; m && *m; m++)
                 if (!streq(*m, "system"))
-                        return option_refuse(ret_why, path, o->secrets->line,
-                                             "a unit with secrets runs on machines' own managers only: no Manager=%s", *m);
+                        return option_refuse(
+                                ret_why, path, o->secrets->line,
+                                "a unit with secrets runs on machines' own managers only: no Manager=%s",
+                                *m);
         return 0;
 }
 

@@ -168,9 +168,9 @@ static int add_label(Evaluation *e, const RawOption *raw, const char *path, cons
         int r = label_parse(word, &p->key, &p->value);
 
         if (r == -EINVAL)
-                return option_refuse(ret_why, path, raw->line,
-                                     "MachineMetadata=%s is not KEY=VALUE, each 1 to 63 letters, digits and ._/-",
-                                     word);
+                return option_refuse(
+                        ret_why, path, raw->line,
+                        "MachineMetadata=%s is not KEY=VALUE, each 1 to 63 letters, digits and ._/-", word);
         if (r == 0)
                 e->n_pairs++;
         return r;
@@ -180,9 +180,9 @@ static int add_manager(Evaluation *e, const RawOption *raw, const char *path, co
                        char **ret_why) {
         if (!manager_pattern_is_valid(word) ||
             (!strpbrk(word, "*?[") && manager_name_kind(word) == MANAGER_INVALID))
-                return option_refuse(ret_why, path, raw->line,
-                                     "Manager=%s is not system, user@UID, container@NAME or a pattern of these",
-                                     word);
+                return option_refuse(
+                        ret_why, path, raw->line,
+                        "Manager=%s is not system, user@UID, container@NAME or a pattern of these", word);
         e->managers[e->n_managers] = strdup(word);
         return e->managers[e->n_managers++] ? 0 : -ENOMEM;
 }

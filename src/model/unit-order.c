@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Blocks of up to BLOCK units, each sorted, and sorted themselves: a name is looked for among the first ones of the blocks, then in
-// one of them. A block that is full is halved; but behind the last of all a new one begins, so names that come in their order, as those
-// of a snapshot do, leave full ones. A block without units is taken out. Nothing moves but what stands in one block, and the pointers to
-// blocks: 8 bytes for each unit, 16 at worst.
+// Blocks of up to BLOCK units, each sorted, and sorted themselves: a name is looked for among the first ones
+// of the blocks, then in one of them. A block that is full is halved; but behind the last of all a new one
+// begins, so names that come in their order, as those of a snapshot do, leave full ones. A block without
+// units is taken out. Nothing moves but what stands in one block, and the pointers to blocks: 8 bytes for
+// each unit, 16 at worst.
 
 #include "unit-order.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content is walked line by line, as systemd reads it. Only what names a drop-in, behind an empty line, and comes before a
-// section begins a part; what merely looks like it stays the comment that it is, so that no file of anybody's means something else
-// than before. Composing is refused where splitting would not give the same parts back.
+// A content is walked line by line, as systemd reads it. Only what names a drop-in, behind an empty line,
+// and comes before a section begins a part; what merely looks like it stays the comment that it is, so that
+// no file of anybody's means something else than before. Composing is refused where splitting would not give
+// the same parts back.
 
 #include "unit-parts.h"
 
@@ -23,7 +24,8 @@
 static bool name_is_valid(const char *name, size_t len) {
         size_t suffix = strlen(SUFFIX);
 
-        if (len <= suffix || len > UNIT_DROP_IN_NAME_MAX || *name == '.' || memcmp(name + len - suffix, SUFFIX, suffix) != 0)
+        if (len <= suffix || len > UNIT_DROP_IN_NAME_MAX || *name == '.' ||
+            memcmp(name + len - suffix, SUFFIX, suffix) != 0)
                 return false;
         for (size_t i = 0; i < len; i++)
                 if ((unsigned char) name[i] < 0x20 || name[i] == 0x7f || name[i] == '/')
@@ -39,7 +41,8 @@ static bool directory_is_valid(const char *name, size_t len) {
         size_t suffix = strlen(DIRECTORY_SUFFIX);
         char unit[UNIT_NAME_MAX + 1];
 
-        if (len <= suffix || len - suffix > UNIT_NAME_MAX || memcmp(name + len - suffix, DIRECTORY_SUFFIX, suffix) != 0)
+        if (len <= suffix || len - suffix > UNIT_NAME_MAX ||
+            memcmp(name + len - suffix, DIRECTORY_SUFFIX, suffix) != 0)
                 return false;
         memcpy(unit, name, len - suffix);
         unit[len - suffix] = 0;
@@ -102,7 +105,8 @@ static int compare(const void *a, const void *b) {
         return unit_drop_in_compare(a, b);
 }
 
-size_t unit_parts_pick(const UnitPart *all, size_t n, const char *unit, const char *template, UnitPart *ret, uint8_t *used) {
+size_t unit_parts_pick(const UnitPart *all, size_t n, const char *unit, const char *template, UnitPart *ret,
+                       uint8_t *used) {
         size_t n_own = 0, n_ret;
 
         for (size_t i = 0; i < n; i++)
@@ -176,7 +180,8 @@ static bool is_beside(UnitParts *p, const UnitPart *part) {
 static const char *take_head(UnitParts *p, const char *at, const char *line_end, UnitPart *ret) {
         UnitPart part = {.path = at + 2};
 
-        if (p->n_drop_ins == UNIT_DROP_INS_MAX || at - p->begin < 2 || at[-1] != '\n' || at[-2] != '\n' || line_end - at < 3 || memcmp(at, "# ", 2) != 0)
+        if (p->n_drop_ins == UNIT_DROP_INS_MAX || at - p->begin < 2 || at[-1] != '\n' || at[-2] != '\n' ||
+            line_end - at < 3 || memcmp(at, "# ", 2) != 0)
                 return NULL;
         part.path_len = (size_t) (line_end - part.path);
         if (!is_drop_in(&part) && !is_beside(p, &part))
@@ -202,7 +207,8 @@ bool unit_parts_next(UnitParts *p, UnitPart *ret) {
 
         if (!p->at)
                 return false;
-        for (const char *line = p->at, *line_end; (line_end = memchr(line, '\n', (size_t) (p->end - line))); line = line_end + 1) {
+        for (const char *line = p->at, *line_end; (line_end = memchr(line, '\n', (size_t) (p->end - line)));
+             line = line_end + 1) {
                 next.content = take_head(p, line, line_end, &next);
                 if (!next.content)
                         continue;
@@ -269,28 +275,33 @@ static int check_parts(const Buf *composed, const UnitPart *drop_ins, size_t n, 
         unit_parts_begin(&p, composed->data, composed->len);
         (void) unit_parts_next(&p, &part);
         for (; (more = unit_parts_next(&p, &part)); at++)
-                if (at == n || part.path_len != drop_ins[at].path_len || memcmp(part.path, drop_ins[at].path, part.path_len) != 0)
+                if (at == n || part.path_len != drop_ins[at].path_len ||
+                    memcmp(part.path, drop_ins[at].path, part.path_len) != 0)
                         break;
         if (at == n && !more)
                 return 0;
-        return refuse(why, &part, " stands within another file: a content has each drop-in once; take that comment, or what is below it, out");
+        return refuse(why, &part,
+                      " stands within another file: a content has each drop-in once; take that comment, or "
+                      "what is below it, out");
 }
 
-int unit_parts_compose(const void *file, size_t len, const UnitPart *drop_ins, size_t n, Buf *ret, Buf *why) {
+int unit_parts_compose(const void *file, size_t len, const UnitPart *drop_ins, size_t n, Buf *ret,
+                       Buf *why) {
         size_t before = ret->len;
         Buf composed;
         int r;
 
         if (n > UNIT_DROP_INS_MAX) {
-                r = buf_printf(why, "%.*s is one of %zu drop-ins, and a unit may have %d", (int) drop_ins[n - 1].path_len,
-                               drop_ins[n - 1].path, n, UNIT_DROP_INS_MAX);
+                r = buf_printf(why, "%.*s is one of %zu drop-ins, and a unit may have %d",
+                               (int) drop_ins[n - 1].path_len, drop_ins[n - 1].path, n, UNIT_DROP_INS_MAX);
                 return r < 0 ? r : -E2BIG;
         }
         for (size_t i = 0; i < n; i++)
                 if (!begins_with_section(drop_ins[i].content, drop_ins[i].content + drop_ins[i].len))
                         return refuse(why, &drop_ins[i], " does not begin with a section, as [Service]");
         r = append_text(file, len, n == 0 || len == 0, ret);
-        for (size_t i = 0; i < n && len > 0 && r == 0; i++) // an empty file stays empty, and is refused as that
+        // an empty file stays empty, and is refused as that
+        for (size_t i = 0; i < n && len > 0 && r == 0; i++)
                 r = append_part(&drop_ins[i], i + 1 == n, ret);
         if (r < 0 || n == 0 || len == 0)
                 return r;
@@ -309,7 +320,8 @@ static unsigned lines_before(const char *begin, const char *at) {
         return n;
 }
 
-void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part, unsigned *ret_line) {
+void unit_parts_locate(const void *content, size_t len, unsigned line, UnitPart *ret_part,
+                       unsigned *ret_line) {
         const char *at = content;
         unsigned before = 0;
         UnitPart part;
@@ -331,11 +343,13 @@ char *unit_part_path(const UnitPart *part, const char *path) {
 
         if (!part->path)
                 return strdup(path);
-        return str_printf("%.*s%.*s", slash ? (int) (slash + 1 - path) : 0, path, (int) part->path_len, part->path);
+        return str_printf("%.*s%.*s", slash ? (int) (slash + 1 - path) : 0, path, (int) part->path_len,
+                          part->path);
 }
 
 // One sentence, of `len` bytes.
-static int append_placed(const char *path, const void *content, size_t content_len, const char *sentence, size_t len, Buf *ret) {
+static int append_placed(const char *path, const void *content, size_t content_len, const char *sentence,
+                         size_t len, Buf *ret) {
         size_t path_len = strlen(path);
         _cleanup_free_ char *place = NULL;
         UnitPart part = {};
@@ -389,7 +403,8 @@ unsigned unit_parts_line_of(const char *path, const void *content, size_t len, c
                 if (!place || !str_has_prefix(sentence, place) || sentence[place_len] != ':')
                         continue;
                 line = strtoul(sentence + place_len + 1, NULL, 10);
-                return line > 0 && line <= len + 1 ? (unsigned) line + lines_before(content, part.content) : 0;
+                return line > 0 && line <= len + 1 ? (unsigned) line + lines_before(content, part.content)
+                                                   : 0;
         }
         return 0;
 }

@@ -54,7 +54,10 @@ static bool is_near(const char *a, const char *b) {
 const char *unit_file_section_meant(const char *section) {
         static const struct {
                 const char *word, *section;
-        } own[] = {{"argosy", "X-Argosy"}, {"xargosy", "X-Argosy"}, {"fleet", "X-Fleet"}, {"xfleet", "X-Fleet"}};
+        } own[] = {{"argosy", "X-Argosy"},
+                   {"xargosy", "X-Argosy"},
+                   {"fleet", "X-Fleet"},
+                   {"xfleet", "X-Fleet"}};
         char word[SECTION_WORD_MAX];
 
         if (!reduce(section, word))
@@ -77,7 +80,8 @@ int unit_file_check_sections(const char *path, const void *content, size_t len, 
 
                 if (!meant)
                         continue;
-                r = option_refuse(ret_why, path, line.line, "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
+                r = option_refuse(ret_why, path, line.line,
+                                  "[%.64s] means nothing to argosy or systemd; write [%s]", line.section,
                                   meant);
                 return ret_why && unit_parts_place(path, content, len, ret_why) < 0 ? -ENOMEM : r;
         }

@@ -44,28 +44,34 @@ static const struct {
         const char *word, *phrase, *by_phrase;
 } down_causes[] = {
         [ARGOSY__DOWN_CAUSE__DOWN_NOT] = {"", "", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_STOPPED] = {"drift", "somebody stopped it there without argosy (systemctl stop, kill or isolate); `start` starts it again",
+        [ARGOSY__DOWN_CAUSE__DOWN_STOPPED] = {"drift",
+                                              "somebody stopped it there without argosy (systemctl stop, "
+                                              "kill or isolate); `start` starts it again",
                                               NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_SKIPPED] = {"skipped", "systemd skipped its start: a condition of it is not met",
+        [ARGOSY__DOWN_CAUSE__DOWN_SKIPPED] = {"skipped",
+                                              "systemd skipped its start: a condition of it is not met",
                                               "systemd skipped its start: %s is not met"},
         [ARGOSY__DOWN_CAUSE__DOWN_ENDED] = {"ended", "it ended by itself; `start` starts it again", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_BOUND] = {"bound",
-                                            "it was stopped with a unit that it is bound to; `start` starts it again",
-                                            "systemd stopped it with %s, which it is bound to; `start` starts it again"},
+        [ARGOSY__DOWN_CAUSE__DOWN_BOUND] =
+                {"bound", "it was stopped with a unit that it is bound to; `start` starts it again",
+                 "systemd stopped it with %s, which it is bound to; `start` starts it again"},
         [ARGOSY__DOWN_CAUSE__DOWN_CONFLICT] =
                 {"conflict", "systemd stopped it for a unit that conflicts with it; `start` starts it again",
                  "systemd stopped it when %s was started, which conflicts with it; `start` starts it again"},
-        [ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED] =
-                {"unneeded",
-                 "it was stopped, as systemd does when no unit needs it (StopWhenUnneeded=); `start` starts it again", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_RESET] = {"reset",
-                                            "it failed, and somebody has reset that (reset-failed); `start` starts it again",
-                                            NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_CANCELLED] = {"cancelled",
-                                                "the job of its start was cancelled on its node; `start` starts it", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_UNSEEN] = {"unseen",
-                                             "it is down, and argosyd was not there to see why; `start` starts it again", NULL},
-        [ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN] = {"unbegun", "its start failed before it began; `start` tries again", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED] = {"unneeded",
+                                               "it was stopped, as systemd does when no unit needs it "
+                                               "(StopWhenUnneeded=); `start` starts it again",
+                                               NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_RESET] =
+                {"reset", "it failed, and somebody has reset that (reset-failed); `start` starts it again",
+                 NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_CANCELLED] =
+                {"cancelled", "the job of its start was cancelled on its node; `start` starts it", NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNSEEN] =
+                {"unseen", "it is down, and argosyd was not there to see why; `start` starts it again",
+                 NULL},
+        [ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN] = {"unbegun",
+                                              "its start failed before it began; `start` tries again", NULL},
 };
 
 static const char *const outcomes[] = {
@@ -122,12 +128,14 @@ Argosy__ActiveState active_state_from_string(const char *word) {
 }
 
 bool active_state_is_up(Argosy__ActiveState state) {
-        return state == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || state == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+        return state == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               state == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
                state == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
 }
 
 bool active_state_is_down(Argosy__ActiveState state) {
-        return state == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE || state == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+        return state == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+               state == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 }
 
 const char *unit_result_phrase(const char *result) {
@@ -163,13 +171,15 @@ const char *down_cause_to_string(Argosy__DownCause cause) {
 
 void down_cause_phrase(Argosy__DownCause cause, const char *by, char ret[static DOWN_PHRASE_SIZE]) {
         bool known = (unsigned) cause < ELEMENTSOF(down_causes);
-        const char *named = known && by && *by ? down_causes[cause].by_phrase : NULL, *place = named ? strstr(named, "%s") : NULL;
+        const char *named = known && by && *by ? down_causes[cause].by_phrase : NULL,
+                   *place = named ? strstr(named, "%s") : NULL;
 
         // with several conditions systemd tells only its log which one was not met
         if (place)
                 str_fit(ret, DOWN_PHRASE_SIZE, "%.*s%s%s%s", (int) (place - named), named, by, place + 2,
-                        cause == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && str_has_prefix(by, "one of ") ? "; `argosyctl journal` says which"
-                                                                                                    : "");
+                        cause == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && str_has_prefix(by, "one of ")
+                                ? "; `argosyctl journal` says which"
+                                : "");
         else
                 str_fit(ret, DOWN_PHRASE_SIZE, "%s", known ? down_causes[cause].phrase : "");
 }

@@ -204,15 +204,17 @@ static uint32_t first_fit(const Placement *p, const PlacementVector *demand) {
 }
 
 // Like walk(), for a bundle with a unit that only a few listed nodes admit: only those are looked at.
-static uint32_t walk_admitted(const Placement *p, const Query *q, uint32_t first, uint32_t last, uint32_t *ret_node) {
+static uint32_t walk_admitted(const Placement *p, const Query *q, uint32_t first, uint32_t last,
+                              uint32_t *ret_node) {
         uint32_t best = INDEX_KEYS;
 
         *ret_node = PLACEMENT_NONE;
         for (uint32_t e = p->first_exclusion[q->confined]; e; e = p->exclusions[e - 1].next_of_unit) {
                 uint32_t node = p->exclusions[e - 1].node, key = q->index->links[node].key;
 
-                if (key == PLACEMENT_NONE || key < first || key > last || key > best || (key == best && node > *ret_node) ||
-                    !selector_has(p, q->selector, node) || !suits(p, q, node))
+                if (key == PLACEMENT_NONE || key < first || key > last || key > best ||
+                    (key == best && node > *ret_node) || !selector_has(p, q->selector, node) ||
+                    !suits(p, q, node))
                         continue;
                 best = key;
                 *ret_node = node;

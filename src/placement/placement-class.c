@@ -352,7 +352,8 @@ static void text_add_globs(Buf *text, const char *what, const char *const *globs
         }
 }
 
-// What the spec says; equal for equal specs. Made for each unit that comes: printf would be a third of what a unit costs to place.
+// What the spec says; equal for equal specs. Made for each unit that comes: printf would be a third of what
+// a unit costs to place.
 static char *class_key(const PlacementSpec *s) {
         _cleanup_buf_ Buf text = {0};
 

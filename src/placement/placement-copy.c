@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A second Placement that decides as the first one does, and shares nothing with it: for a search that is to run on
-// another thread while the first one goes on, and for what is thought of in many turns.
+// A second Placement that decides as the first one does, and shares nothing with it: for a search that is to
+// run on another thread while the first one goes on, and for what is thought of in many turns.
 //
-// Happy path: every array is copied in one piece, then what its items own; a map keeps its slots, and its keys are
-// those of the copy. So the copy costs what exists, mostly by memcpy(): tests/bench/README.md says how much. Without
-// memory the process ends (oom.h).
+// Happy path: every array is copied in one piece, then what its items own; a map keeps its slots, and its
+// keys are those of the copy. So the copy costs what exists, mostly by memcpy(): tests/bench/README.md says
+// how much. Without memory the process ends (oom.h).
 //
 // What the copy has not: the names of units, which are their owner's and may go before the copy does. For
 // what needs names (new units and globs, another class for a unit, placement_unit_name()) ask the first one,
@@ -72,8 +72,8 @@ static void labels_own(Placement *c) {
 }
 
 static void selectors_own(Placement *c) {
-        c->selectors =
-                duplicate_used(c->selectors, c->selector_slots.n, sizeof *c->selectors, &c->selectors_allocated);
+        c->selectors = duplicate_used(c->selectors, c->selector_slots.n, sizeof *c->selectors,
+                                      &c->selectors_allocated);
         for (uint32_t i = 0; i < c->selectors_allocated; i++) {
                 Selector *s = &c->selectors[i];
 
@@ -127,7 +127,8 @@ static void groups_own(Placement *c) {
                 g->counts = duplicate_used(g->counts, g->allocated, sizeof *g->counts, &g->allocated);
                 numbers_own(&g->spreads);
         }
-        c->spreads = duplicate_used(c->spreads, c->spread_slots.n, sizeof *c->spreads, &c->spreads_allocated);
+        c->spreads =
+                duplicate_used(c->spreads, c->spread_slots.n, sizeof *c->spreads, &c->spreads_allocated);
         for (uint32_t i = 0; i < c->spreads_allocated; i++) {
                 Spread *s = &c->spreads[i];
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is only thought of. Between the begin and the end of a dry run units are placed, let go and put as ever; then
-// the caller puts them back where they are, and the end makes good what no put can: since when each of them waits, where
-// it was last, how many were given room since the first of a queue was refused, and what is kept free for whom. So a
-// question does not change who is next, and where.
+// What is only thought of. Between the begin and the end of a dry run units are placed, let go and put as
+// ever; then the caller puts them back where they are, and the end makes good what no put can: since when
+// each of them waits, where it was last, how many were given room since the first of a queue was refused,
+// and what is kept free for whom. So a question does not change who is next, and where.
 //
-// Happy path: the begin notes the queues whose first unit was passed by; who changes a unit's turn, the node that it goes
-// back to, or what decides which host is kept free, notes it before; the end goes back through all of it. Cost: the kinds
-// of units that wait, twice, and what changed.
+// Happy path: the begin notes the queues whose first unit was passed by; who changes a unit's turn, the node
+// that it goes back to, or what decides which host is kept free, notes it before; the end goes back through
+// all of it. Cost: the kinds of units that wait, twice, and what changed.
 #include "placement-private.h"
 
 static void note(Placement *p, int what, uint32_t number, uint64_t before) {

@@ -170,7 +170,8 @@ const char *pair_value(const Placement *p, uint32_t pair) {
 static bool node_is_like(const Placement *p, const PlacedNode *n, const Term *t) {
         for (uint32_t i = 0; i < n->n_labels; i++)
                 for (uint32_t k = 0; p->pairs[n->labels[i]].key == t->key && k < t->n_values; k++)
-                        if (fnmatch(pair_value(p, t->values[k]), pair_value(p, n->labels[i]), FNM_NOESCAPE) == 0)
+                        if (fnmatch(pair_value(p, t->values[k]), pair_value(p, n->labels[i]),
+                                    FNM_NOESCAPE) == 0)
                                 return true;
         return false;
 }

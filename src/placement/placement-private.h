@@ -291,15 +291,16 @@ uint32_t placement_choose(Placement *p, const uint32_t *units, uint32_t n);
 bool units_get_on(const Placement *p, const uint32_t *units, uint32_t n); // none conflicts with another
 bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uint32_t n);
 bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVector *demand);
-// Whether a unit that waits would have room there without those that it may preempt. Cost: the units of the host.
+// Whether a unit that waits would have room there without those that it may preempt. Cost: the units of the
+// host.
 bool host_would_have_room(const Placement *p, const PlacedHost *h, uint32_t unit);
 bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 
 // placement-reservation.c
 bool reservation_bars_there(const Placement *p, const uint32_t *units, uint32_t n,
                             const PlacementVector *demand);
-// Whether the host's room is kept from these, whose demand is that, for somebody who waits longer. Asked of every
-// node that is looked at, and true of one host at most.
+// Whether the host's room is kept from these, whose demand is that, for somebody who waits longer. Asked of
+// every node that is looked at, and true of one host at most.
 static inline bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
                                     const PlacementVector *demand) {
         return p->reservation.host == host && reservation_bars_there(p, units, n, demand);
@@ -326,7 +327,8 @@ bool unit_must_go(const Placement *p, uint32_t unit);  // from the node where it
 void unit_call_followers(Placement *p, uint32_t unit); // units that could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
 bool unit_suits(const Placement *p, uint32_t unit, uint32_t node); // by its labels
-bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node); // by its labels and by who is there, and not excluded
+// by its labels and by who is there, and not excluded
+bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node);
 void node_readmit_all(Placement *p, uint32_t node); // it goes
 // Where it is; PLACEMENT_NONE: on no node.
 static inline uint32_t unit_node(const Placement *p, uint32_t unit) {

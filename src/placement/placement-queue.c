@@ -284,7 +284,8 @@ void node_freed(Placement *p, uint32_t node) {
         numbers_add(&p->freed, node);
 }
 
-// What waits for a selector that this node satisfies, and fits there by its demand, or would if others made room.
+// What waits for a selector that this node satisfies, and fits there by its demand, or would if others made
+// room.
 static void refresh_freed(Placement *p, uint32_t node) {
         const Word *mask = p->masks + (size_t) node * p->n_words;
         const PlacedHost *h = &p->hosts[p->nodes[node].host];
@@ -367,7 +368,8 @@ void wait_again(Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
         uint64_t passed_from;
 
-        // One of several shares its queue with its kind, and stays in its place there if it is still one of them.
+        // One of several shares its queue with its kind, and stays in its place there if it is still one of
+        // them.
         if (u->queue == PLACEMENT_NONE || (p->queues[u->queue].n > 1 && !is_special(u)))
                 return;
         passed_from = p->queues[p->units[unit].queue].passed_from;

@@ -5,14 +5,16 @@
 // gets a host: the one that lacks the least for it. Whatever becomes free there is its own until it fits; a
 // unit without a higher priority gets only what is left besides.
 //
-// There is one reservation at a time, for the highest priority and then for who waits longest; it is chosen again
-// after as many grants, so that it follows a host that is closed, or gives way to a higher priority. It ends
-// when the unit waits no more. What no host could ever hold has none. The choice looks at every node that may be
-// chosen, so in a large cluster it comes once in so many grants that each pays for NODES_PER_GRANT.
+// There is one reservation at a time, for the highest priority and then for who waits longest; it is chosen
+// again after as many grants, so that it follows a host that is closed, or gives way to a higher priority.
+// It ends when the unit waits no more. What no host could ever hold has none. The choice looks at every node
+// that may be chosen, so in a large cluster it comes once in so many grants that each pays for
+// NODES_PER_GRANT.
 //
-// Who is on the host that lacks the least may stay for ever. So a host keeps the reservation as long as it comes to
-// lack less at least once while every unit could have come and gone PATIENCE times (as many grants as there are
-// units, each). Then it is another host's turn: one that has not had it, of these one that units left lately.
+// Who is on the host that lacks the least may stay for ever. So a host keeps the reservation as long as it
+// comes to lack less at least once while every unit could have come and gone PATIENCE times (as many grants
+// as there are units, each). Then it is another host's turn: one that has not had it, of these one that
+// units left lately.
 #include "placement-private.h"
 
 enum {
@@ -63,7 +65,7 @@ void reservation_end(Placement *p) {
         p->reservation.unit = p->reservation.host = PLACEMENT_NONE;
 }
 
-// ------------------------------------------------------------------------------------------------ the choice
+// ----------------------------------------------------------------------------------------------- the choice
 
 static bool is_held_back(const Placement *p, const PlacedUnit *u) {
         const PlacementVector *demand = &unit_class(p, u)->spec.demand;
@@ -72,7 +74,8 @@ static bool is_held_back(const Placement *p, const PlacedUnit *u) {
                                              breaks_promises(p, &p->roles[u->role], demand) >= 0);
 }
 
-// For whom, of those of whom enough have passed by; PLACEMENT_NONE: nobody. It looks at the kinds of units that wait.
+// For whom, of those of whom enough have passed by; PLACEMENT_NONE: nobody. It looks at the kinds of units
+// that wait.
 static uint32_t choose_unit(const Placement *p) {
         uint32_t best = PLACEMENT_NONE;
 
@@ -138,7 +141,8 @@ static uint32_t choose_host(const Placement *p, uint32_t unit, const PlacementVe
 
         for (uint32_t w = 0; w < p->node_words; w++)
                 for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
-                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits), host = p->nodes[node].host;
+                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits),
+                                 host = p->nodes[node].host;
                         const PlacedHost *h = &p->hosts[host];
                         Rank rank = {.tried = h->tried_for == p->reservation.attempt,
                                      .settled = h->left_at == 0 || p->n_grants - h->left_at > lifetime(p),

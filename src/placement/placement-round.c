@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then one grant
-// after the other in the order of roles and queues, until nobody is left that could have something or the budget is
-// used up.
+// A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then
+// one grant after the other in the order of roles and queues, until nobody is left that could have something
+// or the budget is used up.
 #include "placement-private.h"
 
 static void decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
@@ -335,7 +335,8 @@ bool host_would_have_room(const Placement *p, const PlacedHost *h, uint32_t unit
                 return false;
         for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
                 for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE; i = p->units[i].next)
-                        for (unsigned k = 0; may_be_preempted(p, &p->units[i], u, false) && k < p->n_resources; k++)
+                        for (unsigned k = 0;
+                             may_be_preempted(p, &p->units[i], u, false) && k < p->n_resources; k++)
                                 room.of[k] += unit_class(p, &p->units[i])->spec.demand.of[k];
         return is_enough(p, &room, &unit_class(p, u)->spec.demand);
 }

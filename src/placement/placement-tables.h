@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the tables of a Placement are made of: arrays that grow, numbers in use, counts, lists, bits. Without memory
-// the process ends.
+// What the tables of a Placement are made of: arrays that grow, numbers in use, counts, lists, bits. Without
+// memory the process ends.
 
 #include "map.h"
 #include "oom.h"

@@ -87,8 +87,8 @@ void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         count(p, unit, node, +1);
 }
 
-// Whether those that it follows let it be there. It stays where it is until one of them is at home on another node, and
-// goes only where all of them are at home.
+// Whether those that it follows let it be there. It stays where it is until one of them is at home on
+// another node, and goes only where all of them are at home.
 static bool is_held_elsewhere(const Placement *p, uint32_t unit, uint32_t node) {
         bool is_there = p->units[unit].node == node;
 
@@ -115,8 +115,9 @@ bool placement_unit_mismatches(const Placement *p, uint32_t unit) {
 bool placement_unit_only_mismatches(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
 
-        return placement_unit_mismatches(p, unit) && !(u->flags & UNIT_RELEASED) && !unit_excluded(p, unit, u->node) &&
-               !conflict_with_others(p, unit) && !is_held_elsewhere(p, unit, u->node);
+        return placement_unit_mismatches(p, unit) && !(u->flags & UNIT_RELEASED) &&
+               !unit_excluded(p, unit, u->node) && !conflict_with_others(p, unit) &&
+               !is_held_elsewhere(p, unit, u->node);
 }
 
 bool unit_must_go(const Placement *p, uint32_t unit) {
@@ -289,8 +290,8 @@ bool placement_unit_follows(const Placement *p, uint32_t unit) {
         return p->units[unit].follows != PLACEMENT_NONE;
 }
 
-// Itself first, then all whom it follows, directly or not; `tied`: and those who follow any of them. 0: more than
-// there may be.
+// Itself first, then all whom it follows, directly or not; `tied`: and those who follow any of them. 0: more
+// than there may be.
 static uint32_t walk(Placement *p, uint32_t unit, bool tied, uint32_t found[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t n = 1;
         bool fits = true;
@@ -374,7 +375,8 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 // Each is in the list of its unit and in that of its node, so that ending those of either looks at no
 // others.
 static Exclusion *exclusion_get(Placement *p, uint32_t unit, uint32_t node) {
-        uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion, number = counts_get(&p->excluded, unit, node);
+        uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion,
+                           number = counts_get(&p->excluded, unit, node);
 
         if (number)
                 return &p->exclusions[number - 1];

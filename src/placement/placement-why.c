@@ -173,7 +173,8 @@ static int number_text(int32_t amount, const AmountUnit *u, Buf *text) {
         return buf_printf(text, "%d.%0*" PRId64 "%s", amount / u->amount, digits, rest, u->word);
 }
 
-// "needs 4 cores, 1.5 of 8 are free", "needs 900G of memory, 21.1G of 31.2G are free", "needs 2 gpu, has none"
+// "needs 4 cores, 1.5 of 8 are free", "needs 900G of memory, 21.1G of 31.2G are free", "needs 2 gpu, has
+// none"
 static int lacks_text(const Placement *p, unsigned resource, int32_t needs, int32_t free, int32_t offers,
                       Buf *text) {
         static const AmountUnit one = {"", 1}, core = {"", CORE};

@@ -259,7 +259,9 @@ Placement *placement_new(void) {
 static size_t index_bytes(const Placement *p, const Index *ix) {
         size_t words = (size_t) (INDEX_KEYS + INDEX_MIDS + INDEX_TOPS) * p->n_words;
 
-        return ix->on ? INDEX_KEYS * sizeof *ix->keys + words * sizeof *ix->leaf + p->masks_allocated * sizeof *ix->links : 0;
+        return ix->on ? INDEX_KEYS * sizeof *ix->keys + words * sizeof *ix->leaf +
+                                p->masks_allocated * sizeof *ix->links
+                      : 0;
 }
 
 static size_t things_bytes(const Placement *p) {
@@ -273,19 +275,23 @@ static size_t things_bytes(const Placement *p) {
 }
 
 static size_t lists_bytes(const Placement *p) {
-        return p->exclusions_allocated * sizeof *p->exclusions + p->first_exclusion_allocated * sizeof *p->first_exclusion +
-               p->role_heap_allocated * sizeof *p->role_heap + p->decisions_allocated * sizeof *p->decisions +
+        return p->exclusions_allocated * sizeof *p->exclusions +
+               p->first_exclusion_allocated * sizeof *p->first_exclusion +
+               p->role_heap_allocated * sizeof *p->role_heap +
+               p->decisions_allocated * sizeof *p->decisions +
                (size_t) p->masks_allocated * p->n_words * sizeof *p->masks +
                (p->freed.allocated + p->penalised.allocated) * sizeof *p->freed.of;
 }
 
 size_t placement_bytes(const Placement *p) {
-        const Slots *slots[] = {&p->host_slots,  &p->node_slots,  &p->class_slots, &p->selector_slots,
-                                &p->shape_slots, &p->glob_slots,  &p->group_slots, &p->spread_slots,
-                                &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots, &p->exclusion_slots};
+        const Slots *slots[] = {&p->host_slots,     &p->node_slots,  &p->class_slots, &p->selector_slots,
+                                &p->shape_slots,    &p->glob_slots,  &p->group_slots, &p->spread_slots,
+                                &p->role_slots,     &p->queue_slots, &p->unit_slots,  &p->link_slots,
+                                &p->exclusion_slots};
         const Map *maps[] = {&p->classes_by_key, &p->selectors_by_key, &p->shapes_by_key, &p->globs_by_text,
                              &p->groups_by_name, &p->keys_by_name,     &p->pairs_by_text, &p->queues_by_key};
-        size_t bytes = sizeof *p + things_bytes(p) + lists_bytes(p) + counts_bytes(&p->conflicts) + counts_bytes(&p->excluded);
+        size_t bytes = sizeof *p + things_bytes(p) + lists_bytes(p) + counts_bytes(&p->conflicts) +
+                       counts_bytes(&p->excluded);
 
         for (size_t i = 0; i < ELEMENTSOF(slots); i++)
                 bytes += slots_bytes(slots[i]);
@@ -298,9 +304,10 @@ size_t placement_bytes(const Placement *p) {
 
 static void free_numbers(Placement *p) {
         Numbers *lists[] = {&p->freed, &p->penalised};
-        Slots *slots[] = {&p->host_slots,  &p->node_slots,  &p->class_slots, &p->selector_slots,
-                          &p->shape_slots, &p->glob_slots,  &p->group_slots, &p->spread_slots,
-                          &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots, &p->exclusion_slots};
+        Slots *slots[] = {&p->host_slots,     &p->node_slots,  &p->class_slots, &p->selector_slots,
+                          &p->shape_slots,    &p->glob_slots,  &p->group_slots, &p->spread_slots,
+                          &p->role_slots,     &p->queue_slots, &p->unit_slots,  &p->link_slots,
+                          &p->exclusion_slots};
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 numbers_done(lists[i]);

@@ -3,7 +3,8 @@
 // A local search: moves are tried on the Placement itself, kept if they are better, and all taken back at
 // the end.
 //
-//      1. units whose node does not match, whose group is uneven, or that have an unmatched preference, in the order of their handles
+//      1. units whose node does not match, whose group is uneven, or that have an unmatched preference, in
+//      the order of their handles
 //      2. the host with the highest load, again and again: of its units the one whose move evens out most
 //      3. from 1, until neither finds anything
 //      4. units that may as well stay return; from 1 if there are any
@@ -309,7 +310,8 @@ static void please_units(Search *s, bool *ret_changed) {
                 if (!p->unit_slots.used[unit])
                         continue;
                 c = unit_class(p, &p->units[unit]);
-                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0 && !placement_unit_mismatches(p, unit)) ||
+                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0 &&
+                     !placement_unit_mismatches(p, unit)) ||
                     !may_move(s, unit) || !wants_elsewhere(s->p, unit))
                         continue;
                 try_unit(s, unit, &t);
@@ -443,7 +445,8 @@ static void even_out(Search *s, bool *ret_changed) {
                 enter_heaps(s, host);
                 enter_heaps(s, p->nodes[best.move.to].host);
         }
-        while (deadline_heap_pop(&s->high, UINT64_MAX) || deadline_heap_pop(&s->low, UINT64_MAX)) // for the next time
+        // for the next time
+        while (deadline_heap_pop(&s->high, UINT64_MAX) || deadline_heap_pop(&s->low, UINT64_MAX))
                 ;
 }
 

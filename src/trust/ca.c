@@ -31,7 +31,8 @@ static int sign_itself(Ca *ca) {
                 r = x509_key_public(key, &pubkey);
         if (r < 0)
                 return r;
-        return x509_cert_sign(&(X509Template){"argosy cluster CA", true, CA_DAYS}, pubkey, NULL, key, &ca->cert);
+        return x509_cert_sign(&(X509Template){"argosy cluster CA", true, CA_DAYS}, pubkey, NULL, key,
+                              &ca->cert);
 }
 
 int ca_create(Ca *ret) {
@@ -61,7 +62,8 @@ static int sign_key(const Ca *ca, gnutls_pubkey_t pubkey, const char *host_name,
         return x509_cert_sign(&(X509Template){host_name, false, CERT_DAYS}, pubkey, cert, key, ret_cert);
 }
 
-int ca_sign(const Ca *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert, Hash *ret_pin) {
+int ca_sign(const Ca *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert,
+            Hash *ret_pin) {
         _cleanup_(gnutls_pubkey_deinitp) gnutls_pubkey_t pubkey = NULL;
         Hash pin;
         int r;
@@ -80,9 +82,10 @@ int ca_sign(const Ca *ca, const void *csr, size_t csr_len, const char *host_name
         return r;
 }
 
-int ca_record_sign(const Argosy__CaRecord *record, const VoterSecrets *secrets, ProtobufCBinaryData csr, const char *host_name,
-                   Buf *ret_cert, Hash *ret_pin) {
-        const SecretBytes *key = record ? voter_secrets_find(secrets, VOTER_SECRET_CA, record->number) : NULL;
+int ca_record_sign(const Argosy__CaRecord *record, const VoterSecrets *secrets, ProtobufCBinaryData csr,
+                   const char *host_name, Buf *ret_cert, Hash *ret_pin) {
+        const SecretBytes *key =
+                record ? voter_secrets_find(secrets, VOTER_SECRET_CA, record->number) : NULL;
         const Ca ca = {
                 .cert = record ? (Buf){.data = record->cert.data, .len = record->cert.len} : (Buf){},
                 .key = key ? (Buf){.data = key->data, .len = key->len} : (Buf){},

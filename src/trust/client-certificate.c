@@ -11,7 +11,8 @@
 
 enum { DAY_SEC = 24 * 3600 };
 
-int client_certificate_new(const char *name, uint32_t ttl_sec, Buf *ret_certificate, Buf *ret_key, Hash *ret_proof) {
+int client_certificate_new(const char *name, uint32_t ttl_sec, Buf *ret_certificate, Buf *ret_key,
+                           Hash *ret_proof) {
         _cleanup_buf_ Buf der = {};
         const X509Template template = {.common_name = name, .days = ttl_sec / DAY_SEC + 1};
         _cleanup_(gnutls_x509_privkey_deinitp) gnutls_x509_privkey_t key = NULL;

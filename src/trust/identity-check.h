@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether key, certificate and CA of an identity belong together. For those who read or make one; see identity.h.
+// Whether key, certificate and CA of an identity belong together. For those who read or make one; see
+// identity.h.
 
 #include "identity.h"
 

@@ -3,9 +3,9 @@
 // The key and the certificates of one host. What they contain is X.509's business (x509.c), what is trusted
 // is the key alone: names and dates in the certificates are for people who look at them with other tools.
 //
-// An Identity grows: key (identity_request) -> certificate and CA certificate (identity_install). identity_create()
-// does all of it at once. Nothing is taken over from a file or a peer before the check that it belongs to what is
-// there, so an Identity that exists is consistent.
+// An Identity grows: key (identity_request) -> certificate and CA certificate (identity_install).
+// identity_create() does all of it at once. Nothing is taken over from a file or a peer before the check
+// that it belongs to what is there, so an Identity that exists is consistent.
 #include <errno.h>
 
 #include "ca.h"

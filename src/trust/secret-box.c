@@ -33,18 +33,19 @@ static int append_label(const SecretLabel *label, Buf *ret) {
         return buf_append(ret, label->name, strlen(label->name));
 }
 
-static int seal(gnutls_aead_cipher_hd_t cipher, const Buf *beside, const void *value, size_t len, uint8_t *out) {
+static int seal(gnutls_aead_cipher_hd_t cipher, const Buf *beside, const void *value, size_t len,
+                uint8_t *out) {
         size_t written = len + TAG_SIZE;
 
         random_bytes(out, NONCE_SIZE);
-        if (gnutls_aead_cipher_encrypt(cipher, out, NONCE_SIZE, beside->data, beside->len, TAG_SIZE, value, len,
-                                       out + NONCE_SIZE, &written) < 0)
+        if (gnutls_aead_cipher_encrypt(cipher, out, NONCE_SIZE, beside->data, beside->len, TAG_SIZE, value,
+                                       len, out + NONCE_SIZE, &written) < 0)
                 return -ENOMEM;
         return 0;
 }
 
-int secret_box_seal(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *value, size_t len,
-                    Buf *ret) {
+int secret_box_seal(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *value,
+                    size_t len, Buf *ret) {
         _cleanup_buf_ Buf beside = {};
         gnutls_aead_cipher_hd_t cipher;
         uint8_t *out;
@@ -63,8 +64,8 @@ int secret_box_seal(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel
         return r;
 }
 
-int secret_box_open(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *sealed, size_t len,
-                    SecretBytes *ret) {
+int secret_box_open(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel *label, const void *sealed,
+                    size_t len, SecretBytes *ret) {
         _cleanup_buf_ Buf beside = {};
         _cleanup_(secret_bytes_done) SecretBytes value = {};
         gnutls_aead_cipher_hd_t cipher;
@@ -82,8 +83,8 @@ int secret_box_open(const uint8_t key[static SECRET_KEY_SIZE], const SecretLabel
         if (r < 0)
                 return r;
         written = value.len;
-        r = gnutls_aead_cipher_decrypt(cipher, in, NONCE_SIZE, beside.data, beside.len, TAG_SIZE, in + NONCE_SIZE, len - NONCE_SIZE,
-                                       value.data, &written);
+        r = gnutls_aead_cipher_decrypt(cipher, in, NONCE_SIZE, beside.data, beside.len, TAG_SIZE,
+                                       in + NONCE_SIZE, len - NONCE_SIZE, value.data, &written);
         gnutls_aead_cipher_deinit(cipher);
         if (r < 0 || written != value.len)
                 return -EBADMSG;

@@ -290,8 +290,8 @@ static int judge_chain(const gnutls_datum_t *chain, unsigned n, gnutls_x509_crt_
         return -EACCES;
 }
 
-static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer *peer, gnutls_x509_crt_t cert,
-                     const char **ret_why) {
+static int judge_pin(const TlsContext *c, const Hash *expect_pin, const TlsPeer *peer,
+                     gnutls_x509_crt_t cert, const char **ret_why) {
         if (expect_pin) {
                 if (hash_equal(expect_pin, &peer->pin))
                         return 0;
@@ -366,7 +366,8 @@ int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const
                 return r;
         peer.outdated = !s->context->joiner && is_outdated(s->context, cert);
         if (peer.outdated && streq(peer.alpn, ALPN_RAFT)) {
-                *ret_why = "has a certificate of a CA that the cluster does not have; it has to get another one first";
+                *ret_why = "has a certificate of a CA that the cluster does not have; it has to get another "
+                           "one first";
                 return -EACCES;
         }
         *ret = peer;

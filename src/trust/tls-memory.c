@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// GnuTLS asks for its memory by functions that it lets others put in place. For each record it takes, and gives back, a block as large as a record may
-// be (16 KiB), of which most records use a hundredth: to overwrite each of them takes a microsecond, and a leader has several records for each
-// unit that starts. So a thread that says when it has time keeps the last ones as they are, has the next records in them, and overwrites them then.
-// All else is overwritten as it is given back: little, and rarely outside handshakes.
+// GnuTLS asks for its memory by functions that it lets others put in place. For each record it takes, and
+// gives back, a block as large as a record may be (16 KiB), of which most records use a hundredth: to
+// overwrite each of them takes a microsecond, and a leader has several records for each unit that starts. So
+// a thread that says when it has time keeps the last ones as they are, has the next records in them, and
+// overwrites them then. All else is overwritten as it is given back: little, and rarely outside handshakes.
 
 #include "tls-memory.h"
 

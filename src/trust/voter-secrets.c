@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A handful of secrets by name and number: found by looking at each. Values are copied in and wiped on the way out, also what is left
-// of them in the messages that the file is made of and read into.
+// A handful of secrets by name and number: found by looking at each. Values are copied in and wiped on the
+// way out, also what is left of them in the messages that the file is made of and read into.
 //
-// The file is as the peers file is: magic, checksum, message. What is damaged is never mended by itself, and nothing of it is used.
+// The file is as the peers file is: magic, checksum, message. What is damaged is never mended by itself, and
+// nothing of it is used.
 
 #include "voter-secrets.h"
 
@@ -58,7 +59,8 @@ bool voter_secrets_has(const VoterSecrets *s, const Argosy__VoterSecretRecord *r
 }
 
 static bool fits(const char *name, uint32_t number, size_t len) {
-        return *name && strlen(name) <= VOTER_SECRET_NAME_MAX && number > 0 && len > 0 && len <= VOTER_SECRET_VALUE_MAX;
+        return *name && strlen(name) <= VOTER_SECRET_NAME_MAX && number > 0 && len > 0 &&
+               len <= VOTER_SECRET_VALUE_MAX;
 }
 
 int voter_secrets_put(VoterSecrets *s, const char *name, uint32_t number, const void *value, size_t len) {
@@ -84,7 +86,8 @@ static bool is_same(const VoterSecret *s, const Argosy__VoterSecret *m) {
         return s && s->value.len == m->value.len && memcmp(s->value.data, m->value.data, m->value.len) == 0;
 }
 
-int voter_secrets_put_all(VoterSecrets *s, Argosy__VoterSecret *const *secrets, size_t n, bool *ret_changed) {
+int voter_secrets_put_all(VoterSecrets *s, Argosy__VoterSecret *const *secrets, size_t n,
+                          bool *ret_changed) {
         int r = 0;
 
         *ret_changed = false;
@@ -103,7 +106,8 @@ int voter_secrets_copy(const VoterSecrets *s, VoterSecrets *ret) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < s->n; i++)
-                r = voter_secrets_put(ret, s->list[i].name, s->list[i].number, s->list[i].value.data, s->list[i].value.len);
+                r = voter_secrets_put(ret, s->list[i].name, s->list[i].number, s->list[i].value.data,
+                                      s->list[i].value.len);
         if (r < 0)
                 voter_secrets_done(ret);
         return r;
@@ -245,7 +249,8 @@ int voter_secrets_load(const char *dir, VoterSecrets *ret, char **ret_why) {
         if (r == 0)
                 r = voter_secrets_parse(in.data, in.len, &read);
         if (r == -EBADMSG || r == -EFBIG) {
-                *ret_why = str_printf("%s is damaged. Restore it; or, if another voter has some, remove it: this host gets it from "
+                *ret_why = str_printf("%s is damaged. Restore it; or, if another voter has some, remove it: "
+                                      "this host gets it from "
                                       "there.",
                                       path);
                 return -EBADMSG;

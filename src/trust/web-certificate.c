@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// web_certificate_own(): http.pem has a key, else a new one -> its certificate does, else a new one for the names of now and of before ->
-// written -> used.
+// web_certificate_own(): http.pem has a key, else a new one -> its certificate does, else a new one for the
+// names of now and of before -> written -> used.
 //
-// What others think of the certificate (who signed it, until when it is good) is theirs to judge: it is shown as it is. Only that key and
-// certificate belong together is looked at, since no handshake could succeed otherwise.
+// What others think of the certificate (who signed it, until when it is good) is theirs to judge: it is
+// shown as it is. Only that key and certificate belong together is looked at, since no handshake could
+// succeed otherwise.
 
 #include "web-certificate.h"
 
@@ -164,13 +165,15 @@ static int new_key(WebCertificate *c) {
 }
 
 // The names of now, and behind them those of before.
-static size_t all_names(const WebCertificate *c, const char *const *names, size_t n, char before[][NAME_SIZE], const char **ret) {
+static size_t all_names(const WebCertificate *c, const char *const *names, size_t n,
+                        char before[][NAME_SIZE], const char **ret) {
         size_t m = MIN_OF(n, (size_t) WEB_CERTIFICATE_NAMES_MAX), n_before = 0;
         char name[NAME_SIZE];
 
         for (size_t i = 0; i < m; i++)
                 ret[i] = names[i];
-        for (unsigned i = 0; c->n > 0 && m < WEB_CERTIFICATE_NAMES_MAX && name_at(c->chain[0], i, name); i++) {
+        for (unsigned i = 0; c->n > 0 && m < WEB_CERTIFICATE_NAMES_MAX && name_at(c->chain[0], i, name);
+             i++) {
                 bool known = false;
 
                 for (size_t k = 0; k < m; k++)
@@ -196,11 +199,12 @@ static int write_own(const char *path, const WebCertificate *c, const char *cons
                 r = x509_append_key_pem(&text, c->key);
         if (r == 0)
                 r = x509_append_pem(&text, "CERTIFICATE", &cert);
-        return r == 0 ? file_replace(AT_FDCWD, path, text.data, text.len, 0600, 0) : r; // lost, it is made anew
+        // lost, it is made anew
+        return r == 0 ? file_replace(AT_FDCWD, path, text.data, text.len, 0600, 0) : r;
 }
 
-int web_certificate_own(const char *dir, const char *const *names, size_t n, uint64_t wall_us, WebCertificate *ret,
-                        WebCertificateMade *ret_made) {
+int web_certificate_own(const char *dir, const char *const *names, size_t n, uint64_t wall_us,
+                        WebCertificate *ret, WebCertificateMade *ret_made) {
         _cleanup_(web_certificate_done) WebCertificate c = {};
         _cleanup_free_ char *path = str_printf("%s/" OWN_FILE, dir);
         char before[WEB_CERTIFICATE_NAMES_MAX][NAME_SIZE];
@@ -249,7 +253,8 @@ int web_certificate_append_pem(const WebCertificate *c, Buf *out) {
 static int hash_certificate(gnutls_x509_crt_t cert, Hash *ret) {
         size_t size = HASH_SIZE;
 
-        return gnutls_x509_crt_get_fingerprint(cert, GNUTLS_DIG_SHA256, ret->bytes, &size) < 0 ? -EBADMSG : 0;
+        return gnutls_x509_crt_get_fingerprint(cert, GNUTLS_DIG_SHA256, ret->bytes, &size) < 0 ? -EBADMSG
+                                                                                               : 0;
 }
 
 static int hash_key(gnutls_x509_crt_t cert, char *ret, size_t size) {
@@ -280,7 +285,8 @@ int web_certificate_summary(const void *pem, size_t len, WebCertificateSummary *
         if (r < 0)
                 return r;
         ret->until = gnutls_x509_crt_get_expiration_time(c.chain[0]);
-        while (ret->n_names < WEB_CERTIFICATE_NAMES_MAX && name_at(c.chain[0], (unsigned) ret->n_names, ret->names[ret->n_names]))
+        while (ret->n_names < WEB_CERTIFICATE_NAMES_MAX &&
+               name_at(c.chain[0], (unsigned) ret->n_names, ret->names[ret->n_names]))
                 ret->n_names++;
         return 0;
 }

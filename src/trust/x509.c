@@ -215,11 +215,11 @@ static int add_name(gnutls_x509_crt_t cert, const char *name) {
         struct in6_addr address;
 
         if (inet_pton(AF_INET, name, &address) == 1)
-                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address, sizeof(struct in_addr),
-                                                            GNUTLS_FSAN_APPEND);
+                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address,
+                                                            sizeof(struct in_addr), GNUTLS_FSAN_APPEND);
         if (inet_pton(AF_INET6, name, &address) == 1)
-                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address, sizeof(address),
-                                                            GNUTLS_FSAN_APPEND);
+                return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, &address,
+                                                            sizeof(address), GNUTLS_FSAN_APPEND);
         return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, name, (unsigned) strlen(name),
                                                     GNUTLS_FSAN_APPEND);
 }

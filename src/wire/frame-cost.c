@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How much memory a message takes when it is unpacked, known before it is: what two bytes of a frame make can be a hundred. The fields are walked
-// along as they lie there, by the descriptor, and each adds what protobuf-c is going to ask for.
+// How much memory a message takes when it is unpacked, known before it is: what two bytes of a frame make
+// can be a hundred. The fields are walked along as they lie there, by the descriptor, and each adds what
+// protobuf-c is going to ask for.
 //
-// That ends as soon as it is more than somebody wants to give, so it costs no more than that allows. Bytes that are no message are
-// SIZE_MAX: nobody need try.
+// That ends as soon as it is more than somebody wants to give, so it costs no more than that allows. Bytes
+// that are no message are SIZE_MAX: nobody need try.
 
 #include "frame.h"
 
@@ -81,7 +82,8 @@ static size_t element_of(const ProtobufCFieldDescriptor *f) {
         return f->type == PROTOBUF_C_TYPE_BYTES ? sizeof(ProtobufCBinaryData) : sizeof(uint64_t);
 }
 
-static bool add_field(Walk *w, const ProtobufCFieldDescriptor *f, unsigned type, size_t len, size_t scanned) {
+static bool add_field(Walk *w, const ProtobufCFieldDescriptor *f, unsigned type, size_t len,
+                      size_t scanned) {
         const uint8_t *end = w->at + len;
 
         if (!f) {
@@ -113,7 +115,8 @@ static bool walk(Walk *w, const ProtobufCMessageDescriptor *kind, const uint8_t 
 
         w->kept += allocated(kind->sizeof_message);
         while (w->at < end) {
-                if (!take_varint(w, end, &key) || key >> TAG_BITS > UINT32_MAX || !take_value(w, end, key & 7, &len))
+                if (!take_varint(w, end, &key) || key >> TAG_BITS > UINT32_MAX ||
+                    !take_value(w, end, key & 7, &len))
                         return false;
                 if (++n > ON_STACK)
                         scanned += 2 * SCANNED; // the array doubles

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What stream.c (life, reading), stream-lookup.c (names), stream-share.c (how much in a turn), stream-unpack.c (messages), stream-write.c (the
-// queue) and stream-tls.c (handshake and records) know of each other, and what the listener needs.
+// What stream.c (life, reading), stream-lookup.c (names), stream-share.c (how much in a turn),
+// stream-unpack.c (messages), stream-write.c (the queue) and stream-tls.c (handshake and records) know of
+// each other, and what the listener needs.
 //
 //   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> message(), frame() or data()
 //   bytes out: stream_send() -> queue -> wire_out (TLS only) -> flight -> kernel
@@ -21,13 +22,16 @@ enum {
         STREAM_READ_SIZE = 64 * 1024,    // of one read(2)
         STREAM_WRITE_CHUNK = 256 * 1024, // encrypted at a time: bounds both memory and the time of one turn
         STREAM_UNPACK_MAX = 128 * 1024,  // of a frame in the loop
-        STREAM_UNPACK_COST = 512 * 1024, // and of what its message takes: a millisecond, if it is made of small things
-        STREAM_UNCOUNTED = 4 * 1024,     // of a member's frame, of which nothing can be made that takes more than that
+        STREAM_UNPACK_COST = 512 * 1024, // and of what its message takes: a millisecond, if it is made of
+                                         // small things
+        STREAM_UNCOUNTED = 4 * 1024,     // of a member's frame, of which nothing can be made that takes more
+                                         // than that
         STREAM_MEMBERS_US = 2000,        // of a turn, for what all members say together (stream-share.c)
         STREAM_SHORT_FRAME = 512,        // beside that: the first short ones of each stream
         STREAM_SHORT_FRAMES = 4,
         STREAM_RETIRED = 256 * 1024,     // what has come, and is given back by the pool if it is more
-        STREAM_GUEST_ROOM = 256 * 1024,  // of a guest's frame that has come: from then on all of it has its place
+        STREAM_GUEST_ROOM = 256 * 1024,  // of a guest's frame that has come: from then on all of it has its
+                                         // place
         // For guests (StreamOps.unpacks), of which many may come at once, each with the worst input: bytes
         // of a frame that the loop unpacks, and frames in one turn.
         STREAM_GUEST_UNPACK_MAX = 16 * 1024,
@@ -101,7 +105,8 @@ struct Stream {
         bool gave_long;     // the pool may still be freeing the message before
         const ProtobufCMessageDescriptor *message_kind; // NULL: frames are given as they are
         PoolWork retiring;    // when all else has ended
-        StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given meanwhile
+        StreamUnpack *unpack; // of a long one, until its owner has it; nothing is read and nothing given
+                              // meanwhile
         Buf wire_in; // the first wire_in_done bytes were pulled
         size_t wire_in_done;
         Buf plain_in;
@@ -170,8 +175,8 @@ bool stream_unpack_is_long(const Stream *s, const uint8_t *payload, size_t len);
 int stream_unpack(Stream *s, const uint8_t *payload, size_t len);
 // Tells the owner what a short one is going to take. *ret_cost: that. Negative errno: the stream is to end.
 int stream_unpack_count(Stream *s, const uint8_t *payload, size_t len, size_t *ret_cost);
-// The frame at `at` of plain_in, with so long a payload, which is gone from there with what stood before it: the pool's, until
-// stream_go_on(). `counted`: its owner has been told. -ENOMEM: nothing has happened.
+// The frame at `at` of plain_in, with so long a payload, which is gone from there with what stood before it:
+// the pool's, until stream_go_on(). `counted`: its owner has been told. -ENOMEM: nothing has happened.
 int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted);
 size_t stream_unpack_held(const Stream *s); // bytes of the frame
 bool stream_unpack_is_done(const Stream *s);

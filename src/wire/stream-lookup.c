@@ -4,8 +4,8 @@
 // is not found fails the stream like an address that does not answer.
 //
 // A look-up that a thread works on cannot be called back and may take as long as the resolver's patience, so
-// it has memory of its own, which outlives a stream that is closed meanwhile. Look-ups have a share of the pool's threads
-// (POOL_HOSTS), so that nothing else waits for them.
+// it has memory of its own, which outlives a stream that is closed meanwhile. Look-ups have a share of the
+// pool's threads (POOL_HOSTS), so that nothing else waits for them.
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -72,7 +72,8 @@ static void on_looked_up(PoolWork *w) {
         if (s)
                 s->lookup = NULL;
         if (s && (error != 0 || !found))
-                stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s", gai_strerror(error ?: EAI_NODATA));
+                stream_fail(s, -EADDRNOTAVAIL, false, "the name was not found: %s",
+                            gai_strerror(error ?: EAI_NODATA));
         else if (s) {
                 a = choose(found);
                 if (a->ai_family == AF_INET6)

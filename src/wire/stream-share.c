@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How much of what streams have brought is given to their owners in one turn of the loop. What is over stays where it is, nothing more of it is read,
-// and it goes on in the next turn:
+// How much of what streams have brought is given to their owners in one turn of the loop. What is over stays
+// where it is, nothing more of it is read, and it goes on in the next turn:
 //
-//      guests (StreamOps.unpacks)   STREAM_GUEST_FRAMES messages of each, and more while all guests together have sent few; of those that have
-//                                   sent more than that, or than one read holds, STREAM_GUESTS_GO_ON read on in a turn: they stand in a line, too
+//      guests (StreamOps.unpacks)   STREAM_GUEST_FRAMES messages of each, and more while all guests together
+//                                   have sent few; of those that have
+//                                   sent more than that, or than one read holds, STREAM_GUESTS_GO_ON read on
+//                                   in a turn: they stand in a line, too
 //      members (other messages)     STREAM_MEMBERS_US of all members together, with the reading; streams
 //                                   beyond that stand in one line, and the first in it goes on first
-//      beats                        the first short messages of each member are given at once: they cost next to nothing, and leases hang by them
+//      beats                        the first short messages of each member are given at once: they cost
+//                                   next to nothing, and leases hang by them
 //      bytes, and frames that nobody makes messages of: the log's are given as they come
 //
-// A turn is the loop's time, which stands still in it. Short turns share a millisecond, and its budget, so a stream that has had its share may wait
-// for the next millisecond.
+// A turn is the loop's time, which stands still in it. Short turns share a millisecond, and its budget, so a
+// stream that has had its share may wait for the next millisecond.
 
 #include "frame.h"
 #include "stream-internal.h"
@@ -27,10 +30,11 @@ static _Thread_local struct {
         ListNode line;      // Stream.line
 } guests;
 
-// A guest may send as many requests as a read holds, and so may all others. One alone may send what a batch of the log has room
-// for: in smaller ones each costs a quarter more.
+// A guest may send as many requests as a read holds, and so may all others. One alone may send what a batch
+// of the log has room for: in smaller ones each costs a quarter more.
 static bool guest_may_give(const Stream *s) {
-        return s->n_given < STREAM_GUEST_FRAMES || (guests.now_ms == uv_now(s->handle.loop) && guests.n < STREAM_GUESTS_FRAMES);
+        return s->n_given < STREAM_GUEST_FRAMES ||
+               (guests.now_ms == uv_now(s->handle.loop) && guests.n < STREAM_GUESTS_FRAMES);
 }
 
 static bool guests_wait(void) {
@@ -94,7 +98,9 @@ static bool is_next_short(const Stream *s, size_t done) {
         const uint8_t *payload;
         size_t len;
 
-        return !s->unpack && (frame_peek(s->plain_in.data + done, s->plain_in.len - done, s->frame_max, &payload, &len) <= 0 || len <= STREAM_SHORT_FRAME);
+        return !s->unpack && (frame_peek(s->plain_in.data + done, s->plain_in.len - done, s->frame_max,
+                                         &payload, &len) <= 0 ||
+                              len <= STREAM_SHORT_FRAME);
 }
 
 static bool member_may_give(const Stream *s, size_t done) {

@@ -62,7 +62,8 @@ static void fail_tls(Stream *s, int r, const char *what) {
                 gnutls_alert_description_t alert = gnutls_alert_get(session);
 
                 if (alert == GNUTLS_A_CERTIFICATE_REVOKED) {
-                        stream_fail(s, -EKEYREVOKED, false, "the peer says that this host was removed from the cluster");
+                        stream_fail(s, -EKEYREVOKED, false,
+                                    "the peer says that this host was removed from the cluster");
                         return;
                 }
                 stream_fail(s, -EACCES, false, "the peer refused us: %s",
@@ -85,7 +86,8 @@ static void judge(Stream *s) {
         r = tls_session_judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &peer, &why);
         if (r < 0) {
                 (void) gnutls_alert_send(tls_session_gnutls(s->tls), GNUTLS_AL_FATAL,
-                                         r == -EKEYREVOKED ? GNUTLS_A_CERTIFICATE_REVOKED : GNUTLS_A_ACCESS_DENIED);
+                                         r == -EKEYREVOKED ? GNUTLS_A_CERTIFICATE_REVOKED
+                                                           : GNUTLS_A_ACCESS_DENIED);
                 stream_fail(s, r, true, "the peer %s", why);
                 return;
         }
@@ -110,8 +112,8 @@ static void handshake(Stream *s) {
                 judge(s);
 }
 
-// One record. Returns whether there may be more. It is decrypted where all streams have theirs decrypted, and kept in as
-// much memory as it needs: most are a hundredth of what a record may be.
+// One record. Returns whether there may be more. It is decrypted where all streams have theirs decrypted,
+// and kept in as much memory as it needs: most are a hundredth of what a record may be.
 static bool receive(Stream *s) {
         static _Thread_local uint8_t shared[RECORD_MAX];
         size_t done = s->wire_in_done;
@@ -131,7 +133,9 @@ static bool receive(Stream *s) {
         if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_WARNING_ALERT_RECEIVED)
                 return true;
         if (n == GNUTLS_E_AGAIN && s->wire_in_done > done && s->wire_in_done < s->wire_in.len)
-                return true; // a message of TLS itself, such as a ticket that a peer offers: behind it stands what came with it
+                // a message of TLS itself, such as a ticket that a peer offers: behind it stands what came
+                // with it
+                return true;
         if (n == 0)
                 s->eof = true;
         else if (n != GNUTLS_E_AGAIN)
@@ -139,9 +143,11 @@ static bool receive(Stream *s) {
         return false;
 }
 
-// GnuTLS pulls no byte behind the record that it is at: to ask it once more for nothing costs a tenth of what a short record does.
+// GnuTLS pulls no byte behind the record that it is at: to ask it once more for nothing costs a tenth of
+// what a short record does.
 static bool has_input(const Stream *s) {
-        return s->wire_in_done < s->wire_in.len || gnutls_record_check_pending(tls_session_gnutls(s->tls)) > 0;
+        return s->wire_in_done < s->wire_in.len ||
+               gnutls_record_check_pending(tls_session_gnutls(s->tls)) > 0;
 }
 
 void stream_tls_step(Stream *s) {
@@ -179,7 +185,8 @@ int stream_channel(const Stream *s, uint8_t ret[static STREAM_CHANNEL_SIZE]) {
         static const char label[] = "EXPORTER-argosy-channel";
 
         if (!s->tls || s->state != STREAM_OPEN ||
-            gnutls_prf_rfc5705(tls_session_gnutls(s->tls), strlen(label), label, 0, NULL, STREAM_CHANNEL_SIZE, (char *) ret) < 0)
+            gnutls_prf_rfc5705(tls_session_gnutls(s->tls), strlen(label), label, 0, NULL,
+                               STREAM_CHANNEL_SIZE, (char *) ret) < 0)
                 return -ENOTCONN;
         return 0;
 }

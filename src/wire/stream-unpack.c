@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a frame to a message. A short one is unpacked where it lies. One of more than STREAM_UNPACK_MAX bytes, or that becomes more than
-// STREAM_UNPACK_COST, would hold the loop for milliseconds, so the pool unpacks it: the stream gives its buffer away as it is, without a copy, reads
-// nothing meanwhile, and goes on behind the message when that has come to its owner. So messages come in their order, and
-// a sender of long ones delays only itself. The pool also frees what of a long one the owner did not take.
+// From a frame to a message. A short one is unpacked where it lies. One of more than STREAM_UNPACK_MAX
+// bytes, or that becomes more than STREAM_UNPACK_COST, would hold the loop for milliseconds, so the pool
+// unpacks it: the stream gives its buffer away as it is, without a copy, reads nothing meanwhile, and goes
+// on behind the message when that has come to its owner. So messages come in their order, and a sender of
+// long ones delays only itself. The pool also frees what of a long one the owner did not take.
 //
 //      frame -> [counted] -> ops->unpacks() -> unpacked -> ops->message() -> freed
 //
-// Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members' (PoolShare). What a member's message may take has a
-// limit (stream_set_cost_max()), and the next long one is not unpacked before the one before is freed, as far as nobody has taken of it. A
-// thread cannot be called back, so a stream that is closed meanwhile is there, and with its owner the account of what is worked on, until
-// the pool lets go of that; what stands in line still is passed over.
+// Streams whose owner counts (StreamOps.unpacks) are those of guests, and the others are members'
+// (PoolShare). What a member's message may take has a limit (stream_set_cost_max()), and the next long one
+// is not unpacked before the one before is freed, as far as nobody has taken of it. A thread cannot be
+// called back, so a stream that is closed meanwhile is there, and with its owner the account of what is
+// worked on, until the pool lets go of that; what stands in line still is passed over.
 //
-// Fails with -EBADMSG for what is no message, -ENOMEM, and whatever the owner says; all of them end the stream.
+// Fails with -EBADMSG for what is no message, -ENOMEM, and whatever the owner says; all of them end the
+// stream.
 #include "stream-internal.h"
 
 #include <errno.h>
@@ -105,7 +108,8 @@ bool stream_unpack_is_long(const Stream *s, const uint8_t *payload, size_t len) 
         if (s->ops->unpacks)
                 return len > STREAM_GUEST_UNPACK_MAX;
         return len > STREAM_UNPACK_MAX ||
-               (len > STREAM_UNCOUNTED && frame_cost(s->message_kind, payload, len, STREAM_UNPACK_COST) == SIZE_MAX);
+               (len > STREAM_UNCOUNTED &&
+                frame_cost(s->message_kind, payload, len, STREAM_UNPACK_COST) == SIZE_MAX);
 }
 
 int stream_unpack_later(Stream *s, size_t at, size_t len, bool counted) {

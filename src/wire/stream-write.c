@@ -2,8 +2,9 @@
 //
 // The way out. What is queued in one turn of the loop leaves together: first as much as the kernel takes at
 // once, the rest by one uv_write() at a time. TLS records are made a chunk at a time and only when the chunk
-// before is gone, so that a slow peer costs the plain bytes and no more. These are in chunks, so that what waits is not copied when there is more of it,
-// and is given back as it goes. A frame that was packed elsewhere is a chunk of its own: it is never copied.
+// before is gone, so that a slow peer costs the plain bytes and no more. These are in chunks, so that what
+// waits is not copied when there is more of it, and is given back as it goes. A frame that was packed
+// elsewhere is a chunk of its own: it is never copied.
 //
 // When writing fails, the reason is often still on its way to us (an alert, a last frame, then the reset):
 // reading goes on for at most STREAM_FLUSH_MS before the stream fails with the write's error.
@@ -54,7 +55,8 @@ void stream_drop_queue(Stream *s) {
 static void next_chunk(Stream *s) {
         s->queue_done = 0;
         s->queue_is_frame = false;
-        while (s->queue.len == 0 && !list_is_empty(&s->behind)) { // one is empty if something too long was to be appended
+        // one is empty if something too long was to be appended
+        while (s->queue.len == 0 && !list_is_empty(&s->behind)) {
                 StreamChunk *c = CONTAINER_OF(s->behind.next, StreamChunk, link);
 
                 list_unlink(&c->link);
@@ -79,7 +81,8 @@ static StreamChunk *add_chunk(Stream *s, bool is_frame) {
 
 // Where something may be appended. NULL: out of memory.
 static Buf *queue_end(Stream *s) {
-        StreamChunk *last = list_is_empty(&s->behind) ? NULL : CONTAINER_OF(s->behind.prev, StreamChunk, link);
+        StreamChunk *last =
+                list_is_empty(&s->behind) ? NULL : CONTAINER_OF(s->behind.prev, StreamChunk, link);
 
         if (!last && !s->queue_is_frame && s->queue.len < QUEUE_CHUNK)
                 return &s->queue;

@@ -217,7 +217,8 @@ static int call_next(Stream *s, size_t *done) {
         return r < 0 ? r : 1;
 }
 
-// The owner hears how much lies here, before that grows. False: it does not want so much, and the stream has failed.
+// The owner hears how much lies here, before that grows. False: it does not want so much, and the stream has
+// failed.
 static bool hold(Stream *s, size_t bytes) {
         int r;
 
@@ -250,18 +251,21 @@ static void let_others_go_on(Stream *s) {
         stream_share_wait(s);
 }
 
-// A member's long frame gets its place at once: what grows by doubling is copied again and again, and takes twice as much in the end. What is read
-// with its end has room behind it. A guest has announced it only: it gets that place when so much has come that its owner has been told of. What of the
-// place is not used yet takes no memory.
+// A member's long frame gets its place at once: what grows by doubling is copied again and again, and takes
+// twice as much in the end. What is read with its end has room behind it. A guest has announced it only: it
+// gets that place when so much has come that its owner has been told of. What of the place is not used yet
+// takes no memory.
 static void make_room(Stream *s) {
         const uint8_t *p = s->plain_in.data;
         size_t announced;
 
-        if (s->frame_max == 0 || s->plain_in.len < (s->ops->unpacks ? (size_t) STREAM_GUEST_ROOM : (size_t) FRAME_HEADER_SIZE))
+        if (s->frame_max == 0 ||
+            s->plain_in.len < (s->ops->unpacks ? (size_t) STREAM_GUEST_ROOM : (size_t) FRAME_HEADER_SIZE))
                 return;
         announced = (size_t) p[0] << 24 | (size_t) p[1] << 16 | (size_t) p[2] << 8 | (size_t) p[3];
         if (announced > STREAM_READ_SIZE && announced <= s->frame_max)
-                (void) buf_fit(&s->plain_in, FRAME_HEADER_SIZE + announced + STREAM_READ_SIZE); // or it grows, as far as it can
+                // or it grows, as far as it can
+                (void) buf_fit(&s->plain_in, FRAME_HEADER_SIZE + announced + STREAM_READ_SIZE);
 }
 
 // Gives the owner what is there. The owner may pause, close, change the way of cutting or the owner in each
@@ -270,7 +274,8 @@ static void deliver(Stream *s) {
         size_t done = 0;
         int r = 1;
 
-        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) && stream_may_give(s, done)) {
+        while (r > 0 && s->state == STREAM_OPEN && !s->paused && has_something(s, done) &&
+               stream_may_give(s, done)) {
                 r = call_next(s, &done);
                 stream_count_given(s);
         }
@@ -403,7 +408,8 @@ static void go_on(Stream *s) {
         stream_share_begin(s);
         if (s->state == STREAM_OPEN)
                 deliver(s);
-        if (had_its_turn && !s->had_its_turn && s->state == STREAM_OPEN && !s->paused && !s->unpack && !s->eof)
+        if (had_its_turn && !s->had_its_turn && s->state == STREAM_OPEN && !s->paused && !s->unpack &&
+            !s->eof)
                 start_reading(s);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What keeping jobs costs a voter: memory for each of 100,000 jobs of one unit, with all that is kept of it (record,
-// ring, key), and what applying takes longer for it; and what looking for a key takes when a million are remembered.
+// What keeping jobs costs a voter: memory for each of 100,000 jobs of one unit, with all that is kept of it
+// (record, ring, key), and what applying takes longer for it; and what looking for a key takes when a
+// million are remembered.
 
 #include <malloc.h>
 #include <time.h>
@@ -69,11 +70,13 @@ static uint64_t restart(ClusterState *s, bool jobs) {
                         Argosy__JobRecord *record;
 
                         snprintf(name, sizeof name, "worker@%u.service", (unsigned) ((i + k) % UNITS));
-                        batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED, .node = 1, .restart = true});
+                        batch_unit_only(&b, name, &spec,
+                                        (UnitPut){.target = LAUNCHED, .node = 1, .restart = true});
                         if (!jobs)
                                 continue;
                         make_id(id, i + k);
-                        record = batch_job(&b, (JobPut){.n_ops = 1, .verb = "restart", .id = id, .content = i});
+                        record = batch_job(&b,
+                                           (JobPut){.n_ops = 1, .verb = "restart", .id = id, .content = i});
                         record->host = 3;
                         record->host_name = (char *) "node3";
                         record->user = (char *) "deployer";
@@ -93,11 +96,13 @@ static uint64_t restart(ClusterState *s, bool jobs) {
 }
 
 static void print(const char *bench, const char *metric, double value, const char *unit) {
-        printf("{\"bench\": \"%s\", \"metric\": \"%s\", \"value\": %.3f, \"unit\": \"%s\"}\n", bench, metric, value, unit);
+        printf("{\"bench\": \"%s\", \"metric\": \"%s\", \"value\": %.3f, \"unit\": \"%s\"}\n", bench, metric,
+               value, unit);
 }
 
 static void measure_jobs(void) {
-        _cleanup_(cluster_state_freep) ClusterState *without = cluster_state_new(), *with = cluster_state_new();
+        _cleanup_(cluster_state_freep) ClusterState *without = cluster_state_new(),
+                                                    *with = cluster_state_new();
         uint64_t plain_ns, jobs_ns;
         size_t before;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// json-writer: rows as /v1/units has them, written by our writer, by cJSON (which makes a tree and prints that) and by RapidJSON.
-// Each writes the same text; they take turns, and the median of the rounds counts.
+// json-writer: rows as /v1/units has them, written by our writer, by cJSON (which makes a tree and prints
+// that) and by RapidJSON. Each writes the same text; they take turns, and the median of the rounds counts.
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

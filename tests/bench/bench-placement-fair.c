@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A round of the scheduler after everything has changed: roles with ten units each, and 10,000 grants, each of which has to go to a
-// role that nobody waiting was behind of. The baseline sorts all roles for each grant, without looking for nodes.
+// A round of the scheduler after everything has changed: roles with ten units each, and 10,000 grants, each
+// of which has to go to a role that nobody waiting was behind of. The baseline sorts all roles for each
+// grant, without looking for nodes.
 #include "bench-placement.h"
 
 typedef struct Share {

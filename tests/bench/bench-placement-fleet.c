@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The fleet that the benchmarks of the scheduler work on: 10,000 hosts of three sizes with labels, 200 spec classes in random order,
-// filled to 80 %; and what one would write first, a scan of all nodes. Both decide by the same rules.
+// The fleet that the benchmarks of the scheduler work on: 10,000 hosts of three sizes with labels, 200 spec
+// classes in random order, filled to 80 %; and what one would write first, a scan of all nodes. Both decide
+// by the same rules.
 #include <time.h>
 
 #include "bench-placement.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rebalance costs: the loop is held for a copy of the Placement and by what of the plan is still right in the end, the pool by
-// the search between them. The baseline of a copy is one of as many bytes in one piece.
+// What a rebalance costs: the loop is held for a copy of the Placement and by what of the plan is still
+// right in the end, the pool by the search between them. The baseline of a copy is one of as many bytes in
+// one piece.
 #include "bench-placement.h"
 #include "rebalance.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The scheduler alone: no I/O, one core, seeded. Units of a fleet that is filled to 80 % (bench-placement-fleet.c) go and others come,
-// one after the other, each placed at once; a hundred nodes are lost at the same time; and what all of it takes in memory. The
-// baseline is what one would write first: look at every node. One in a thousand answers (all of fair-round) is compared with
-// brute force (tests/lib/brute-placement.c), which shares nothing with either.
+// The scheduler alone: no I/O, one core, seeded. Units of a fleet that is filled to 80 %
+// (bench-placement-fleet.c) go and others come, one after the other, each placed at once; a hundred nodes
+// are lost at the same time; and what all of it takes in memory. The baseline is what one would write first:
+// look at every node. One in a thousand answers (all of fair-round) is compared with brute force
+// (tests/lib/brute-placement.c), which shares nothing with either.
 #include "bench-placement.h"
 
 enum { BLOCK = 1000, BLOCKS = 40 };

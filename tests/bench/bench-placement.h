@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the benchmarks of the scheduler share: a fleet of hosts with units of some classes on it, kept in a Placement and beside it
-// in what brute force and a plain scan need. Names, labels and specs live in the Fleet. Everything is seeded: the same calls make
-// the same fleet. Allocations that fail are not looked for.
+// What the benchmarks of the scheduler share: a fleet of hosts with units of some classes on it, kept in a
+// Placement and beside it in what brute force and a plain scan need. Names, labels and specs live in the
+// Fleet. Everything is seeded: the same calls make the same fleet. Allocations that fail are not looked for.
 #include <stdio.h>
 
 #include "../../src/placement/placement-private.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log's snapshot costs whoever waits for the loop: a replicated state of a million units behind a log with one member,
-// which goes on taking batches while the snapshot is taken, encoded, written and what it held is given back. A turn's CPU time
-// is the loop thread's between two sleeps. The baseline of the longest turn is what encoding would take in one. With the
-// allocator of the daemon.
+// What the log's snapshot costs whoever waits for the loop: a replicated state of a million units behind a
+// log with one member, which goes on taking batches while the snapshot is taken, encoded, written and what
+// it held is given back. A turn's CPU time is the loop thread's between two sleeps. The baseline of the
+// longest turn is what encoding would take in one. With the allocator of the daemon.
 
 #include "test.h"
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Submits instances of a template that the cluster knows, over HTTP: on so many kept connections to argosyd's socket, each with one
-// request under way, each request with so many operations of one unit.
+// Submits instances of a template that the cluster knows, over HTTP: on so many kept connections to
+// argosyd's socket, each with one request under way, each request with so many operations of one unit.
 //
 //   http-client SOCKET TEMPLATE FIRST REQUESTS UNITS CONNECTIONS
-//       REQUESTS requests, the first for the instances FIRST to FIRST + UNITS - 1 of TEMPLATE ("load@"), the next ones for
-//       those that follow. With 1 unit a request is an object, with more it has a line for each. Prints the seconds from the
-//       first byte sent to the last answer read, and the median and the 99th percentile of the microseconds from a request to
+//       REQUESTS requests, the first for the instances FIRST to FIRST + UNITS - 1 of TEMPLATE ("load@"), the
+//       next ones for
+//       those that follow. With 1 unit a request is an object, with more it has a line for each. Prints the
+//       seconds from the
+//       first byte sent to the last answer read, and the median and the 99th percentile of the microseconds
+//       from a request to
 //       the end of its answer.
 //
-// All requests are written before the clock starts: what is measured is argosyd, not how fast its client writes. Whatever is not taken
-// ends the program, since a refusal is cheaper than what is to be measured.
+// All requests are written before the clock starts: what is measured is argosyd, not how fast its client
+// writes. Whatever is not taken ends the program, since a refusal is cheaper than what is to be measured.
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,9 +4,10 @@
 //
 //   sse-client SOCKET TARGET STREAMS SECONDS
 //
-// Opens so many streams of that target, says "ready" when each of them has begun, reads for so long, and prints how many events each
-// has been told of at least and at most, and the median and the 99th percentile of the microseconds from an event, which says when
-// it came to be, to its reader. Whatever is not a success ends the program.
+// Opens so many streams of that target, says "ready" when each of them has begun, reads for so long, and
+// prints how many events each has been told of at least and at most, and the median and the 99th percentile
+// of the microseconds from an event, which says when it came to be, to its reader. Whatever is not a success
+// ends the program.
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,13 +2,16 @@
 //
 // Clients of the state document, and what they are compared with; one JSON object is printed.
 //
-//      state-client fetch SOCKET TARGET CLIENTS TIMES    each of them fetches it so often, one after the other, and discards it
-//      state-client plain BYTES CLIENTS TIMES            the same, from a loop that does nothing but write these bytes to all of them
+//      state-client fetch SOCKET TARGET CLIENTS TIMES    each of them fetches it so often, one after the
+//                                                        other, and discards it
+//      state-client plain BYTES CLIENTS TIMES            the same, from a loop that does nothing but write
+//                                                        these bytes to all of them
 //      state-client ask SOCKET TARGET TAG TIMES          one of them, with If-None-Match (TAG "-": without)
-//      state-client bare TIMES                           the same, of a libmicrohttpd that answers 304 and nothing else
+//      state-client bare TIMES                           the same, of a libmicrohttpd that answers 304 and
+//                                                        nothing else
 //
-// Times are microseconds: `mean`, `p50`, `p99` and `max` of whole answers, `first` the median until the first byte, `wall` from the
-// first request to the last answer.
+// Times are microseconds: `mean`, `p50`, `p99` and `max` of whole answers, `first` the median until the
+// first byte, `wall` from the first request to the last answer.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Submits instances of a template that the cluster knows, over one connection to argosyd's local socket, with so many
-// requests under way at a time, each naming so many units.
+// Submits instances of a template that the cluster knows, over one connection to argosyd's local socket,
+// with so many requests under way at a time, each naming so many units.
 //
 //   submit-client SOCKET TEMPLATE FIRST REQUESTS UNITS IN_FLIGHT
-//       REQUESTS requests, the first for the instances FIRST to FIRST + UNITS - 1 of TEMPLATE ("load@"), the next ones for
-//       those that follow. Prints the seconds from the first byte sent to the last answer read, and the median and the
+//       REQUESTS requests, the first for the instances FIRST to FIRST + UNITS - 1 of TEMPLATE ("load@"), the
+//       next ones for
+//       those that follow. Prints the seconds from the first byte sent to the last answer read, and the
+//       median and the
 //       99th percentile of the microseconds from a request to the end of its answer.
 //
-// All requests are packed before the clock starts: what is measured is argosyd, not how fast its client packs. Whatever is not a
-// success ends the program, since a refusal is cheaper than what is to be measured.
+// All requests are packed before the clock starts: what is measured is argosyd, not how fast its client
+// packs. Whatever is not a success ends the program, since a refusal is cheaper than what is to be measured.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +87,8 @@ static void pack(Submitter *s, const char *template, uint64_t first) {
         request.change = &change;
         for (uint64_t i = 0; i < s->n; i++) {
                 for (uint64_t j = 0; j < s->n_units; j++) {
-                        snprintf(names[j], NAME_BYTES, "%s%" PRIu64 ".service", template, first + i * s->n_units + j);
+                        snprintf(names[j], NAME_BYTES, "%s%" PRIu64 ".service", template,
+                                 first + i * s->n_units + j);
                         pointers[j] = names[j];
                 }
                 if (getrandom(id, sizeof(id), 0) != sizeof(id))
@@ -115,7 +118,8 @@ static void send_some(Submitter *s) {
         while (s->n_begun < s->n && s->n_begun - s->n_answered < s->in_flight)
                 s->sent_us[s->n_begun++] = clock_monotonic_us();
         while (s->n_begun > 0 && s->at < s->ends[s->n_begun - 1]) {
-                ssize_t n = send(s->fd, s->packed.data + s->at, s->ends[s->n_begun - 1] - s->at, MSG_NOSIGNAL);
+                ssize_t n =
+                        send(s->fd, s->packed.data + s->at, s->ends[s->n_begun - 1] - s->at, MSG_NOSIGNAL);
 
                 if (n < 0 && errno == EAGAIN)
                         return;
@@ -195,7 +199,8 @@ int main(int argc, char **argv) {
         Submitter s = {};
         uint64_t first, began_us, took_us;
 
-        if (argc != 7 || !parse_u64(argv[3], UINT32_MAX, &first) || !parse_u64(argv[4], REQUESTS_MAX, &s.n) || s.n == 0 ||
+        if (argc != 7 || !parse_u64(argv[3], UINT32_MAX, &first) ||
+            !parse_u64(argv[4], REQUESTS_MAX, &s.n) || s.n == 0 ||
             !parse_u64(argv[5], UNITS_MAX, &s.n_units) || s.n_units == 0 ||
             !parse_u64(argv[6], IN_FLIGHT_MAX, &s.in_flight) || s.in_flight == 0)
                 fail("usage: submit-client SOCKET TEMPLATE FIRST REQUESTS UNITS IN_FLIGHT");
@@ -207,7 +212,8 @@ int main(int argc, char **argv) {
         run(&s);
         took_us = clock_monotonic_us() - began_us;
         qsort(s.sent_us, s.n, sizeof(*s.sent_us), compare);
-        printf("%.6f %" PRIu64 " %" PRIu64 "\n", (double) took_us / 1e6, s.sent_us[s.n / 2], s.sent_us[s.n * 99 / 100]);
+        printf("%.6f %" PRIu64 " %" PRIu64 "\n", (double) took_us / 1e6, s.sent_us[s.n / 2],
+               s.sent_us[s.n * 99 / 100]);
         close(s.fd);
         buf_done(&s.in);
         buf_done(&s.packed);

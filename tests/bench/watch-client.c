@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Watches the events of a cluster over argosyd's local socket, while it submits instances of a template that the cluster
-// knows, and measures when each watcher is told.
+// Watches the events of a cluster over argosyd's local socket, while it submits instances of a template that
+// the cluster knows, and measures when each watcher is told.
 //
 //   watch-client SOCKET TEMPLATE watch WATCHERS STOPPED RATE SECONDS
-//       WATCHERS watchers, of whom STOPPED ask once and read nothing. RATE units are submitted each second, one in each
-//       request: two events each, of the unit and of its job. Beside it a question that needs no leader is asked every 10 ms.
-//       Prints how many events of units the others have been told of, and how many that should be; the median and the
-//       99th percentile of the microseconds from an event to its watcher, and of those questions; and the most bytes that
+//       WATCHERS watchers, of whom STOPPED ask once and read nothing. RATE units are submitted each second,
+//       one in each
+//       request: two events each, of the unit and of its job. Beside it a question that needs no leader is
+//       asked every 10 ms.
+//       Prints how many events of units the others have been told of, and how many that should be; the
+//       median and the
+//       99th percentile of the microseconds from an event to its watcher, and of those questions; and the
+//       most bytes that
 //       wait for one who is stopped.
 //   watch-client SOCKET TEMPLATE resume EVENTS ROUNDS
-//       ROUNDS times: a watcher goes, EVENTS events happen, and he is back. Prints the median and the 99th percentile of the
+//       ROUNDS times: a watcher goes, EVENTS events happen, and he is back. Prints the median and the 99th
+//       percentile of the
 //       microseconds until he is told of all of them, and the least number of events that he was told.
 //
-// Watchers share connections, nine on each, since a user may have no more than 64; who is stopped has one of his own. An event says
-// when it came to be, by the clock of this machine. Whatever is not a success ends the program.
+// Watchers share connections, nine on each, since a user may have no more than 64; who is stopped has one of
+// his own. An event says when it came to be, by the clock of this machine. Whatever is not a success ends
+// the program.
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever is shown as a token: it is none, or has the one form that tokens have, and its proof lets in whoever has that one
-// alone. And whatever is to be the name of one: it is none, or can be shown, and is no id.
+// Whatever is shown as a token: it is none, or has the one form that tokens have, and its proof lets in
+// whoever has that one alone. And whatever is to be the name of one: it is none, or can be shown, and is no
+// id.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever is typed for somebody who is given a right: it is refused, or names one account, and put together again it is
-// what was typed.
+// Whatever is typed for somebody who is given a right: it is refused, or names one account, and put together
+// again it is what was typed.
 
 #include <stdio.h>
 #include <stdlib.h>

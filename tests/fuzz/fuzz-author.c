@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever a host says of who asks: it is refused, or it is somebody of that host, with names that can be shown.
+// Whatever a host says of who asks: it is refused, or it is somebody of that host, with names that can be
+// shown.
 
 #include <stdlib.h>
 
@@ -25,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 if (author->host != 7 || author->n_groups > AUTHOR_GROUPS_MAX)
                         abort();
                 if (*author->token || (author->token_proof.len > 0 &&
-                                       (author->token_proof.len != AUTHOR_PROOF_SIZE || *author->user || author->owner ||
-                                        author->n_groups > 0 || author->uid != UINT32_MAX)))
+                                       (author->token_proof.len != AUTHOR_PROOF_SIZE || *author->user ||
+                                        author->owner || author->n_groups > 0 || author->uid != UINT32_MAX)))
                         abort();
                 if (*author->user)
                         check_name(author->user);

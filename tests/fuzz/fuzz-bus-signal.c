@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a manager in the hands of its user may send as a signal: nothing outside of the message is read, and what is
-// taken from it lies inside.
+// What a manager in the hands of its user may send as a signal: nothing outside of the message is read, and
+// what is taken from it lies inside.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever the bytes: a list that can be read has valid names in order and no more than there may be, it lies behind the text, and a content
-// that is taken is what composing its text and its list makes.
+// Whatever the bytes: a list that can be read has valid names in order and no more than there may be, it
+// lies behind the text, and a content that is taken is what composing its text and its list makes.
 
 #include <errno.h>
 
@@ -15,7 +15,8 @@ static void check_list(const CarriedFiles *c) {
         for (size_t i = 0; i < c->n; i++) {
                 const CarriedFile *f = &c->list[i];
 
-                if (!carried_file_name_is_valid(f->name) || f->size > CARRIED_FILE_MAX || (i > 0 && strcmp(c->list[i - 1].name, f->name) >= 0) ||
+                if (!carried_file_name_is_valid(f->name) || f->size > CARRIED_FILE_MAX ||
+                    (i > 0 && strcmp(c->list[i - 1].name, f->name) >= 0) ||
                     carried_files_find(c, f->name) != f)
                         abort();
         }
@@ -25,11 +26,13 @@ static void check_list(const CarriedFiles *c) {
 static void check_taken(const uint8_t *data, size_t size, const UnitFile *file, CarriedFiles *c) {
         size_t len = carried_files_text_len(data, size);
         const char *head = (const char *) data + len + strlen("\n# ");
-        _cleanup_free_ char *name = strndup(head, (size_t) ((const char *) memmem(head, size - len, ".d/~", 4) - head));
+        _cleanup_free_ char *name =
+                strndup(head, (size_t) ((const char *) memmem(head, size - len, ".d/~", 4) - head));
         _cleanup_buf_ Buf again = {};
         char *why = NULL;
 
-        if (!name || buf_append(&again, data, len) < 0 || carried_files_compose(name, file, c, &again, &why) < 0)
+        if (!name || buf_append(&again, data, len) < 0 ||
+            carried_files_compose(name, file, c, &again, &why) < 0)
                 abort();
         if (again.len != size || memcmp(again.data, data, size) != 0)
                 abort();

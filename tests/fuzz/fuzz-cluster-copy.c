@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Events of a leader, each behind the byte that says how long it is: whatever they are, what is written of them has as many
-// brackets that open as end, and nothing of it is left in memory.
+// Events of a leader, each behind the byte that says how long it is: whatever they are, what is written of
+// them has as many brackets that open as end, and nothing of it is left in memory.
 
 #include <stdlib.h>
 #include <string.h>

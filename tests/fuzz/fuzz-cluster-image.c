@@ -34,7 +34,8 @@ static void try_image(const void *data, size_t len) {
 
         if (r == 0)
                 check_fixpoint(s);
-        else if ((r != -EBADMSG && r != -EPROTONOSUPPORT) || cluster_state_n_units(s) > 0 || cluster_state_revision(s) > 0)
+        else if ((r != -EBADMSG && r != -EPROTONOSUPPORT) || cluster_state_n_units(s) > 0 ||
+                 cluster_state_revision(s) > 0)
                 abort();
 }
 

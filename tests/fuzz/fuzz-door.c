@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever a browser says to argosyctl dashboard: without the key nothing of it is passed on, and what is has one Host and no body but
-// the one that is counted.
+// Whatever a browser says to argosyctl dashboard: without the key nothing of it is passed on, and what is
+// has one Host and no body but the one that is counted.
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         r = door_judge(&d, (const char *) data, len, &out, &a);
         if (r < 0 || out.len == 0)
                 abort();
-        if (r == DOOR_PASS && (!has_key || a.body > DOOR_BODY_MAX || count(&out, "\r\nhost:") != 1 || count(&out, "\r\ncookie:") != 0 ||
-                               count(&out, "\r\ntransfer-encoding:") != 0 || count(&out, "\r\ncontent-length:") > 1))
+        if (r == DOOR_PASS &&
+            (!has_key || a.body > DOOR_BODY_MAX || count(&out, "\r\nhost:") != 1 ||
+             count(&out, "\r\ncookie:") != 0 || count(&out, "\r\ntransfer-encoding:") != 0 ||
+             count(&out, "\r\ncontent-length:") > 1))
                 abort();
         if (r == DOOR_REFUSED && (a.status < 400 || !a.why || count(&out, known.cookie) != 0))
                 abort();

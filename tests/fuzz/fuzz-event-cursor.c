@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever somebody gives as a cursor: it is none, or it is written again as it was, but for the case of its letters.
+// Whatever somebody gives as a cursor: it is none, or it is written again as it was, but for the case of its
+// letters.
 
 #include <stdlib.h>
 #include <string.h>

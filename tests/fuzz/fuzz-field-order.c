@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Bytes that are to be a request: they are none, or stand in an order that does not change any more, and are as good, or as
-// bad, a request as before.
+// Bytes that are to be a request: they are none, or stand in an order that does not change any more, and are
+// as good, or as bad, a request as before.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What a client of fleet's API sends. The first byte says what it is: a target, a unit, patches, or a unit file. What is taken as
-// options is read again as the same options.
+// What a client of fleet's API sends. The first byte says what it is: a target, a unit, patches, or a unit
+// file. What is taken as options is read again as the same options.
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,11 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         } while (0)
 
 static const ProtobufCMessageDescriptor *const kinds[] = {
-        &argosy__to_voter__descriptor,   &argosy__to_host__descriptor, &argosy__join_request__descriptor,
-        &argosy__join_reply__descriptor, &argosy__join_body__descriptor, &argosy__join_answer__descriptor, &argosy__request__descriptor, &argosy__response__descriptor,
+        &argosy__to_voter__descriptor,   &argosy__to_host__descriptor,   &argosy__join_request__descriptor,
+        &argosy__join_reply__descriptor, &argosy__join_body__descriptor, &argosy__join_answer__descriptor,
+        &argosy__request__descriptor,    &argosy__response__descriptor,
 };
-static const size_t limits[] = {FRAME_MAX,      FRAME_MAX,       FRAME_MAX_JOIN,
-                                FRAME_MAX_JOIN, FRAME_MAX_JOIN,  FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
+static const size_t limits[] = {FRAME_MAX,      FRAME_MAX,      FRAME_MAX_JOIN,  FRAME_MAX_JOIN,
+                                FRAME_MAX_JOIN, FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
 
 // What protobuf-c has at a time; the size of each stands in front of it.
 typedef struct Asked {

@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!known || strpbrk(known, "\"-"))
                 abort();
         if (http_list_etag_format(text, "/v1/units", tag)) {
-                _cleanup_free_ char *again = http_list_etags(tag, "/v1/units"), *other = http_list_etags(tag, "/v1/units?limit=1");
+                _cleanup_free_ char *again = http_list_etags(tag, "/v1/units"),
+                                    *other = http_list_etags(tag, "/v1/units?limit=1");
 
                 if (strcmp(again, text) != 0 || *other)
                         abort();

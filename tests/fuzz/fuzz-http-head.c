@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever somebody says on a connection for HTTP, in pieces of so many bytes as the first byte says: it gets an end, whole answers and no more
-// of them than a reader of requests who takes nothing but what RFC 9112 wants finds requests in it; and if that finds one, an answer. Whoever
-// stands in front of us may be that reader: what we answered beyond it would be a request that it did not see.
+// Whatever somebody says on a connection for HTTP, in pieces of so many bytes as the first byte says: it
+// gets an end, whole answers and no more of them than a reader of requests who takes nothing but what RFC
+// 9112 wants finds requests in it; and if that finds one, an answer. Whoever stands in front of us may be
+// that reader: what we answered beyond it would be a request that it did not see.
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -43,7 +44,8 @@ static struct {
 
 // ---- who answers
 
-static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author, void *userdata) {
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
         message_free(request);
         http_call_fail(call, ENOENT, NULL);
 }
@@ -59,7 +61,8 @@ static bool is_ready(void *userdata) {
         return true;
 }
 
-static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
 
 static void tidy(void) {
         (void) unlink(f.path);
@@ -76,7 +79,8 @@ static void begin(void) {
         str_fit(f.path, sizeof(f.path), "%s/http", f.dir);
         atexit(tidy);
         f.accounts = accounts_new(&account_limits);
-        if (!f.accounts || uv_loop_init(&f.loop) < 0 || author_names_new(&f.loop, &account_source_system, &f.names) < 0 ||
+        if (!f.accounts || uv_loop_init(&f.loop) < 0 ||
+            author_names_new(&f.loop, &account_source_system, &f.names) < 0 ||
             listener_bind_unix(f.path, 0600, (gid_t) -1, &fd) < 0 ||
             http_api_new(&f.loop, fd, f.accounts, f.names, &ops, NULL, &f.api) < 0)
                 abort();
@@ -180,15 +184,18 @@ static size_t count_requests(const char *text, size_t len) {
         return n;
 }
 
-// What cannot be seen (http-head.c): a NUL in front of a bare LF, and what libmicrohttpd takes for an empty line in front of a request.
+// What cannot be seen (http-head.c): a NUL in front of a bare LF, and what libmicrohttpd takes for an empty
+// line in front of a request.
 static bool is_beyond_us(const char *text, size_t len) {
         for (size_t i = 0; i + 1 < len; i++)
-                if ((text[i] == 0 && text[i + 1] == '\n') || (text[i] == '\n' && (text[i + 1] == '\n' || text[i + 1] == 0)))
+                if ((text[i] == 0 && text[i + 1] == '\n') ||
+                    (text[i] == '\n' && (text[i + 1] == '\n' || text[i + 1] == 0)))
                         return true;
         return len > 0 && (text[0] == 0 || text[0] == '\n');
 }
 
-// Each cookie and each header takes memory of the connection, and where there is none any more libmicrohttpd ends it without a word.
+// Each cookie and each header takes memory of the connection, and where there is none any more libmicrohttpd
+// ends it without a word.
 static bool is_too_much(const char *text, size_t len) {
         size_t n = 0;
 
@@ -203,13 +210,14 @@ static int dial(void) {
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        if (fd < 0 || !str_copy(at.sun_path, sizeof(at.sun_path), f.path) || connect(fd, (struct sockaddr *) &at, sizeof(at)) < 0)
+        if (fd < 0 || !str_copy(at.sun_path, sizeof(at.sun_path), f.path) ||
+            connect(fd, (struct sockaddr *) &at, sizeof(at)) < 0)
                 abort();
         return fd;
 }
 
-// Of what was said nothing waits to be read any more. libmicrohttpd 0.9.75 sees an end that comes right behind some bytes only when it looks for
-// who is late.
+// Of what was said nothing waits to be read any more. libmicrohttpd 0.9.75 sees an end that comes right
+// behind some bytes only when it looks for who is late.
 static bool is_heard(int fd) {
         int n = 0;
 

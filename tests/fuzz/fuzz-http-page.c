@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever somebody gives as a page: it is none, or one of another question, or it is written again as it was, but for the case of
-// its letters. No cursor is a page.
+// Whatever somebody gives as a page: it is none, or one of another question, or it is written again as it
+// was, but for the case of its letters. No cursor is a page.
 
 #include <errno.h>
 #include <stdlib.h>

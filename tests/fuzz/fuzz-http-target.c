@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever stands in the first line of a request: it is refused, or it becomes a request that another host can read.
+// Whatever stands in the first line of a request: it is refused, or it becomes a request that another host
+// can read.
 
 #include <stdlib.h>
 #include <string.h>

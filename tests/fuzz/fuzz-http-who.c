@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, what a proxy says, a target, a login. The first byte says which.
+// What of a request over TCP says who asks, and whom: a Host, an Authorization, a Cookie, what a proxy says,
+// a target, a login. The first byte says which.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever stands in a body: it is refused with a reason, or it becomes requests that another host can read. The first byte says
-// what kind of body it is.
+// Whatever stands in a body: it is refused with a reason, or it becomes requests that another host can read.
+// The first byte says what kind of body it is.
 
 #include <stdlib.h>
 #include <string.h>

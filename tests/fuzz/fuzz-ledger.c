@@ -31,8 +31,8 @@ static int add(const LedgerRecord *record, void *userdata) {
 static int add_return(const LedgerReturn *back, void *userdata) {
         Sum *sum = userdata;
 
-        if (!*back->name || strlen(back->name) > UNIT_NAME_MAX || !*back->with || strlen(back->with) > UNIT_NAME_MAX || !*back->through ||
-            strlen(back->through) > UNIT_NAME_MAX)
+        if (!*back->name || strlen(back->name) > UNIT_NAME_MAX || !*back->with ||
+            strlen(back->with) > UNIT_NAME_MAX || !*back->through || strlen(back->through) > UNIT_NAME_MAX)
                 abort();
         sum->n += !streq(back->name, "back.service");
         return 0;
@@ -67,7 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (r == 0) {
                 LedgerRecord record = {.name = "added.service"};
 
-                LedgerReturn back = {.name = "back.service", .with = "added.service", .through = "other.service", .needs = true};
+                LedgerReturn back = {.name = "back.service",
+                                     .with = "added.service",
+                                     .through = "other.service",
+                                     .needs = true};
 
                 if (ledger_put(l, &record) < 0 || ledger_put_return(l, &back) < 0 || ledger_flush(l) < 0)
                         abort();

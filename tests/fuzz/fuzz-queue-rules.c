@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever the rules of a queue: the one that counts is one of them, and none before it matches by itself; what is said
-// about one of them is said of the same one again.
+// Whatever the rules of a queue: the one that counts is one of them, and none before it matches by itself;
+// what is said about one of them is said of the same one again.
 //
 // Input: a packed QueueRecord. The request that is matched is always the same.
 

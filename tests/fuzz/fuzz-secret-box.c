@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever the log says is a sealed secret: it is none, since nobody has the key. What is sealed by us is opened again.
+// Whatever the log says is a sealed secret: it is none, since nobody has the key. What is sealed by us is
+// opened again.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (secret_box_open(key, &label, data, size, &opened) != -EBADMSG)
                 abort();
         if (size > 0 && secret_box_seal(key, &label, data, size, &sealed) == 0) {
-                if (secret_box_open(key, &label, sealed.data, sealed.len, &opened) < 0 || opened.len != size ||
-                    memcmp(opened.data, data, size) != 0)
+                if (secret_box_open(key, &label, sealed.data, sealed.len, &opened) < 0 ||
+                    opened.len != size || memcmp(opened.data, data, size) != 0)
                         abort();
                 secret_bytes_done(&opened);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever stands in an argosy.set: it is refused with a sentence, or names units that can be, each once and not too many.
+// Whatever stands in an argosy.set: it is refused with a sentence, or names units that can be, each once and
+// not too many.
 
 #include <stdlib.h>
 

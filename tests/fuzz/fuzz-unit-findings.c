@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever systemd-analyze prints about hostile files: findings are few, printable, and about the units that were asked about; who is
-// refused has a reason.
+// Whatever systemd-analyze prints about hostile files: findings are few, printable, and about the units that
+// were asked about; who is refused has a reason.
 
 #include <stdlib.h>
 
@@ -22,8 +22,10 @@ static void check(const UnitFindings *f) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        static const UnitFindingsOf units[] = {
-                {"t.service", "t.service"}, {"bad.service", "bad.service"}, {"tpl@x.service", "tpl@.service"}, {"a:1.timer", "a:1.timer"}};
+        static const UnitFindingsOf units[] = {{"t.service", "t.service"},
+                                               {"bad.service", "bad.service"},
+                                               {"tpl@x.service", "tpl@.service"},
+                                               {"a:1.timer", "a:1.timer"}};
         UnitFindings findings[ELEMENTSOF(units)] = {};
 
         if (unit_findings_parse("/sv", units, ELEMENTSOF(units), (const char *) data, size, findings) < 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever the bytes: a content has parts in order, which lie in it and are the same bytes when they are composed again; each line is in
-// one of them. And whatever is composed of a file and a drop-in is refused with a sentence, or splits into just these.
+// Whatever the bytes: a content has parts in order, which lie in it and are the same bytes when they are
+// composed again; each line is in one of them. And whatever is composed of a file and a drop-in is refused
+// with a sentence, or splits into just these.
 
 #include <errno.h>
 
@@ -29,7 +30,8 @@ static void check_split(const uint8_t *data, size_t size) {
         while (n < ELEMENTSOF(parts) && unit_parts_next(&p, &parts[n])) {
                 const char *end = parts[n].content + parts[n].len;
 
-                if ((parts[n].path == NULL) != (n == 0) || parts[n].content < (const char *) data || end > (const char *) data + size)
+                if ((parts[n].path == NULL) != (n == 0) || parts[n].content < (const char *) data ||
+                    end > (const char *) data + size)
                         abort();
                 if (n > 0)
                         check_drop_in(&parts[n - 1], &parts[n]);
@@ -53,7 +55,8 @@ static void check_place(const uint8_t *data, size_t size) {
                 if (line == 0 || line > i)
                         abort();
         }
-        if (!why || unit_parts_place("dir/web.service", data, size, &why) < 0 || strncmp(why, "dir/", 4) != 0)
+        if (!why || unit_parts_place("dir/web.service", data, size, &why) < 0 ||
+            strncmp(why, "dir/", 4) != 0)
                 abort();
         free(why);
 }
@@ -62,8 +65,8 @@ static void check_place(const uint8_t *data, size_t size) {
 static void check_compose(const uint8_t *data, size_t size) {
         const uint8_t *end = size > 0 ? memchr(data, 0, size) : NULL;
         size_t len = end ? (size_t) (end - data) : size;
-        UnitPart drop_in = {"web.service.d/50-x.conf", strlen("web.service.d/50-x.conf"), end ? (const char *) end + 1 : "",
-                            end ? size - len - 1 : 0};
+        UnitPart drop_in = {"web.service.d/50-x.conf", strlen("web.service.d/50-x.conf"),
+                            end ? (const char *) end + 1 : "", end ? size - len - 1 : 0};
         _cleanup_buf_ Buf content = {}, why = {};
         UnitPart part;
         UnitParts p;
@@ -74,8 +77,9 @@ static void check_compose(const uint8_t *data, size_t size) {
         if (r < 0 || len == 0)
                 return;
         unit_parts_begin(&p, content.data, content.len);
-        if (!unit_parts_next(&p, &part) || part.len < len || !unit_parts_next(&p, &part) || part.len != drop_in.len ||
-            memcmp(part.content, drop_in.content, part.len) != 0 || unit_parts_next(&p, &part))
+        if (!unit_parts_next(&p, &part) || part.len < len || !unit_parts_next(&p, &part) ||
+            part.len != drop_in.len || memcmp(part.content, drop_in.content, part.len) != 0 ||
+            unit_parts_next(&p, &part))
                 abort();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Whatever stands in the file of the voters' secrets: it is refused, or what was read is the same when it is written and read again. The
-// checksum is made right, since nothing would come behind it otherwise; the file as it is comes first.
+// Whatever stands in the file of the voters' secrets: it is refused, or what was read is the same when it is
+// written and read again. The checksum is made right, since nothing would come behind it otherwise; the file
+// as it is comes first.
 
 #include <endian.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void check(const VoterSecrets *s) {
         for (size_t i = 0; i < s->n; i++) {
                 const SecretBytes *value = voter_secrets_find(&copy, s->list[i].name, s->list[i].number);
 
-                if (!value || value->len != s->list[i].value.len || value->len == 0 || value->len > VOTER_SECRET_VALUE_MAX)
+                if (!value || value->len != s->list[i].value.len || value->len == 0 ||
+                    value->len > VOTER_SECRET_VALUE_MAX)
                         abort();
         }
         voter_secrets_done(&copy);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Runs a fuzz harness over inputs made of its corpus, without a fuzzer: so many of them, the same for the same seed.
+// Runs a fuzz harness over inputs made of its corpus, without a fuzzer: so many of them, the same for the
+// same seed.
 //
 //      mutated-NAME COUNT SEED FILE...
 //
-// Each begins as one file of the corpus, of which pieces are taken out, doubled, put somewhere else or into another file, and bytes become others:
-// mostly some that mean something in a head.
+// Each begins as one file of the corpus, of which pieces are taken out, doubled, put somewhere else or into
+// another file, and bytes become others: mostly some that mean something in a head.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,9 +39,11 @@ static void put(Buf *b, size_t at, const uint8_t *piece, size_t len) {
 }
 
 static void change(Buf *b, const Buf *other) {
-        static const uint8_t marks[] = {'\r', '\n', 0, ' ', '\t', ':', '?', '&', '%', '/', 0x7f, 0xff, '0', '9'};
+        static const uint8_t marks[] = {'\r', '\n', 0,   ' ',  '\t', ':', '?',
+                                        '&',  '%',  '/', 0x7f, 0xff, '0', '9'};
         uint8_t piece[PIECE_MAX];
-        size_t at = any(b->len), from = any(other->len), most = any(PIECE_MAX), len = MIN_OF(most, b->len - at);
+        size_t at = any(b->len), from = any(other->len), most = any(PIECE_MAX),
+               len = MIN_OF(most, b->len - at);
 
         switch (any(5)) {
         case 0:
@@ -86,10 +89,12 @@ int main(int argc, char **argv) {
         uint64_t count = 0;
         int r = 0;
 
-        if (argc < 4 || argc - 3 > FILES_MAX || !parse_u64(argv[1], UINT32_MAX, &count) || !parse_u64(argv[2], UINT64_MAX, &state) || state == 0)
+        if (argc < 4 || argc - 3 > FILES_MAX || !parse_u64(argv[1], UINT32_MAX, &count) ||
+            !parse_u64(argv[2], UINT64_MAX, &state) || state == 0)
                 return EXIT_FAILURE;
         for (int i = 3; i < argc && r == 0; i++)
-                r = file_read(AT_FDCWD, argv[i], INPUT_MAX, &corpus[n++]) < 0 || corpus[n - 1].len == 0 ? -1 : 0;
+                r = file_read(AT_FDCWD, argv[i], INPUT_MAX, &corpus[n++]) < 0 || corpus[n - 1].len == 0 ? -1
+                                                                                                        : 0;
         for (uint64_t i = 0; i < count && r == 0; i++)
                 r = feed(corpus, n);
         while (n > 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Runs a fuzz harness over the files of its corpus (the directories and files given), without a fuzzer:
-// every input that was ever interesting stays a test, and so does each of its first PREFIXES_MAX beginnings, since much
-// of what goes wrong does so at the end of an input. An empty corpus fails.
+// every input that was ever interesting stays a test, and so does each of its first PREFIXES_MAX beginnings,
+// since much of what goes wrong does so at the end of an input. An empty corpus fails.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ enum { INPUT_MAX = 1024 * 1024, PREFIXES_MAX = 512 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int feed(const uint8_t *data, size_t size) {
-        uint8_t *exact = malloc(size ?: 1); // exactly as long, so that a sanitizer sees the first byte too many
+        // exactly as long, so that a sanitizer sees the first byte too many
+        uint8_t *exact = malloc(size ?: 1);
 
         if (!exact)
                 return -1;

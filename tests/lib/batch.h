@@ -281,7 +281,8 @@ static inline Argosy__JobRecord *batch_job(Batch *b, JobPut how) {
 }
 
 static inline void batch_spec_forget(Batch *b, const char *content) {
-        Argosy__LogOp__SpecForget *forget = BATCH_NEW(b, Argosy__LogOp__SpecForget, argosy__log_op__spec_forget__init);
+        Argosy__LogOp__SpecForget *forget =
+                BATCH_NEW(b, Argosy__LogOp__SpecForget, argosy__log_op__spec_forget__init);
         Hash hash = hash_of(content, strlen(content));
 
         forget->hashes = batch_own(b, malloc(sizeof *forget->hashes));

@@ -109,7 +109,8 @@ static bool has_any(const BruteNode *n, const PlacementTerm *t) {
 static bool is_like(const BruteNode *n, const PlacementTerm *t) {
         for (size_t i = 0; i < n->n_labels; i++)
                 for (const char *const *v = t->values; v && *v; v++)
-                        if (strcmp(n->labels[i].key, t->key) == 0 && fnmatch(*v, n->labels[i].value, FNM_NOESCAPE) == 0)
+                        if (strcmp(n->labels[i].key, t->key) == 0 &&
+                            fnmatch(*v, n->labels[i].value, FNM_NOESCAPE) == 0)
                                 return true;
         return false;
 }
@@ -222,12 +223,14 @@ static bool waits(const Brute *b, uint32_t unit) {
 static bool is_kept(const Brute *b, uint32_t unit, uint32_t node) {
         const BruteHost *h = &b->hosts[b->nodes[node].host];
 
-        if (!b->keeps || b->kept_host != b->nodes[node].host || unit == b->kept_unit || !waits(b, b->kept_unit))
+        if (!b->keeps || b->kept_host != b->nodes[node].host || unit == b->kept_unit ||
+            !waits(b, b->kept_unit))
                 return false;
         for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
                 int32_t demand = b->units[unit].spec->demand.of[i];
 
-                if (demand > 0 && b->kept.of[i] > 0 && h->used.of[i] + demand + b->kept.of[i] > h->offers.of[i])
+                if (demand > 0 && b->kept.of[i] > 0 &&
+                    h->used.of[i] + demand + b->kept.of[i] > h->offers.of[i])
                         return true;
         }
         return false;
@@ -237,7 +240,8 @@ bool brute_must_go(const Brute *b, uint32_t unit) {
         const BruteUnit *u = &b->units[unit];
         PlacementState state = b->nodes[u->node].state;
 
-        return state == PLACEMENT_LOST || !brute_admits(b, u->spec, u->node) || brute_conflict(b, unit, u->node);
+        return state == PLACEMENT_LOST || !brute_admits(b, u->spec, u->node) ||
+               brute_conflict(b, unit, u->node);
 }
 
 bool brute_eligible(const Brute *b, uint32_t unit, uint32_t node) {

@@ -34,7 +34,8 @@ typedef struct Brute {
         BruteNode *nodes;
         BruteUnit *units;
         uint32_t n_hosts, n_nodes, n_units;
-        // Told, not chosen: all have one priority, and the host keeps this much for that unit as long as it waits.
+        // Told, not chosen: all have one priority, and the host keeps this much for that unit as long as it
+        // waits.
         bool keeps;
         uint32_t kept_host, kept_unit;
         PlacementVector kept;

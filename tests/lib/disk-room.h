@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How much room file systems are said to have, whatever the machine of the test has: of the dependency disk_room.
+// How much room file systems are said to have, whatever the machine of the test has: of the dependency
+// disk_room.
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who watches the events of a leader that is played (leader-rig.h), one question at a time: what he was answered, and
-// what stands in it.
+// Who watches the events of a leader that is played (leader-rig.h), one question at a time: what he was
+// answered, and what stands in it.
 
 #include "leader-private.h"
 #include "leader-rig.h"

@@ -72,7 +72,8 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
         SystemdManager *m = calloc(1, sizeof(*m));
 
         assert(m && pid1_current);
-        *m = (SystemdManager){.pid1 = pid1_current, .ops = *ops, .userdata = userdata, .connected = !pid1_current->away};
+        *m = (SystemdManager){
+                .pid1 = pid1_current, .ops = *ops, .userdata = userdata, .connected = !pid1_current->away};
         pid1_current->manager = m;
         list_init(&m->jobs);
         list_init(&m->unheard);
@@ -277,7 +278,8 @@ int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdate
         return 0;
 }
 
-int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done, void *userdata) {
+int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done,
+                                 void *userdata) {
         if (!m->connected)
                 return -ENOTCONN;
         m->pid1->n_surveys++;

@@ -75,7 +75,8 @@ struct FakePid1 {
         unsigned (*below)(unsigned n);
         unsigned lost_percent; // of signals
         bool takes_time;
-        bool away;             // it reads its files again, or executes itself: nothing is answered, and nothing told
+        // it reads its files again, or executes itself: nothing is answered, and nothing told
+        bool away;
 };
 
 struct SystemdManager {
@@ -99,7 +100,8 @@ void pid1_show(FakeUnit *u);
 void pid1_notify(FakePid1 *p, FakeUnit *u);
 void pid1_run_job(FakePid1 *p, Job *j);
 void pid1_carry_out(FakePid1 *p, SystemdJobKind kind, const char *name); // for nobody
-void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub, const char *result);
+void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub,
+                    const char *result);
 void pid1_load_unit(FakePid1 *p, FakeUnit *u);
 void pid1_collect(FakePid1 *p, FakeUnit *u);
 void pid1_job_ended(FakePid1 *p, Job *j, SystemdJobKind kind, SystemdJobResult result);

@@ -79,7 +79,8 @@ static char *read_fragment(FakePid1 *p, const char *name) {
 
 // In NAME.d, and in that of its template.
 static int read_guard_sec(FakePid1 *p, const char *name) {
-        _cleanup_free_ char *own = str_printf("%s.d/50-argosy.conf", name), *template = NULL, *shared = NULL, *text = read_file(p, own);
+        _cleanup_free_ char *own = str_printf("%s.d/50-argosy.conf", name), *template = NULL, *shared = NULL,
+                            *text = read_file(p, own);
         const char *line = text ? strstr(text, "BindsTo=argosy-guard@") : NULL;
         int sec;
 
@@ -135,7 +136,8 @@ void pid1_collect(FakePid1 *p, FakeUnit *u) {
                 m->ops.unit_unloaded(u->name, m->userdata);
 }
 
-void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub, const char *result) {
+void pid1_set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub,
+                    const char *result) {
         u->rt.was_reset = u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
                           active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         if (!active_state_is_down(active))
@@ -201,7 +203,8 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret);
 static bool has_line(const FakeUnit *u, const char *line) {
         const char *found = u->content ? strstr(u->content, line) : NULL, *section = NULL;
 
-        for (const char *at = u->content; found && at && at < found; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        for (const char *at = u->content; found && at && at < found;
+             at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
                 if (*at == '[')
                         section = at;
         return found && !(section && str_has_prefix(section, "[X-"));
@@ -324,7 +327,8 @@ static void run_pin(FakePid1 *p, Job *j) {
         if (u->held)
                 pid1_load_unit(p, u);
         pid1_show(u);
-        pid1_job_ended(p, j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
+        pid1_job_ended(p, j, pin ? SYSTEMD_START : SYSTEMD_STOP,
+                       well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
         pid1_collect(p, u);
 }
 
@@ -394,14 +398,18 @@ void pid1_run_job(FakePid1 *p, Job *j) {
                 run_pin(p, j);
                 return;
         case JOB_RELOAD_UNIT:
-                result = u->content && strstr(u->content, "ExecReload=false") ? SYSTEMD_JOB_FAILED : SYSTEMD_JOB_DONE;
-                pid1_job_ended(p, j, SYSTEMD_RELOAD, u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? result : SYSTEMD_JOB_REFUSED);
+                result = u->content && strstr(u->content, "ExecReload=false") ? SYSTEMD_JOB_FAILED
+                                                                              : SYSTEMD_JOB_DONE;
+                pid1_job_ended(p, j, SYSTEMD_RELOAD,
+                               u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? result
+                                                                                   : SYSTEMD_JOB_REFUSED);
                 return;
         case JOB_RESET:
                 if (p->away)
                         list_append(&p->manager->unheard, &j->link);
                 else
-                        tell_end(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE); // a reply, which comes before the signal
+                        // a reply, which comes before the signal
+                        tell_end(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE);
                 if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                         pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
                 pid1_collect(p, u);
@@ -523,7 +531,10 @@ void pid1_stop(FakePid1 *p, const char *name) {
         pid1_collect(p, u);
 }
 
-void pid1_on_change(FakePid1 *p, void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata), void *userdata) {
+void pid1_on_change(FakePid1 *p,
+                    void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is,
+                                    void *userdata),
+                    void *userdata) {
         p->changed = changed;
         p->changed_data = userdata;
 }
@@ -544,7 +555,8 @@ int pid1_least_guard_sec(FakePid1 *p) {
         map_foreach (slot, &p->units) {
                 const FakeUnit *u = slot->value;
 
-                if (is_guarded(u) && u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING && (least < 0 || u->guard_sec < least))
+                if (is_guarded(u) && u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING &&
+                    (least < 0 || u->guard_sec < least))
                         least = u->guard_sec;
         }
         return least;
@@ -562,8 +574,9 @@ void pid1_guards_fail(FakePid1 *p, int sec) {
 void pid1_finish(FakePid1 *p, const char *name, bool well) {
         FakeUnit *u = pid1_unit_get(p, name);
 
-        pid1_set_state(p, u, well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                  well ? "dead" : "failed", well ? "success" : "exit-code");
+        pid1_set_state(p, u,
+                       well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                       well ? "dead" : "failed", well ? "success" : "exit-code");
         end_start(p, u, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_FAILED);
         pid1_collect(p, u);
 }

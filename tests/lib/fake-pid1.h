@@ -7,10 +7,11 @@
 //
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
-// "/bin/false" fails, "ExecReload=false" fails to reload, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
-// no file does not start. What has "Requires=NAME" or "PartOf=NAME" is stopped with NAME; the former also starts NAME, and
-// not without it. Lines of sections that begin with X- are nothing to systemd. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
-// SystemdManager that is connected to it, as PID 1 outlives argosyd.
+// "/bin/false" fails, "ExecReload=false" fails to reload, "Requires=nobody.service" does not start,
+// "[Broken" cannot be loaded. A timer whose service has no file does not start. What has "Requires=NAME" or
+// "PartOf=NAME" is stopped with NAME; the former also starts NAME, and not without it. Lines of sections
+// that begin with X- are nothing to systemd. NAME.wants/ is looked at when NAME is loaded, and never again.
+// The FakePid1 outlives the SystemdManager that is connected to it, as PID 1 outlives argosyd.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +45,8 @@ bool pid1_is_active(FakePid1 *p, const char *name);
 Argosy__ActiveState pid1_active_state(FakePid1 *p, const char *name);
 const char *pid1_content(FakePid1 *p,
                          const char *name); // what it has in memory; NULL: not in memory
-const char *pid1_running(FakePid1 *p, const char *name); // with what it was started, as long as it is not down; else NULL
+// with what it was started, as long as it is not down; else NULL
+const char *pid1_running(FakePid1 *p, const char *name);
 
 // It says of every unit that its control group is /told/NAME; how often it was asked by itself.
 unsigned pid1_n_groups(FakePid1 *p);
@@ -57,8 +59,12 @@ unsigned pid1_n_jobs(FakePid1 *p); // ever asked for
 unsigned pid1_n_reloads(FakePid1 *p);
 unsigned pid1_n_surveys(FakePid1 *p); // how often it was asked what a stop stops
 // Who is told of each change of a unit, while it happens: that one changes nothing. NULL: nobody.
-void pid1_on_change(FakePid1 *p, void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is, void *userdata), void *userdata);
-// The SECONDS of argosy-guard@SECONDS.target, to which a unit that does not rest was bound by its drop-in when it was loaded; -1: to none.
+void pid1_on_change(FakePid1 *p,
+                    void (*changed)(const char *name, Argosy__ActiveState was, Argosy__ActiveState is,
+                                    void *userdata),
+                    void *userdata);
+// The SECONDS of argosy-guard@SECONDS.target, to which a unit that does not rest was bound by its drop-in
+// when it was loaded; -1: to none.
 int pid1_guard_sec(FakePid1 *p, const char *name);
 // The least of all of them; -1: there is none.
 int pid1_least_guard_sec(FakePid1 *p);
@@ -68,7 +74,8 @@ void pid1_guards_fail(FakePid1 *p, int sec);
 void pid1_disconnect(FakePid1 *p);
 void pid1_reconnect(FakePid1 *p);
 
-// Troubles that a real systemd makes (fake-pid1-troubles.c). What is left to chance in them is drawn: a number below `n`.
+// Troubles that a real systemd makes (fake-pid1-troubles.c). What is left to chance in them is drawn: a
+// number below `n`.
 void pid1_set_chance(FakePid1 *p, unsigned (*below)(unsigned n));
 // Somebody has it read its files again. Until that has ended it answers nothing and tells nothing.
 void pid1_reload(FakePid1 *p, bool begins);
@@ -77,11 +84,13 @@ void pid1_reexecute(FakePid1 *p, bool begins);
 // So many of its signals are lost from now on. pid1_hear(): the rolling check finds that some were.
 void pid1_lose_signals(FakePid1 *p, unsigned percent);
 void pid1_hear(FakePid1 *p);
-// Units that are started or stopped from now on are activating, or deactivating, until pid1_pass_on() has chosen them.
+// Units that are started or stopped from now on are activating, or deactivating, until pid1_pass_on() has
+// chosen them.
 void pid1_take_time(FakePid1 *p, bool takes);
 bool pid1_pass_on(FakePid1 *p); // one of them; false: there is none
 bool pid1_is_passing(FakePid1 *p, const char *name);
 // One of the jobs that pid1_hold_jobs() holds is begun. False: there is none that may be.
 bool pid1_let_go(FakePid1 *p);
-// Whoever is connected is about to be abandoned: some of the jobs that it has asked for are carried out all the same, now.
+// Whoever is connected is about to be abandoned: some of the jobs that it has asked for are carried out all
+// the same, now.
 void pid1_read_what_was_sent(FakePid1 *p);

@@ -268,8 +268,10 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
 static void append_ties(sd_bus_message *reply, const FakeUnit *u) {
         uint64_t ago_us = clock_wall_us() - u->since_us;
 
-        fake_must(sd_bus_message_append(reply, "{sv}{sv}", "InactiveEnterTimestampMonotonic", "t",
-                                        streq(u->active, "inactive") && u->since_us > 0 ? clock_monotonic_us() - ago_us : 0, "Job", "(uo)", u->job, "/"));
+        fake_must(sd_bus_message_append(
+                reply, "{sv}{sv}", "InactiveEnterTimestampMonotonic", "t",
+                streq(u->active, "inactive") && u->since_us > 0 ? clock_monotonic_us() - ago_us : 0, "Job",
+                "(uo)", u->job, "/"));
         for (size_t i = 0; i < ELEMENTSOF(u->lists) && *u->lists[i].property; i++) {
                 fake_must(sd_bus_message_open_container(reply, 'e', "sv"));
                 fake_must(sd_bus_message_append(reply, "s", u->lists[i].property));

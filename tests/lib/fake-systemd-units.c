@@ -63,10 +63,12 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
                 return;
         type_interface(u->name, interface);
         if (str_has_suffix(u->name, ".service"))
-                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 4, "MainPID", "u", 4711, "Result", "s", u->result, "UID", "u",
-                                                UINT32_MAX, "NRestarts", "u", u->n_restarts, 0));
+                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 4, "MainPID", "u", 4711, "Result",
+                                                "s", u->result, "UID", "u", UINT32_MAX, "NRestarts", "u",
+                                                u->n_restarts, 0));
         else
-                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result", "s", u->result, 0));
+                fake_must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result",
+                                                "s", u->result, 0));
         fake_systemd_notify(f, m);
         m = fake_signal_new(f, path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
         fake_must(sd_bus_message_append(m, "s", NAME ".Unit"));
@@ -79,8 +81,8 @@ static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         fake_must(sd_bus_message_append_array(m, 'y', u->invocation, 16));
         fake_must(sd_bus_message_close_container(m));
         fake_must(sd_bus_message_close_container(m));
-        fake_must(sd_bus_message_append(m, "{sv}{sv}{sv}", "Job", "(uo)", u->job, "/", "ConditionResult", "b", !u->skipped_us,
-                                        "ConditionTimestamp", "t", u->skipped_us));
+        fake_must(sd_bus_message_append(m, "{sv}{sv}{sv}", "Job", "(uo)", u->job, "/", "ConditionResult",
+                                        "b", !u->skipped_us, "ConditionTimestamp", "t", u->skipped_us));
         fake_must(sd_bus_message_close_container(m));
         fake_must(sd_bus_message_append(m, "as", 1, "StatusErrno"));
         fake_systemd_notify(f, m);

@@ -38,8 +38,8 @@ void fake_systemd_free(FakeSystemd *f);
 int fake_systemd_open(void *fake);
 
 void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
-// `names`, separated by blanks, are in that list property of the unit ("RequiredBy", "ConsistsOf", ...), and units that
-// are in memory.
+// `names`, separated by blanks, are in that list property of the unit ("RequiredBy", "ConsistsOf", ...), and
+// units that are in memory.
 void fake_systemd_list(FakeSystemd *f, const char *name, const char *property, const char *names);
 // Sets how a unit behaves without making it exist.
 void fake_systemd_behave(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
@@ -48,7 +48,8 @@ void fake_systemd_pin(FakeSystemd *f, const char *name, bool pinned);
 // Changes the unit as by somebody else; a new run gets a new invocation id. Loads it if necessary.
 void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, const char *sub,
                       const char *result);
-// systemd itself has started a service anew, for a run that ended with `result`. Without `told` it says so of the new run alone.
+// systemd itself has started a service anew, for a run that ended with `result`. Without `told` it says so
+// of the new run alone.
 void fake_systemd_restart(FakeSystemd *f, const char *name, const char *result, bool told);
 // Somebody else has it stopped, by a job.
 void fake_systemd_stop(FakeSystemd *f, const char *name);

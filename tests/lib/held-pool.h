@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A pool that a test keeps busy: what the leader of a rig gives it then waits for as long as the test likes. It has one
-// thread, which main() asks for: setenv("UV_THREADPOOL_SIZE", "1", true).
+// A pool that a test keeps busy: what the leader of a rig gives it then waits for as long as the test likes.
+// It has one thread, which main() asks for: setenv("UV_THREADPOOL_SIZE", "1", true).
 
 #include "leader-rig.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Writes numbered lines into the journal of the container where it runs, as if its systemd said them about a unit:
-// root there may claim to be any of its processes. None is lost: who is faster than journald waits.
+// Writes numbered lines into the journal of the container where it runs, as if its systemd said them about a
+// unit: root there may claim to be any of its processes. None is lost: who is faster than journald waits.
 //
 //      journal-flood UNIT LINES WIDTH
 #include <errno.h>
@@ -20,7 +20,10 @@ static int send_line(int fd, char *text, size_t len) {
                 struct cmsghdr aligned;
         } control = {};
         struct iovec iov = {.iov_base = text, .iov_len = len};
-        struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+        struct msghdr m = {.msg_iov = &iov,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof(control)};
         struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
         c->cmsg_level = SOL_SOCKET;
@@ -35,7 +38,8 @@ static int flood(int fd, const char *unit, unsigned long lines, size_t width) {
         int r = text ? 0 : -ENOMEM;
 
         for (unsigned long i = 1; i <= lines && r >= 0; i++) {
-                int head = snprintf(text, HEAD_SIZE, "PRIORITY=6\nSYSLOG_IDENTIFIER=flood\nUNIT=%s\nMESSAGE=%lu ", unit, i);
+                int head = snprintf(text, HEAD_SIZE,
+                                    "PRIORITY=6\nSYSLOG_IDENTIFIER=flood\nUNIT=%s\nMESSAGE=%lu ", unit, i);
 
                 if (head >= HEAD_SIZE) {
                         r = -EINVAL;
@@ -50,7 +54,8 @@ static int flood(int fd, const char *unit, unsigned long lines, size_t width) {
 }
 
 int main(int argc, char **argv) {
-        const struct sockaddr_un journald = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/journal/socket"};
+        const struct sockaddr_un journald = {.sun_family = AF_UNIX,
+                                             .sun_path = "/run/systemd/journal/socket"};
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
 
         if (argc != 4) {

@@ -38,7 +38,8 @@ static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode
 }
 
 // Instances of one template, PREFIX@0.service and so on, in one request; `content` NULL: no file.
-static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *prefix, unsigned n, const char *content) {
+static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *prefix, unsigned n,
+                                         const char *content) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -55,7 +56,8 @@ static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *
         change.names = names;
         change.n_names = n;
         file.name = file.path = template;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = content ? strlen(content) : 0};
+        file.content =
+                (ProtobufCBinaryData){.data = (uint8_t *) content, .len = content ? strlen(content) : 0};
         change.files = &files;
         change.n_files = content != NULL;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;

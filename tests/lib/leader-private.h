@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What most tests need who look inside a leader: its tables, and who may have been heard. Whoever asks more of it includes
-// the header of whom he asks.
+// What most tests need who look inside a leader: its tables, and who may have been heard. Whoever asks more
+// of it includes the header of whom he asks.
 
 #include "clock.h"
 #include "host-marks.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The hosts of a rig: virtual ones, whose messages go from hand to hand, with what tests may do to them: switch them off,
-// make them deaf, have them refuse names, cut their links. What they open of a log is a number.
+// The hosts of a rig: virtual ones, whose messages go from hand to hand, with what tests may do to them:
+// switch them off, make them deaf, have them refuse names, cut their links. What they open of a log is a
+// number.
 #include "leader-rig-private.h"
 
 #include "leader-private.h"
@@ -13,7 +14,7 @@ RigHost *rig_host(Rig *g, uint32_t host) {
         return &g->hosts[host - 1];
 }
 
-// ------------------------------------------------------------------------------------- what a host is driven by
+// --------------------------------------------------------------------------------- what a host is driven by
 
 static uint64_t now_us(void *userdata) {
         return ((RigHost *) userdata)->rig->now_us;
@@ -64,7 +65,8 @@ void rig_host_clear_outbox(RigHost *h) {
         h->attaches = false;
 }
 
-// What was on its way comes, in its order. What the leader has sent until it hears of an Attach is about the session before.
+// What was on its way comes, in its order. What the leader has sent until it hears of an Attach is about the
+// session before.
 static size_t end_delay(RigHost *h) {
         Argosy__ToVoter **outbox = h->outbox;
         size_t n = h->n_outbox, n_stale = 0;
@@ -166,7 +168,8 @@ static bool is_ordered_everywhere(const RigHost *h, const VirtualUnit *u) {
         return spec && spec_entry_file(spec, &file) == 0 && file->global;
 }
 
-// It began there since the log wanted it everywhere. This host takes an order of before only now, and goes on to that one.
+// It began there since the log wanted it everywhere. This host takes an order of before only now, and goes
+// on to that one.
 static bool came_by_a_newer_order(const RigHost *other, const VirtualUnit *o, const VirtualUnit *u) {
         return o->order.revision > u->order.revision && is_ordered_everywhere(other, o);
 }
@@ -180,7 +183,8 @@ static void assert_runs_nowhere_else(const RigHost *h, const VirtualUnit *u) {
                 const RigHost *other = &h->rig->hosts[i];
                 const VirtualUnit *o = virtual_host_find(&other->virtual, u->name);
 
-                if (other != h && o && is_running(o) && !o->given_up && !other->lies && !h->lies && !came_by_a_newer_order(other, o, u))
+                if (other != h && o && is_running(o) && !o->given_up && !other->lies && !h->lies &&
+                    !came_by_a_newer_order(other, o, u))
                         fail_msg("host %u starts %s, which runs on host %u", h->number, u->name,
                                  other->number);
         }
@@ -201,7 +205,8 @@ static bool fails(const VirtualUnit *u, void *userdata) {
 
         if (h->sound)
                 return false;
-        return hash_equal(&u->order.spec, &h->rig->bad) || (h->rig->is_bad && h->rig->is_bad(&u->order.spec));
+        return hash_equal(&u->order.spec, &h->rig->bad) ||
+               (h->rig->is_bad && h->rig->is_bad(&u->order.spec));
 }
 
 static bool ends(const VirtualUnit *u, void *userdata) {
@@ -253,7 +258,7 @@ void rig_give_up_the_lost(Rig *g) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ what it hears
+// -------------------------------------------------------------------------------------------- what it hears
 
 void rig_host_open_log(Rig *g, uint32_t host) {
         Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
@@ -358,7 +363,8 @@ static void unlink_host(RigHost *h) {
 
 // Whether it said something.
 static bool send_reports(RigHost *h) {
-        bool busy = !list_is_empty(&h->virtual.final_reports) || (!h->lazy && !list_is_empty(&h->virtual.changed));
+        bool busy = !list_is_empty(&h->virtual.final_reports) ||
+                    (!h->lazy && !list_is_empty(&h->virtual.changed));
 
         if (h->virtual.manager_news)
                 send_reason(h);
@@ -408,7 +414,7 @@ bool rig_host_turn(RigHost *h) {
         return send_reports(h) || busy;
 }
 
-// ------------------------------------------------------------------------------------- what tests do to hosts
+// ----------------------------------------------------------------------------------- what tests do to hosts
 
 void rig_host_report(Rig *g, RigHost *h, VirtualUnit *u, Argosy__ActiveState active,
                      Argosy__Outcome__Kind outcome) {

@@ -19,12 +19,14 @@ static void give_back(RigAnswer *a) {
         a->lent = NULL;
 }
 
-// As a client puts it together: the rows of this part stand behind those of the parts before. False: it is none, or the first one.
+// As a client puts it together: the rows of this part stand behind those of the parts before. False: it is
+// none, or the first one.
 static bool joins(RigAnswer *a, const Argosy__Response *r) {
         Argosy__Response *whole = a->n == 1 && !a->rig->parts_apart ? a->responses[0] : NULL;
         Argosy__Response *part;
 
-        if (!whole || r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE || whole->what_case != r->what_case || r->change->first == 0)
+        if (!whole || r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE ||
+            whole->what_case != r->what_case || r->change->first == 0)
                 return false;
         assert_int_equal(r->change->first, whole->change->n_units);
         part = message_copy(r);

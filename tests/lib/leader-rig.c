@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The leader's surroundings: the log, clocks and turns. Hosts are in leader-rig-host.c, requests of a test in leader-rig-requests.c.
+// The leader's surroundings: the log, clocks and turns. Hosts are in leader-rig-host.c, requests of a test
+// in leader-rig-requests.c.
 #include "leader-rig-private.h"
 
 #include "batch.h"
@@ -304,8 +305,8 @@ static void add_host(HostCounts *all, const Host *h) {
         all->suspect += expected && h->lease.state == LEASE_SUSPECT;
 }
 
-// What is kept of hosts as they change is what one would find by looking at all of them, and the Placement knows all
-// but those that are marked.
+// What is kept of hosts as they change is what one would find by looking at all of them, and the Placement
+// knows all but those that are marked.
 static void assert_hosts_are_kept(const Leader *l) {
         HostCounts found = {};
 
@@ -359,7 +360,8 @@ void rig_turns(Rig *g, unsigned n) {
 static void assert_equal_counts(const size_t *counted, const size_t *found, unsigned n, const char *of) {
         for (unsigned i = 0; i < n; i++)
                 if (counted[i] != found[i])
-                        fail_msg("%zu %s are counted in state %u, and there are %zu", counted[i], of, i, found[i]);
+                        fail_msg("%zu %s are counted in state %u, and there are %zu", counted[i], of, i,
+                                 found[i]);
 }
 
 // What figures say is what a walk finds.
@@ -384,11 +386,14 @@ static void assert_tallies(const Leader *l) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                         if (unit_on_node_is_reported(s))
-                                found.seen[unit_on_node_is_heard(s) && s->active < UNIT_STATES ? s->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN]++;
+                                found.seen[unit_on_node_is_heard(s) && s->active < UNIT_STATES
+                                                   ? s->active
+                                                   : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN]++;
                 }
         }
         map_foreach (slot, &l->held_jobs)
-                n_held += cluster_state_job_state(l->state, held_job_number(slot->value)) == ARGOSY__JOB_STATE__JOB_HELD;
+                n_held += cluster_state_job_state(l->state, held_job_number(slot->value)) ==
+                          ARGOSY__JOB_STATE__JOB_HELD;
         for (size_t i = 0; i < l->tallies.jobs.n; i++) {
                 held += l->tallies.jobs.rows[i].open[ARGOSY__JOB_STATE__JOB_HELD];
                 running += l->tallies.jobs.rows[i].open[ARGOSY__JOB_STATE__JOB_RUNNING];
@@ -430,8 +435,10 @@ static void assert_recovering(Leader *l) {
                         const Unit *u = CONTAINER_OF(i, Unit, of_budget);
 
                         n += u->recovering;
-                        if (kept && !list_is_linked(&unit_work_seen(u)->touched) && u->recovering != recovering_is(l, u))
-                                fail_msg("%s is %s its way, and is counted otherwise", u->name, u->recovering ? "not on" : "on");
+                        if (kept && !list_is_linked(&unit_work_seen(u)->touched) &&
+                            u->recovering != recovering_is(l, u))
+                                fail_msg("%s is %s its way, and is counted otherwise", u->name,
+                                         u->recovering ? "not on" : "on");
                 }
                 assert_int_equal(budget->n_recovering, n);
         }
@@ -678,7 +685,10 @@ void rig_start_with(Rig *g, RigSetup setup) {
         _cleanup_(batch_done) Batch b = {};
         Argosy__LogOp *op;
 
-        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .cpu_us = 1, .wall_us = 1700000000 * USEC_PER_SEC, .unchecked = setup.unchecked};
+        *g = (Rig){.now_us = 1000 * USEC_PER_SEC,
+                   .cpu_us = 1,
+                   .wall_us = 1700000000 * USEC_PER_SEC,
+                   .unchecked = setup.unchecked};
         g->lease_ms = lease_ms;
         g->beat_ms = lease_ms / 4;
         g->hosts = calloc(RIG_HOSTS_MAX, sizeof(*g->hosts));

@@ -5,8 +5,8 @@
 // hosts that are virtual (virtual-host.h). A host obeys orders at once, as an agent would once systemd is
 // done; tests can make it silent, deaf, forgetful or refusing.
 //
-// What the leader must never say to a host fails the test. So does the start of a unit that runs on another host,
-// unless the leader called that one lost.
+// What the leader must never say to a host fails the test. So does the start of a unit that runs on another
+// host, unless the leader called that one lost.
 
 #include "accounts.h"
 #include "buf.h"
@@ -32,21 +32,25 @@ typedef struct RigHost {
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
         const char *address_name; // Address=, if that is a name; NULL: none
-        int64_t clock_ahead_us;   // of its wall clock, of Rig.wall_us; that of host 1 is what the leader sees as its own
+        // of its wall clock, of Rig.wall_us; that of host 1 is what the leader sees as its own
+        int64_t clock_ahead_us;
         bool attached;            // sent Attach in this session
         uint64_t attached_us;     // when
         bool lazy;                // obeys, but reports nothing until told to (rig_host_report)
         bool sound;               // units with Rig.bad run here
         bool refuses;             // every name belongs to somebody else here
-        const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL: none
+        const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL:
+                                   // none
         bool mute;                // does not answer questions about names and images
-        bool lies;                // says what its key allows, whatever is true: nothing that follows from its words is held against the leader
+        bool lies;                // says what its key allows, whatever is true: nothing that follows from
+                                  // its words is held against the leader
         bool fetch_hangs;         // takes no pieces of files
         bool delayed;             // what it says is on its way until it is not
         Argosy__ToVoter **outbox; // that
         size_t n_outbox;
         bool attaches;            // an Attach is among it
-        const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL: it can
+        const char *reason;       // why its second manager cannot be used, told with the next Attach; NULL:
+                                  // it can
         char *managers[2];        // of an Attach
         Argosy__NodeReport report, *reports;
         uint32_t cpu_milli, memory_mib; // that it offers; 0: it does not say
@@ -89,7 +93,8 @@ struct Rig {
         uint64_t now_us, wall_us;
         uint64_t cpu_us, turn_us; // CPU time as the leader sees it, and what each of its turns takes of that
         bool measured;            // or it is the kernel's
-        bool timed; // hosts say when their units changed, and until when they have told it; each on a clock of its own
+        bool timed; // hosts say when their units changed, and until when they have told it; each on a clock
+                    // of its own
         size_t batch_max;  // bytes that the log takes; 0: as many as it does
         size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail
@@ -101,12 +106,15 @@ struct Rig {
         RigHost *hosts; // room for RIG_HOSTS_MAX
         size_t n_hosts;
         unsigned lease_ms, beat_ms;
-        bool unchecked; // what is true of all hosts and units is not looked for after each turn: they are too many
+        // what is true of all hosts and units is not looked for after each turn: they are too many
+        bool unchecked;
         uint64_t id; // of the last Change
         ProtobufCBinaryData *sent; // files that come with unit files which are handed in
         size_t n_sent;
         const Argosy__Author *author; // who asks; NULL: the leader's host
-        bool parts_apart; // what is said of a part of a Change stays a response of its own; else they are joined, as clients do
+        // what is said of a part of a Change stays a response of its own; else they are joined, as clients
+        // do
+        bool parts_apart;
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];
         size_t n_members;
@@ -121,20 +129,27 @@ struct Rig {
                                  // leader's work
         void (*on_turn_begin)(Rig *g); // before each turn; NULL: nobody looks
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
-        void (*on_entry)(Rig *g); // an entry of the log is in the state, and the leader has not heard of it; NULL: nobody looks
+        // an entry of the log is in the state, and the leader has not heard of it; NULL: nobody looks
+        void (*on_entry)(Rig *g);
         const uint8_t *entry;     // it, as long as that lasts
         size_t entry_len;
         uint64_t entry_index;
-        void (*on_submit)(Rig *g);  // the leader has decided an entry, and gives it to the log; NULL: nobody looks
-        // What the registry tells a host of an image, as VirtualHostOps.image; NULL: of each image the same for all time.
-        const char *(*registry)(Rig *g, uint32_t host, const char *image, const char **ret_why, bool *ret_here);
-        const char *(*pull)(Rig *g, uint32_t host, const char *image); // likewise, as VirtualHostOps.pull; NULL: each host has all images
-        bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
+        // the leader has decided an entry, and gives it to the log; NULL: nobody looks
+        void (*on_submit)(Rig *g);
+        // What the registry tells a host of an image, as VirtualHostOps.image; NULL: of each image the same
+        // for all time.
+        const char *(*registry)(Rig *g, uint32_t host, const char *image, const char **ret_why,
+                                bool *ret_here);
+        // likewise, as VirtualHostOps.pull; NULL: each host has all images
+        const char *(*pull)(Rig *g, uint32_t host, const char *image);
+        // the test keeps the pool busy: what the leader has given it is not waited for
+        bool pool_held;
         void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
         void (*on_host_message)(Rig *g, uint32_t host, const Argosy__ToHost *m);
         void (*on_voter_message)(Rig *g, uint32_t host, const Argosy__ToVoter *m);
-        void (*on_answer)(Rig *g, const RigAnswer *a, const Argosy__Response *r); // each response; NULL: nobody looks
+        // each response; NULL: nobody looks
+        void (*on_answer)(Rig *g, const RigAnswer *a, const Argosy__Response *r);
         // The log takes its time: what the leader gives it stays here until rig_release().
         bool slow;
         struct RigHeld {
@@ -164,7 +179,8 @@ void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
 // The same with thousands of hosts, and `unchecked`.
 void rig_start_many(Rig *g, size_t n_hosts);
 void rig_stop(Rig *g);
-// The cluster has that CA, and its key is the first secret of the voters; `secrets` are the leader's, and it can sign from now on.
+// The cluster has that CA, and its key is the first secret of the voters; `secrets` are the leader's, and it
+// can sign from now on.
 void rig_give_ca(Rig *g, const struct Ca *ca, struct VoterSecrets *secrets);
 // The same with a key for units' secrets, made of its number.
 void rig_give_secrets_key(Rig *g, struct VoterSecrets *secrets, uint32_t number);
@@ -211,11 +227,12 @@ unsigned rig_count_running(Rig *g, const char *name);          // hosts that are
 // The leader loses and regains leadership; every host attaches again.
 void rig_depose(Rig *g);
 void rig_elect(Rig *g);
-// As rig_depose(), while the log takes its time: the leader never hears what became of the entry that waits here, which
-// is in the log (`kept`), or is not.
+// As rig_depose(), while the log takes its time: the leader never hears what became of the entry that waits
+// here, which is in the log (`kept`), or is not.
 void rig_depose_unknown(Rig *g, bool kept);
 
-// The newest job that somebody asked for, and not what the cluster did by itself; whether one is that. 0: none.
+// The newest job that somebody asked for, and not what the cluster did by itself; whether one is that. 0:
+// none.
 uint64_t rig_last_job(const Rig *g);
 bool rig_job_is_own(const Rig *g, uint64_t number);
 
@@ -231,7 +248,8 @@ RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const ch
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
 const char *rig_node_name(Rig *g, const char *name);             // where it is said to run; "": nowhere
-uint32_t rig_host_of(Rig *g, const char *name); // the host of its node; 0: it has none, or there is no such unit
+uint32_t rig_host_of(Rig *g, const char *name); // the host of its node; 0: it has none, or there is no such
+                                                // unit
 // "UNIT NODE LOAD ACTIVE SUB" of every row of list-units, one a line; valid until the next call.
 const char *rig_list_units(Rig *g);
 const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t n);

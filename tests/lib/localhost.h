@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The only name that a look-up finds without a network is the one in /etc/hosts. A root file system of packages
-// alone has no such file, since none of them owns it: the installer writes it.
+// The only name that a look-up finds without a network is the one in /etc/hosts. A root file system of
+// packages alone has no such file, since none of them owns it: the installer writes it.
 
 #include <stdbool.h>
 #include <stdio.h>

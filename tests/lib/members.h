@@ -22,7 +22,9 @@ static inline TlsVerdict members_judge(const Hash *pin, const char *alpn, void *
         members_judged++;
         for (size_t i = 0; i < MEMBERS_MAX; i++)
                 if (hash_equal(&member[i].pin, pin))
-                        return member_removed[i] ? TLS_REMOVED : member_trusted[i] ? TLS_MEMBER : TLS_STRANGER;
+                        return member_removed[i]   ? TLS_REMOVED
+                               : member_trusted[i] ? TLS_MEMBER
+                                                   : TLS_STRANGER;
         return TLS_STRANGER;
 }
 

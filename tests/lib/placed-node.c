@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Looks into a Placement, whose insides have names that those of the leader have as well: hence a file of its own.
+// Looks into a Placement, whose insides have names that those of the leader have as well: hence a file of
+// its own.
 #include "placed-node.h"
 
 #include "placement-private.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The right that each kind of request needs, said a second time: a new kind, or one that needs another right all of a
-// sudden, fails the tests until somebody has thought about it here. And a request of each kind that says nothing.
+// The right that each kind of request needs, said a second time: a new kind, or one that needs another right
+// all of a sudden, fails the tests until somebody has thought about it here. And a request of each kind that
+// says nothing.
 
 #include <stdlib.h>
 
@@ -95,11 +96,12 @@ static inline Argosy__Right right_needed_for(Argosy__Request__WhatCase what) {
 }
 
 // Each field of a Request that is a kind of request, with `kind`.
-#define request_kinds_foreach(field, kind)                                                                    \
-        for (unsigned field##_i = 0; field##_i < argosy__request__descriptor.n_fields; field##_i++)           \
-                for (const ProtobufCFieldDescriptor *field = &argosy__request__descriptor.fields[field##_i]; \
-                     field; field = NULL)                                                                     \
-                        for (const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);   \
+#define request_kinds_foreach(field, kind)                                                                  \
+        for (unsigned field##_i = 0; field##_i < argosy__request__descriptor.n_fields; field##_i++)         \
+                for (const ProtobufCFieldDescriptor *field =                                                \
+                             &argosy__request__descriptor.fields[field##_i];                                \
+                     field; field = NULL)                                                                   \
+                        for (const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id); \
                              kind; kind = NULL)
 
 typedef struct EmptyRequest {

@@ -108,7 +108,8 @@ void store_cluster_bootstrap(StoreCluster *c) {
         store_node_wait_leader(&c->servers[0].node);
 }
 
-// On a busy machine leadership may be lost on the way; then the next leader is asked, who may have it as a voter already.
+// On a busy machine leadership may be lost on the way; then the next leader is asked, who may have it as a
+// voter already.
 void store_cluster_add(StoreCluster *c, size_t i) {
         store_node_open(&c->servers[i].node, false, NULL, NULL);
         for (;;) {
@@ -119,7 +120,8 @@ void store_cluster_add(StoreCluster *c, size_t i) {
                 if (r == -EEXIST)
                         return;
                 if (r == 0) {
-                        assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), -EBUSY);
+                        assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a),
+                                         -EBUSY);
                         store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a new member");
                         r = a.error;
                 }
@@ -194,7 +196,8 @@ static bool all_agree(void *userdata) {
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
                 const StoreNode *n = &c->servers[i].node;
 
-                if (n->store && (n->n_applied != furthest->n_applied || !hash_equal(&n->chain, &furthest->chain)))
+                if (n->store &&
+                    (n->n_applied != furthest->n_applied || !hash_equal(&n->chain, &furthest->chain)))
                         return false;
         }
         return true;
@@ -223,6 +226,7 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
                         assert_int_equal(r, -EAGAIN);
                         store_run_for(&c->loop, 10);
                 } else
-                        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
+                        store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS,
+                                        "answer to a batch");
         }
 }

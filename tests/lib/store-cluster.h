@@ -41,11 +41,11 @@ void store_cluster_add(StoreCluster *c, size_t i);
 StoreCluster *store_cluster_of(size_t n);
 // The leader, waiting for one.
 StoreNode *store_cluster_leader(StoreCluster *c);
-// Returns when `old`, if it leads, does so no more. Its successor has one election timeout to win; on a machine too busy for that
-// nothing has changed, and it is tried once more.
+// Returns when `old`, if it leads, does so no more. Its successor has one election timeout to win; on a
+// machine too busy for that nothing has changed, and it is tried once more.
 void store_cluster_hand_over(StoreCluster *c, StoreNode *old);
-// Waits for a leader, and until all open stores have the history of the one that has applied most: leadership may
-// change meanwhile.
+// Waits for a leader, and until all open stores have the history of the one that has applied most:
+// leadership may change meanwhile.
 void store_cluster_agree(StoreCluster *c);
 // Submits batches of `len` bytes one after the other at the leader until it has applied `count` more.
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len);

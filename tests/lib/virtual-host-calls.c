@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the leader asks a host about its units: status, journal, resource use. A virtual host says what is true of it: the state
-// that it plays, a line about what it did, and that nothing uses anything. Who follows a journal hears that line and no
-// other, for as long as he listens. A question that it does not know is answered with an error, as by an older agent.
+// What the leader asks a host about its units: status, journal, resource use. A virtual host says what is
+// true of it: the state that it plays, a line about what it did, and that nothing uses anything. Who follows
+// a journal hears that line and no other, for as long as he listens. A question that it does not know is
+// answered with an error, as by an older agent.
 #include "virtual-host-private.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@ static void reply(VirtualHost *h, uint64_t id, Argosy__Response *response) {
 
         m.id = id;
         m.response = response;
-        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m); // no link: the leader has forgotten the call
+        // no link: the leader has forgotten the call
+        (void) virtual_host_send(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
 }
 
 static void fail(VirtualHost *h, uint64_t id, int status, const char *why) {
@@ -31,8 +33,8 @@ static void fail(VirtualHost *h, uint64_t id, int status, const char *why) {
 
 // ---- status
 
-static void fill_status(const VirtualUnit *u, Argosy__Response__Status *status, Argosy__Response__UnitRow *row,
-                        char spec[static HASH_HEX_SIZE]) {
+static void fill_status(const VirtualUnit *u, Argosy__Response__Status *status,
+                        Argosy__Response__UnitRow *row, char spec[static HASH_HEX_SIZE]) {
         hash_hex(&u->order.spec, HASH_SIZE, spec);
         row->load = (char *) load_state_to_string(ARGOSY__LOAD_STATE__LOAD_LOADED);
         row->active = (char *) active_state_to_string(u->active);
@@ -146,7 +148,10 @@ static void answer_names(VirtualHost *h, uint64_t id, const Argosy__ToHost__Name
                 return;
         }
         for (size_t i = 0; i < names->n_units; i++)
-                refusals[i] = (char *) ((h->ops->foreign ? h->ops->foreign(names->units[i]->name, h->userdata) : NULL) ?: "");
+                refusals[i] =
+                        (char *) ((h->ops->foreign ? h->ops->foreign(names->units[i]->name, h->userdata)
+                                                   : NULL)
+                                          ?: "");
         answer.refusals = refusals;
         answer.n_refusals = names->n_units;
         m.id = id;

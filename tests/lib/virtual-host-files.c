@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files of a virtual host: a content that names some comes -> units that are ordered with it wait -> one file after the other is asked for, piece by
-// piece, of another leader from where the first one stopped -> when none is missing any more the unit does what was ordered. A file that is not what
-// it is to be is a violation, and its units wait for good. What has come stays until the host forgets everything.
+// Files of a virtual host: a content that names some comes -> units that are ordered with it wait -> one
+// file after the other is asked for, piece by piece, of another leader from where the first one stopped ->
+// when none is missing any more the unit does what was ordered. A file that is not what it is to be is a
+// violation, and its units wait for good. What has come stays until the host forgets everything.
 #include "virtual-host-private.h"
 
 #include "oom.h"
@@ -93,7 +94,8 @@ void virtual_host_ask_for_files(VirtualHost *h) {
 }
 
 static bool fits(const VirtualFile *f, const Argosy__ToHost__FilePiece *piece) {
-        return piece->from == f->bytes.len && piece->size == f->size && piece->piece.len <= f->size - f->bytes.len &&
+        return piece->from == f->bytes.len && piece->size == f->size &&
+               piece->piece.len <= f->size - f->bytes.len &&
                (piece->piece.len > 0 || f->bytes.len == f->size);
 }
 

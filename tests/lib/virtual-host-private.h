@@ -42,5 +42,6 @@ void virtual_host_fetch(VirtualHost *h, const VirtualContent *c); // those that 
 void virtual_host_ask_for_files(VirtualHost *h);                  // for what is next, once in a session
 void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piece);
 void virtual_host_forget_files(VirtualHost *h);
-const char *virtual_host_awaits(VirtualHost *h, const Hash *file); // virtual-host-units.c: a unit that waits for it, or NULL
+// virtual-host-units.c: a unit that waits for it, or NULL
+const char *virtual_host_awaits(VirtualHost *h, const Hash *file);
 void virtual_host_on_file(VirtualHost *h); // virtual-host-units.c: one more is here

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a virtual host holds: an order comes -> the unit is what it says, at once or when the time for that is over -> its
-// report is due -> told, many at a time. What cannot be obeyed is a violation, and left undone. Out of memory ends the
-// process.
+// What a virtual host holds: an order comes -> the unit is what it says, at once or when the time for that
+// is over -> its report is due -> told, many at a time. What cannot be obeyed is a violation, and left
+// undone. Out of memory ends the process.
 #include "virtual-host-private.h"
 
 #include <errno.h>
@@ -107,7 +107,8 @@ void virtual_host_learn(VirtualHost *h, Argosy__Spec *const *specs, size_t n) {
 
                 if (!hash_from_bytes(specs[i]->hash.data, specs[i]->hash.len, &claimed) ||
                     !hash_equal(&hash, &claimed)) {
-                        h->ops->violation("a content does not have the hash that it comes with", h->userdata);
+                        h->ops->violation("a content does not have the hash that it comes with",
+                                          h->userdata);
                         continue;
                 }
                 h->specs_received++;
@@ -273,7 +274,8 @@ static void follow(VirtualHost *h, VirtualUnit *u, const VirtualOrder *before) {
                 u->restarts++;
                 begin_start(h, u);
         } else if (launched && o->outcome == ARGOSY__OUTCOME__KIND__NONE &&
-                   (o->start_rev > before->start_rev || o->restart_rev > before->restart_rev || again_up) && !is_up(u)) {
+                   (o->start_rev > before->start_rev || o->restart_rev > before->restart_rev || again_up) &&
+                   !is_up(u)) {
                 u->starts++;
                 begin_start(h, u);
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
@@ -399,10 +401,12 @@ static void fill(const VirtualHost *h, const VirtualUnit *u, Argosy__UnitReport 
         r->gone = u->gone;
         r->refused = u->refused;
         if (u->refused)
-                r->error = (char *) (h->ops->foreign(u->name, h->userdata) ?: "the name was somebody else's");
+                r->error =
+                        (char *) (h->ops->foreign(u->name, h->userdata) ?: "the name was somebody else's");
         if (u->gone || u->refused)
                 return;
-        r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) (list_is_linked(&u->awaits) ? &u->before : &u->order)->spec.bytes};
+        r->spec = (ProtobufCBinaryData){
+                HASH_SIZE, (uint8_t *) (list_is_linked(&u->awaits) ? &u->before : &u->order)->spec.bytes};
         r->stays = under_way ? u->stays : u->order.stay;
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
@@ -481,7 +485,8 @@ void virtual_host_drop_final_reports(VirtualHost *h) {
                 unit_free(CONTAINER_OF(h->final_reports.next, VirtualUnit, due));
 }
 
-void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active, Argosy__Outcome__Kind kind) {
+void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
+                         Argosy__Outcome__Kind kind) {
         Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__Outcome outcome;
         Argosy__UnitReport row, *pointer = &row;

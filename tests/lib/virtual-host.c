@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The session of a virtual host: a leader is there -> Attach with all that is held -> Welcome -> beats, until their
-// acknowledgements stay away for a lease, or another leader is there. Then from the beginning. What an older leader orders is a
-// violation, and left undone. What is sent without a link is lost; reports wait for the next Welcome.
+// The session of a virtual host: a leader is there -> Attach with all that is held -> Welcome -> beats,
+// until their acknowledgements stay away for a lease, or another leader is there. Then from the beginning.
+// What an older leader orders is a violation, and left undone. What is sent without a link is lost; reports
+// wait for the next Welcome.
 #include "virtual-host-private.h"
 
 #include <errno.h>
@@ -36,7 +37,8 @@ static void say_held(VirtualHost *h, Argosy__ToVoter__Attach *m, Argosy__UnitRep
         m->held = held;
         m->n_held = said;
         m->parts = said < n;
-        r = virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, m); // without a link a leader will be there anew
+        // without a link a leader will be there anew
+        r = virtual_host_send(h, ARGOSY__TO_VOTER__MSG_ATTACH, m);
         while (r >= 0 && said < n) {
                 Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
 
@@ -193,7 +195,8 @@ static void on_beat_ack(VirtualHost *h, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq > h->beat_seq || h->beat_seq - ack->seq >= VIRTUAL_BEATS_KEPT)
                 return;
         h->lease_from_us = MAX_OF(h->lease_from_us, h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT]);
-        h->late_acks += now_of(h) > h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT] + h->beat_ms * USEC_PER_MSEC;
+        h->late_acks +=
+                now_of(h) > h->beats_sent_us[ack->seq % VIRTUAL_BEATS_KEPT] + h->beat_ms * USEC_PER_MSEC;
 }
 
 // ---- Goodbye
@@ -261,7 +264,8 @@ void virtual_host_on_time(VirtualHost *h) {
         if (h->welcomed)
                 virtual_host_send_reports(h);
         if (is_due(h->beat_due_us, now_us))
-                virtual_host_beat(h, h->welcomed && list_is_empty(&h->changed) && list_is_empty(&h->final_reports));
+                virtual_host_beat(h, h->welcomed && list_is_empty(&h->changed) &&
+                                             list_is_empty(&h->final_reports));
 }
 
 static uint64_t sooner(uint64_t us, uint64_t due_us) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The wall clock of one program is another one than that of the machine, which all nodes of a testbed share: preloaded, it is ahead
-// by as many seconds as the file /run/wall-clock-ahead says, at each look. Without that file it is right.
+// The wall clock of one program is another one than that of the machine, which all nodes of a testbed share:
+// preloaded, it is ahead by as many seconds as the file /run/wall-clock-ahead says, at each look. Without
+// that file it is right.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>

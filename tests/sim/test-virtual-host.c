@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A virtual host, and a test that is its leader: what it says to which message, and when. That it answers as a real agent
-// does is leader/test-rig-agent.c's to show.
+// A virtual host, and a test that is its leader: what it says to which message, and when. That it answers as
+// a real agent does is leader/test-rig-agent.c's to show.
 #include "virtual-host.h"
 
 #include "attach.h"
@@ -145,7 +145,8 @@ static void receive(Argosy__ToHost__MsgCase what, void *message) {
 static void give(Argosy__UnitOrder **orders, size_t n) {
         Argosy__ToHost__Orders m = ARGOSY__TO_HOST__ORDERS__INIT;
         Hash hash, other_hash;
-        Argosy__Spec specs[] = {spec(CONTENT, &hash), spec(OTHER, &other_hash)}, *pointers[] = {&specs[0], &specs[1]};
+        Argosy__Spec specs[] = {spec(CONTENT, &hash), spec(OTHER, &other_hash)},
+                     *pointers[] = {&specs[0], &specs[1]};
 
         m.generation = m.term = 1;
         m.index = ++w.index;
@@ -503,7 +504,8 @@ static void it_answers_with_what_is_true(void **state) {
         journal.name = "a.service";
         r = ask(ARGOSY__REQUEST__WHAT_JOURNAL, &journal);
         assert_true(r->final);
-        assert_string_equal(r->journal->lines[0], "a.service: virtual, active after 1 starts and 0 restarts");
+        assert_string_equal(r->journal->lines[0],
+                            "a.service: virtual, active after 1 starts and 0 restarts");
         journal.follow = true;
         assert_false(ask(ARGOSY__REQUEST__WHAT_JOURNAL, &journal)->final);
         assert_int_equal(ask(ARGOSY__REQUEST__WHAT_TOP, &top)->usage->n_rows, 0);

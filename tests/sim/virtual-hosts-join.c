@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Membership for all of them, over the local socket of one member: a token -> for each host a key of its own and a request to
-// join, JOINS_AT_ONCE of them at a time -> its certificate and who votes -> its mesh. These are the requests that a
-// member passes on for strangers; the door for strangers, which lets in ten a second, is not used. Whatever is refused
-// ends the process.
+// Membership for all of them, over the local socket of one member: a token -> for each host a key of its own
+// and a request to join, JOINS_AT_ONCE of them at a time -> its certificate and who votes -> its mesh. These
+// are the requests that a member passes on for strangers; the door for strangers, which lets in ten a
+// second, is not used. Whatever is refused ends the process.
 #include "virtual-hosts.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One member of the cluster: its links to the voters carry what its virtual host says, and bring what the leader says. Whoever
-// has heard something has its turn at the end of the turn of the loop, whoever waits for a time when that has come; one timer
-// serves all. So what a host has to say about the orders of one turn goes in one message.
+// One member of the cluster: its links to the voters carry what its virtual host says, and bring what the
+// leader says. Whoever has heard something has its turn at the end of the turn of the loop, whoever waits
+// for a time when that has come; one timer serves all. So what a host has to say about the orders of one
+// turn goes in one message.
 //
 // Nobody dials these hosts and they never lead, so of the mesh they need only the half that dials.
 #include "virtual-hosts.h"
@@ -75,7 +76,8 @@ static bool fails(const VirtualUnit *u, void *userdata) {
         const Member *m = userdata;
 
         return m->all->options.fail_permille > 0 &&
-               virtual_hosts_draw(m->all, u->name, ~u->order.revision, 0, 999) < m->all->options.fail_permille;
+               virtual_hosts_draw(m->all, u->name, ~u->order.revision, 0, 999) <
+                       m->all->options.fail_permille;
 }
 
 static void violation(const char *why, void *userdata) {
@@ -210,7 +212,8 @@ static void take_turn(Member *m) {
         if (!member_is_here(m)) // it was lost at that
                 return;
         virtual_host_on_time(&m->virtual);
-        next_us = virtual_host_next_us(&m->virtual); // what could not be said is due now: not in this turn again
+        // what could not be said is due now: not in this turn again
+        next_us = virtual_host_next_us(&m->virtual);
         if (next_us == UINT64_MAX)
                 deadline_heap_clear(&m->all->due, &m->due);
         else
@@ -261,7 +264,8 @@ void member_on_joined(Member *m, Argosy__JoinAnswer *reply) {
 
         m->joined = reply;
         m->host = reply->host;
-        if (r >= 0 && (reply->cluster_id.len != sizeof(m->cluster_id) || reply->host == 0 || reply->n_nodes == 0))
+        if (r >= 0 &&
+            (reply->cluster_id.len != sizeof(m->cluster_id) || reply->host == 0 || reply->n_nodes == 0))
                 r = -EBADMSG;
         if (r >= 0)
                 r = tls_context_new(&m->identity, judge, NULL, &m->tls);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// virtual-hosts: joins hosts that have no machine to a real cluster, where they do what an agent does (virtual-host.h), until
-// it is told to end. So a cluster of a thousand hosts and a million units is one argosyd and one of these.
+// virtual-hosts: joins hosts that have no machine to a real cluster, where they do what an agent does
+// (virtual-host.h), until it is told to end. So a cluster of a thousand hosts and a million units is one
+// argosyd and one of these.
 //
-//      members join -> all are welcomed: "ready" -> commands on standard input -> its end, or SIGTERM: all leave in order
+//      members join -> all are welcomed: "ready" -> commands on standard input -> its end, or SIGTERM: all
+//      leave in order
 //
-// What it says on standard output is a line of JSON each: {"event": "ready"}, and {"event": "stats"} when it was asked.
-// Anything that goes wrong before all have joined ends it with a reason and exit status 1; afterwards links are dialled again
-// as by any host, and violations of the protocol by the leader are counted and logged.
+// What it says on standard output is a line of JSON each: {"event": "ready"}, and {"event": "stats"} when it
+// was asked. Anything that goes wrong before all have joined ends it with a reason and exit status 1;
+// afterwards links are dialled again as by any host, and violations of the protocol by the leader are
+// counted and logged.
 #include "virtual-hosts.h"
 
 #include <errno.h>
@@ -47,9 +50,10 @@ void virtual_hosts_fail(const char *format, ...) {
         exit(EXIT_FAILURE);
 }
 
-// FNV-1a over what it is about, mixed by the end of splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", 2014.
-uint64_t virtual_hosts_draw(const VirtualHosts *v, const char *word, uint64_t number, uint64_t min, uint64_t max) {
+// FNV-1a over what it is about, mixed by the end of splitmix64: Steele, Lea, Flood, "Fast splittable
+// pseudorandom number generators", 2014.
+uint64_t virtual_hosts_draw(const VirtualHosts *v, const char *word, uint64_t number, uint64_t min,
+                            uint64_t max) {
         uint64_t x = UINT64_C(14695981039346656037) ^ v->options.seed;
 
         if (min >= max)
@@ -107,7 +111,8 @@ static void print_stats(void) {
                 active += m->virtual.n_active;
         }
         printf("{\"event\": \"stats\", \"hosts\": %zu, \"units\": %" PRIu64 ", \"active\": %" PRIu64
-               ", \"orders\": %" PRIu64 ", \"reports\": %" PRIu64 ", \"files\": %" PRIu64 ", \"late\": %" PRIu64 ", \"violations\": %" PRIu64 "}\n",
+               ", \"orders\": %" PRIu64 ", \"reports\": %" PRIu64 ", \"files\": %" PRIu64
+               ", \"late\": %" PRIu64 ", \"violations\": %" PRIu64 "}\n",
                in_session, units, active, orders, reports, files, late, all.n_violations);
         fflush(stdout);
 }
@@ -124,7 +129,8 @@ static void obey(const char *line) {
                 return;
         }
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (str_has_prefix(line, verbs[i].word) && parse_u64(line + strlen(verbs[i].word), HOSTS_MAX, &n)) {
+                if (str_has_prefix(line, verbs[i].word) &&
+                    parse_u64(line + strlen(verbs[i].word), HOSTS_MAX, &n)) {
                         verbs[i].run((size_t) n);
                         return;
                 }
@@ -166,7 +172,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret) {
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         char *end_of_line;
 
-        if (n < 0 || input.len + (size_t) n >= sizeof(input.line) - 1) { // it is closed, or a line has no end
+        // it is closed, or a line has no end
+        if (n < 0 || input.len + (size_t) n >= sizeof(input.line) - 1) {
                 end();
                 return;
         }

@@ -4,11 +4,12 @@
 // A process full of virtual hosts at a real cluster, in three files:
 //
 //      virtual-hosts.c        options, commands, what is said on standard output; beginning and end
-//      virtual-hosts-join.c   the local socket of a member: a token, then each host's key and its request to join
+//      virtual-hosts-join.c   the local socket of a member: a token, then each host's key and its request to
+//                             join
 //      virtual-hosts-mesh.c   each host's links to the voters, and when it is its turn
 //
-// Lifetimes: members live as long as the process. A member has a mesh from when it has joined until it is lost, leaves or is
-// removed; one that was lost may get another one.
+// Lifetimes: members live as long as the process. A member has a mesh from when it has joined until it is
+// lost, leaves or is removed; one that was lost may get another one.
 
 #include <uv.h>
 
@@ -84,7 +85,8 @@ struct VirtualHosts {
 _Noreturn void virtual_hosts_fail(const char *format, ...) _printf_(1, 2);
 void virtual_hosts_on_ready(VirtualHosts *v); // all were welcomed
 // It lies between the two, and is the same for the same seed, word and number.
-uint64_t virtual_hosts_draw(const VirtualHosts *v, const char *word, uint64_t number, uint64_t min, uint64_t max);
+uint64_t virtual_hosts_draw(const VirtualHosts *v, const char *word, uint64_t number, uint64_t min,
+                            uint64_t max);
 
 // virtual-hosts-join.c
 void virtual_hosts_join(VirtualHosts *v);
@@ -93,7 +95,8 @@ void virtual_hosts_join(VirtualHosts *v);
 void member_init(Member *m, VirtualHosts *all, size_t number);
 void member_on_joined(Member *m, Argosy__JoinAnswer *reply); // takes the reply
 void member_lose(Member *m);                                // no power
-void member_return(Member *m);                              // it has power again, and has forgotten everything
+void member_return(Member *m);                              // it has power again, and has forgotten
+                                                            // everything
 void member_leave(Member *m);                               // it is shut down in order
 bool member_is_here(const Member *m);
 void member_done(Member *m);

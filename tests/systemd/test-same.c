@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Three that call themselves systemd, one story: the real one beside which this runs (with-manager), the peer of
-// fake-systemd.c behind the real SystemdManager, and the PID 1 of fake-pid1.c in the SystemdManager's place. What
-// tests of the agent and of the connection believe of systemd rests on the two fakes, so this program is built
-// three times, with the same calls and the same expectations:
+// Three that call themselves systemd, one story: the real one beside which this runs (with-manager), the
+// peer of fake-systemd.c behind the real SystemdManager, and the PID 1 of fake-pid1.c in the
+// SystemdManager's place. What tests of the agent and of the connection believe of systemd rests on the two
+// fakes, so this program is built three times, with the same calls and the same expectations:
 //
 //      SAME_REAL   the connection to XDG_RUNTIME_DIR's manager
 //      SAME_BUS    the connection to a FakeSystemd
 //      SAME_PID1   a FakePid1
 //
-// What a fake cannot know by itself (that a process ends) it is told by behave() and finish(), which do nothing for
-// the real one.
+// What a fake cannot know by itself (that a process ends) it is told by behave() and finish(), which do
+// nothing for the real one.
 
 #include "loop.h"
 

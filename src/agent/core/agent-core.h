@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the agent is made of: its limits and its state. One Agent per host, one AgentNode per systemd manager on
-// it, one AgentUnit per unit that is wanted or held there. What may be done with a part of it says the header of
-// the file that does it.
+// What the agent is made of: its limits and its state. One Agent per host, one AgentNode per systemd manager
+// on it, one AgentUnit per unit that is wanted or held there. What may be done with a part of it says the
+// header of the file that does it.
 //
 // A turn of the loop (agent_drain() in agent.c): orders whose fence is on the disk are taken over, dirty
 // units are planned, the ledger is written once, then files, loads and jobs are handed out, then reports are
@@ -42,7 +42,8 @@ enum {
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
         AGENT_WALL_BEATS = 15,    // that say nothing of the wall clock, between two that do
-        AGENT_WALL_SET_US = 100000, // by which it differs from what the last of these said: the next one says so
+        AGENT_WALL_SET_US = 100000, // by which it differs from what the last of these said: the next one
+                                    // says so
         AGENT_CALLS_MAX = 64,     // requests of REQUEST_BY_NODES at a time
         AGENT_STATUS_CALLS_MAX = 24, // of these, of a leader that asks for status; the others wait
         AGENT_ERROR_MAX = 512,    // bytes of an error text
@@ -92,7 +93,8 @@ typedef struct AgentNode {
         char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
         struct UnitSearch *search; // watches them; NULL: nobody does
         Map companions;            // templates beside units, by name: agent-companions.c alone
-        bool companions_due, companions_known; // the files are to be looked at; those of before are in the table
+        bool companions_due, companions_known; // the files are to be looked at; those of before are in the
+                                               // table
         Map links_touched;         // templates whose instances have new links, until the batch is taken in
         Map touched;               // names of files there that were touched, to be looked for
         bool search_all, searching; // all units are to be looked for; the pool searches, or a helper
@@ -171,7 +173,8 @@ typedef struct Agent {
         AgentNode *system;  // NULL while the agent begins or ends
         size_t n_nodes;
         Map specs;
-        ListNode carried_fetches, carried_waiting; // CarriedFetch, AgentUnitWork.files_wanted: agent-carried.c alone
+        // CarriedFetch, AgentUnitWork.files_wanted: agent-carried.c alone
+        ListNode carried_fetches, carried_waiting;
         struct { // looks at what files are bound over: agent-places.c alone
                 ListNode waiting, late; // PlaceLook
                 struct PlaceLook *looking;
@@ -179,19 +182,22 @@ typedef struct Agent {
         } places;
         struct { // units that are refused for what may pass: agent-barred.c alone
                 Map names;                       // AgentBarred
-                ListNode waiting, round, passed; // for the next look, in the one under way, and what the leader is to hear
+                ListNode waiting, round, passed; // for the next look, in the one under way, and what the
+                                                 // leader is to hear
                 struct AgentBarred *looked_at;   // NULL: none, or it was dropped meanwhile
                 bool in_round, looking;
                 uint64_t due_us; // boot time of the next look; 0: there is nothing to look for
         } barred;
         Map carried_names; // files that contents name: carried-names.c alone
-        bool carried_is_left; // a content that is not known has gone, and perhaps files with it: agent-carried-left.c
+        // a content that is not known has gone, and perhaps files with it: agent-carried-left.c
+        bool carried_is_left;
         struct AgentCarriedLeft *carried_left; // NULL: nothing of that is under way
         size_t n_cut_off_specs; // of these, with AgentSpec.cut_off_stop
         Slab slab; // of AgentUnits
         void (*asked)(void *userdata); // NULL: nobody waits for what is asked before the Goodbye
         void *asked_data;
-        bool asking_state, asking_units; // systemd's answer is awaited: is the machine going down, what has ended
+        // systemd's answer is awaited: is the machine going down, what has ended
+        bool asking_state, asking_units;
         bool stopping_unsent; // the leader is to hear that the machine is shutting down
         bool stopping_notified; // what AgentOps.stopping and .resumed have said
 
@@ -235,9 +241,12 @@ typedef struct Agent {
         uint64_t beat_asked;    // sequence of the last one that needs an answer
         unsigned n_quiet;       // those behind it: beat-pace.h
         uint64_t beat_trip_us;  // from the last one that was answered until the answer; 0: none was
-        int64_t wall_told_us;   // what the wall clock was ahead of the boot clock when the leader was told last
+        int64_t wall_told_us;   // what the wall clock was ahead of the boot clock when the leader was told
+                                // last
         unsigned beats_to_wall; // before it is told again
-        uint64_t unanswered_us; // boot time at which the oldest beat of this session that lacks its answer was sent; 0: there is none
+        // boot time at which the oldest beat of this session that lacks its answer was sent; 0: there is
+        // none
+        uint64_t unanswered_us;
         LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
         bool lease_deferred;    // it seems to be over, and the loop takes once more what has come
@@ -299,8 +308,8 @@ char *agent_node_name(const AgentNode *node);
 
 // ---- what is known
 
-// Whether everything that happened here until now is among what was told, or is about to be: what has come from
-// systemd while we stood still, or is more than a turn takes, has not been looked at.
+// Whether everything that happened here until now is among what was told, or is about to be: what has come
+// from systemd while we stood still, or is more than a turn takes, has not been looked at.
 bool agent_has_received_all(Agent *a);
 
 // ---- a new session is wanted

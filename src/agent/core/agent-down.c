@@ -54,6 +54,7 @@ const char *agent_unit_down_by(const AgentUnit *u) {
         const char *by = d ? d->by : NULL;
 
         if (u->held.down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED && content)
-                by = streq(u->watch.runtime.result, "exec-condition") ? content->exec_condition : content->condition;
+                by = streq(u->watch.runtime.result, "exec-condition") ? content->exec_condition
+                                                                      : content->condition;
         return by ?: "";
 }

@@ -5,8 +5,8 @@
 
 #include "agent-core.h"
 
-// `by`: the unit for which systemd has stopped it; NULL: none, or not known. It is in the ledger, but for `by`: nobody else will
-// know it when argosyd comes back.
+// `by`: the unit for which systemd has stopped it; NULL: none, or not known. It is in the ledger, but for
+// `by`: nobody else will know it when argosyd comes back.
 void agent_unit_set_down(AgentUnit *u, Argosy__DownCause down, const char *by);
 // It runs again, or is forgotten.
 void agent_unit_forget_down_by(AgentUnit *u);

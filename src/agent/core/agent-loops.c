@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which services loop, by restart-loop.h. What is kept of one costs memory from its first restart after a failure on; those
-// stand in one list in the order in which time will forget them, so there is one timer. A report of it waits for its turn as
-// any other does that a unit causes by itself (report-pace.h).
+// Which services loop, by restart-loop.h. What is kept of one costs memory from its first restart after a
+// failure on; those stand in one list in the order in which time will forget them, so there is one timer. A
+// report of it waits for its turn as any other does that a unit causes by itself (report-pace.h).
 //
 // Without memory a restart is not counted.
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which starts have still to prove themselves, as probation.h says. They stand in one queue of the agent in the order in which they
-// began, so there is one timer, and a unit that passes is at its front. Before a unit passes, messages of
-// systemd that were not read yet are read: a process that died during a standstill of this one has not
-// passed. A unit that leaves the queue otherwise is reported at once, and so before any mark that would say
-// that it has passed.
+// Which starts have still to prove themselves, as probation.h says. They stand in one queue of the agent in
+// the order in which they began, so there is one timer, and a unit that passes is at its front. Before a
+// unit passes, messages of systemd that were not read yet are read: a process that died during a standstill
+// of this one has not passed. A unit that leaves the queue otherwise is reported at once, and so before any
+// mark that would say that it has passed.
 
 #include "agent-probation.h"
 
@@ -19,8 +19,10 @@ static uint64_t now_ms(void) {
 static bool is_another_run(const AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
 
-        return rt->n_restarts > u->work->restarts_before || (rt->n_restarts > 0 && rt->n_restarts < u->work->restarts_before) ||
-               (rt->loaded && memcmp(rt->invocation_id, u->held.invocation_id, sizeof(rt->invocation_id)) != 0);
+        return rt->n_restarts > u->work->restarts_before ||
+               (rt->n_restarts > 0 && rt->n_restarts < u->work->restarts_before) ||
+               (rt->loaded &&
+                memcmp(rt->invocation_id, u->held.invocation_id, sizeof(rt->invocation_id)) != 0);
 }
 
 // Its place in the queue is at the end whenever at_ms is now.
@@ -50,7 +52,8 @@ void agent_probation_begin(AgentUnit *u) {
         agent_probation_end(u);
         if (!content || !content->simple || u->watch.runtime.skipped) // then there is no run
                 return;
-        u->probation = (uint8_t) probation_begin(&u->watch.runtime, is_another_run(u), now_ms(), &work->probation_start);
+        u->probation = (uint8_t) probation_begin(&u->watch.runtime, is_another_run(u), now_ms(),
+                                                 &work->probation_start);
         queue(u);
 }
 
@@ -62,7 +65,8 @@ void agent_probation_on_change(AgentUnit *u) {
                 return;
         was_before_exec = start->before_exec;
         set(u, probation_on_change(start, &u->watch.runtime, is_another_run(u), now_ms()));
-        if (u->probation == ARGOSY__PROBATION__PROBATION_ON && was_before_exec && !start->before_exec && !start->left) {
+        if (u->probation == ARGOSY__PROBATION__PROBATION_ON && was_before_exec && !start->before_exec &&
+            !start->left) {
                 queue(u);
                 agent_unit_report(u); // no mark was about it
         }
@@ -75,7 +79,8 @@ void agent_probation_end(AgentUnit *u) {
 }
 
 static AgentUnitWork *first(const Agent *a) {
-        return list_is_empty(&a->probations) ? NULL : CONTAINER_OF(a->probations.next, AgentUnitWork, probation);
+        return list_is_empty(&a->probations) ? NULL
+                                             : CONTAINER_OF(a->probations.next, AgentUnitWork, probation);
 }
 
 static bool is_due(const Agent *a, uint64_t ms) {

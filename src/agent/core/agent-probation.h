@@ -5,7 +5,8 @@
 
 #include "agent-core.h"
 
-void agent_probation_begin(AgentUnit *u);     // the job of its start has ended well, and what it made is known
+// the job of its start has ended well, and what it made is known
+void agent_probation_begin(AgentUnit *u);
 void agent_probation_on_change(AgentUnit *u); // systemd says something of it
 void agent_probation_end(AgentUnit *u);       // it is started or stopped by our hand, or has no such start
 // Nobody can say any more what becomes of those of that node: their state will.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Orders bring values and say who is to have which; a start puts them in place. Files are removed when all that is wanted here is known,
-// once in a turn.
+// Orders bring values and say who is to have which; a start puts them in place. Files are removed when all
+// that is wanted here is known, once in a turn.
 //
-// A host without the ramfs takes no secrets: its units say so when they are to start. It is looked for again with each order that names some,
-// so a mount that comes later is enough.
+// A host without the ramfs takes no secrets: its units say so when they are to start. It is looked for again
+// with each order that names some, so a mount that comes later is enough.
 
 #include "agent-secrets.h"
 
@@ -18,7 +18,9 @@
 #include "unit-state.h"
 
 static int open_files(Agent *a) {
-        int r = a->secrets ? 0 : a->secrets_dir ? secret_files_new(a->secrets_dir, a->secrets_any_fs, &a->secrets) : -ENOENT;
+        int r = a->secrets       ? 0
+                : a->secrets_dir ? secret_files_new(a->secrets_dir, a->secrets_any_fs, &a->secrets)
+                                 : -ENOENT;
 
         if (r < 0)
                 a->secrets_error = r;
@@ -45,8 +47,8 @@ void agent_secrets_take(Agent *a, Argosy__SecretValue *const *values, size_t n) 
                 int r = secret_files_put(a->secrets, values[i]);
 
                 if (r < 0)
-                        log_warning("Cannot keep version %" PRIu64 " of the secret %.64s: %s.", values[i]->version, values[i]->name,
-                                    strerror(-r));
+                        log_warning("Cannot keep version %" PRIu64 " of the secret %.64s: %s.",
+                                    values[i]->version, values[i]->name, strerror(-r));
         }
 }
 
@@ -59,12 +61,15 @@ void agent_secrets_ordered(AgentNode *node, const char *unit, const Argosy__Unit
                 return;
         r = secret_files_want(a->secrets, unit, n > 0 ? order->secrets : NULL, n);
         if (r < 0)
-                log_unit(LOG_WARNING, unit, "Cannot take over which secrets %s has: %s.", unit, strerror(-r));
+                log_unit(LOG_WARNING, unit, "Cannot take over which secrets %s has: %s.", unit,
+                         strerror(-r));
 }
 
 static int no_files(const Agent *a, char why[AGENT_ERROR_MAX]) {
         if (a->secrets_error == -EMEDIUMTYPE)
-                str_fit(why, AGENT_ERROR_MAX, "it has secrets, and %s is no ramfs: is run-argosy-secrets.mount active?", a->secrets_dir);
+                str_fit(why, AGENT_ERROR_MAX,
+                        "it has secrets, and %s is no ramfs: is run-argosy-secrets.mount active?",
+                        a->secrets_dir);
         else
                 str_fit(why, AGENT_ERROR_MAX, "it has secrets, and this host has no place for them: %s: %s",
                         a->secrets_dir ?: "no directory", strerror(-a->secrets_error));
@@ -87,11 +92,13 @@ bool agent_secrets_differ(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
         const Agent *a = u->node->agent;
 
-        return u->node == a->system && u->has_wanted && content && content->secrets && a->secrets && !secret_files_is_placed(a->secrets, u->name);
+        return u->node == a->system && u->has_wanted && content && content->secrets && a->secrets &&
+               !secret_files_is_placed(a->secrets, u->name);
 }
 
-// For whatever starts it, unless it runs with what is in place; a start of ours says what is missing. What is left of a content of before goes also when that was of an earlier run of
-// argosyd, which has ended in the middle of replacing it.
+// For whatever starts it, unless it runs with what is in place; a start of ours says what is missing. What
+// is left of a content of before goes also when that was of an earlier run of argosyd, which has ended in
+// the middle of replacing it.
 void agent_secrets_placed(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
         const UnitRuntime *rt = agent_unit_runtime(u);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Secrets of this host's units, in the files of secret-files.h. Only those of the system's own manager have any.
+// Secrets of this host's units, in the files of secret-files.h. Only those of the system's own manager have
+// any.
 
 #include "agent-core.h"
 

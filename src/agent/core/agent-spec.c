@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Contents of units, one object for all units that have the same: made when the first names it, freed when nobody
-// does any more. A record of the ledger may name a content that nobody has sent yet; it is then known by its hash
-// alone.
+// Contents of units, one object for all units that have the same: made when the first names it, freed when
+// nobody does any more. A record of the ledger may name a content that nobody has sent yet; it is then known
+// by its hash alone.
 
 #include <errno.h>
 
@@ -55,12 +55,14 @@ static int take_image(AgentSpec *s, const char *name) {
         _cleanup_content_image_ ContentImage image = {};
         int r = content_image_read(name, s->content, s->len, &image);
 
-        if (r < 0 || image.kind == CONTENT_IMAGE_NONE || image.kind == CONTENT_IMAGE_LOCAL || image.kind == CONTENT_IMAGE_VARIES)
+        if (r < 0 || image.kind == CONTENT_IMAGE_NONE || image.kind == CONTENT_IMAGE_LOCAL ||
+            image.kind == CONTENT_IMAGE_VARIES)
                 return r;
         if (*image.digest)
                 s->image = content_image_pulled(image.name, image.digest);
         else
-                s->image = str_printf("%s%s", image.name, strchr(strrchr(image.name, '/') ?: image.name, ':') ? "" : ":latest");
+                s->image = str_printf("%s%s", image.name,
+                                      strchr(strrchr(image.name, '/') ?: image.name, ':') ? "" : ":latest");
         return s->image ? 0 : -ENOMEM;
 }
 

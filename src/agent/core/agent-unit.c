@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units of this host: made, found, marked, and freed when nobody names them any more. What is under way about a unit is
-// an object of its own; agent_unit_settle() frees it as soon as it says nothing that is not said by what is held.
+// Units of this host: made, found, marked, and freed when nobody names them any more. What is under way
+// about a unit is an object of its own; agent_unit_settle() frees it as soon as it says nothing that is not
+// said by what is held.
 //
 // Without memory for a new unit or for what is under way nothing has happened, and the caller plans again or
 // asks the leader again. What must not fail, marking a unit, needs none.
@@ -265,7 +266,8 @@ static const AgentUnit *goes_along(const AgentUnit *u, unsigned *left) {
         names = unit_file_fill_in(content->bound_to, u->name);
         if (!names)
                 return NULL;
-        for (char *name = strtok_r(names, " \t", &save); name && *left > 0; name = strtok_r(NULL, " \t", &save)) {
+        for (char *name = strtok_r(names, " \t", &save); name && *left > 0;
+             name = strtok_r(NULL, " \t", &save)) {
                 const AgentUnit *other = agent_unit_find(u->node, name);
 
                 (*left)--;

@@ -18,11 +18,11 @@ void agent_unit_free(AgentUnit *u);
 void agent_unit_mark(AgentUnit *u);
 // It is reported in this turn.
 void agent_unit_report(AgentUnit *u);
-// The same for what an order has come to on its way, which nobody waits for: with whatever is reported of the unit
-// next, or after REPORT_INTERVAL_US.
+// The same for what an order has come to on its way, which nobody waits for: with whatever is reported of
+// the unit next, or after REPORT_INTERVAL_US.
 void agent_unit_report_step(AgentUnit *u);
-// The same for a state that systemd tells. While an order is carried out it is told at the next tick, unless the end
-// is told before; else at once, unless the unit changes all the time (report-pace.h).
+// The same for a state that systemd tells. While an order is carried out it is told at the next tick, unless
+// the end is told before; else at once, unless the unit changes all the time (report-pace.h).
 void agent_unit_report_state(AgentUnit *u);
 void agent_unit_set_error(AgentUnit *u, const char *format, ...) _printf_(2, 3);
 void agent_unit_clear_error(AgentUnit *u);
@@ -60,7 +60,8 @@ void agent_unit_displace(AgentUnit *u, bool displaced);
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
 // As `systemctl show` on the node would say.
 Argosy__LoadState agent_unit_load(const AgentUnit *u);
-// systemd has said `load` of the unit, as it has it in memory; UNKNOWN: nothing. What does that say about the file?
+// systemd has said `load` of the unit, as it has it in memory; UNKNOWN: nothing. What does that say about
+// the file?
 void agent_unit_note_load(AgentUnit *u, Argosy__LoadState load);
 // systemd could not use the content in place when it last read it.
 bool agent_unit_is_bad(const AgentUnit *u);

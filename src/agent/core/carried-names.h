@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How many contents that this agent knows name a file that comes with units: as long as one does, the file stays in the store, since a unit may
-// be about to get it.
+// How many contents that this agent knows name a file that comes with units: as long as one does, the file
+// stays in the store, since a unit may be about to get it.
 
 #include "agent-core.h"
 #include "carried-files.h"

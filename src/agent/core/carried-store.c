@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files of units on the disk: written once, linked into the folder of each unit that has them, and removed with the last.
+// Files of units on the disk: written once, linked into the folder of each unit that has them, and removed
+// with the last.
 //
 // A folder is not changed: the next one is made as units/.NAME and exchanged with it, so an open() of a path
 // below sees one or the other. A failure in between leaves the old folder and a part of the new one, which
 // the next try or the next start removes.
 //
-// One that stays is changed in three steps, each over all folders that stay in it: what is new is made in "..1" or "..2", whichever is not in use;
-// "..data" leads there; then links of files that are new come, and what is left of those before goes. A failure in the first step changes nothing
-// that anybody sees, one later leaves links too many or too few, which the next try mends, or the next start.
+// One that stays is changed in three steps, each over all folders that stay in it: what is new is made in
+// "..1" or "..2", whichever is not in use; "..data" leads there; then links of files that are new come, and
+// what is left of those before goes. A failure in the first step changes nothing that anybody sees, one
+// later leaves links too many or too few, which the next try mends, or the next start.
 
 #include "carried-store.h"
 
@@ -246,7 +248,7 @@ static int exchange(int units, const char *fresh, const char *unit) {
         return remove_tree(units, fresh, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ folders that stay
+// ---------------------------------------------------------------------------------------- folders that stay
 
 #define DATA_LINK "..data"
 #define DATA_LINK_FRESH "..next"
@@ -392,7 +394,8 @@ static int put_links(const Staying *s, size_t i, int fd) {
 static bool belongs(const Staying *s, size_t i, const char *entry, size_t data) {
         char path[2 * CARRIED_NAME_MAX + 2];
 
-        if (streq(entry, ".") || streq(entry, "..") || streq(entry, DATA_LINK) || streq(entry, data_names[data]))
+        if (streq(entry, ".") || streq(entry, "..") || streq(entry, DATA_LINK) ||
+            streq(entry, data_names[data]))
                 return true;
         str_fit(path, sizeof(path), "%s%s%s", s->folders[i], *s->folders[i] ? "/" : "", entry);
         for (size_t k = 1; k < s->n; k++)
@@ -447,7 +450,7 @@ static bool can_stay(const Staying *s) {
         return true;
 }
 
-// ------------------------------------------------------------------------------------------------ one folder
+// ----------------------------------------------------------------------------------------------- one folder
 
 // How many entries that are no folders are in it; below 0: it cannot be told.
 static ssize_t count_entries(int fd, unsigned depth) {
@@ -467,14 +470,16 @@ static ssize_t count_entries(int fd, unsigned depth) {
                         continue;
                 below = open_dir_at(dirfd(d), e->d_name, false);
                 if (below >= 0)
-                        more = depth < DEPTH_MAX + CARRIED_NAME_MAX / 2 ? count_entries(below, depth + 1) : (close(below), -1);
+                        more = depth < DEPTH_MAX + CARRIED_NAME_MAX / 2 ? count_entries(below, depth + 1)
+                                                                        : (close(below), -1);
                 n = more < 0 ? -1 : n + more;
         }
         closedir(d);
         return n;
 }
 
-// Whether the unit, which may run, has these files there already and no others. (A swap would leave what runs without any.)
+// Whether the unit, which may run, has these files there already and no others. (A swap would leave what
+// runs without any.)
 static bool has_them(int files, int units, const char *unit, const CarriedFiles *list) {
         _cleanup_(closep) int folder = open_dir_at(units, unit, false);
         struct stat a, b;
@@ -483,7 +488,8 @@ static bool has_them(int files, int units, const char *unit, const CarriedFiles 
                 char name[STORE_NAME_SIZE];
 
                 store_name(&list->list[i].hash, list->list[i].executable, name);
-                if (fstatat(files, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(folder, list->list[i].name, &b, AT_SYMLINK_NOFOLLOW) < 0 ||
+                if (fstatat(files, name, &a, AT_SYMLINK_NOFOLLOW) < 0 ||
+                    fstatat(folder, list->list[i].name, &b, AT_SYMLINK_NOFOLLOW) < 0 ||
                     a.st_ino != b.st_ino || a.st_dev != b.st_dev)
                         return false;
         }
@@ -526,11 +532,13 @@ int carried_folder_put(const char *dir, const char *unit, const CarriedFolder *f
                 r = collect_staying(folder, &staying);
         if (r < 0)
                 return r;
-        return folder->stays ? put_staying(&staying, units, fresh, unit) : put_plain(files, units, fresh, unit, folder->files);
+        return folder->stays ? put_staying(&staying, units, fresh, unit)
+                             : put_plain(files, units, fresh, unit, folder->files);
 }
 
 bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *list) {
-        _cleanup_(closep) int files = open_below(dir, "files", false), units = open_below(dir, "units", false), folder = -1;
+        _cleanup_(closep) int files = open_below(dir, "files", false),
+                              units = open_below(dir, "units", false), folder = -1;
         struct stat a, b;
 
         if (files < 0 || units < 0)
@@ -540,8 +548,9 @@ bool carried_folder_has(const char *dir, const char *unit, const CarriedFiles *l
                 char name[STORE_NAME_SIZE];
 
                 store_name(&list->list[i].hash, list->list[i].executable, name);
-                if (fstatat(files, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(folder, list->list[i].name, &b, 0) < 0 ||
-                    a.st_ino != b.st_ino || a.st_dev != b.st_dev)
+                if (fstatat(files, name, &a, AT_SYMLINK_NOFOLLOW) < 0 ||
+                    fstatat(folder, list->list[i].name, &b, 0) < 0 || a.st_ino != b.st_ino ||
+                    a.st_dev != b.st_dev)
                         return false;
         }
         return folder >= 0;
@@ -555,7 +564,8 @@ typedef struct Sweep {
 } Sweep;
 
 // Closes fd.
-static void each_entry(int fd, void (*each)(int fd, const char *name, const void *userdata), const void *userdata) {
+static void each_entry(int fd, void (*each)(int fd, const char *name, const void *userdata),
+                       const void *userdata) {
         DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
         const struct dirent *e;
 
@@ -594,8 +604,8 @@ static void mend_entry(int fd, const char *name, const void *userdata) {
                 (void) unlinkat(fd, name, 0);
 }
 
-// A folder that stays, and those in it that do, after a crash in the middle of a change: nobody knows which files it was to have, but what it leads
-// to is whole. Closes fd.
+// A folder that stays, and those in it that do, after a crash in the middle of a change: nobody knows which
+// files it was to have, but what it leads to is whole. Closes fd.
 static void mend(int fd, unsigned depth) {
         size_t unused = free_data(fd);
         const char *used = data_names[!unused];
@@ -634,7 +644,7 @@ void carried_store_sweep(const char *dir, bool (*kept)(const char *unit, void *u
         each_entry(open_below(dir, "files", false), sweep_file, &s);
 }
 
-// ------------------------------------------------------------------------------------------------ what nobody has
+// ------------------------------------------------------------------------------------------ what nobody has
 
 // The other way round of store_name().
 static bool read_store_name(const char *name, Hash *ret, bool *ret_executable) {
@@ -663,8 +673,9 @@ void carried_store_list_unused(const char *dir, CarriedFiles *ret) {
                 bool executable;
                 Hash hash;
 
-                if (read_store_name(e->d_name, &hash, &executable) && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    st.st_nlink == 1 && carried_files_add(ret, e->d_name, executable, 0, &hash) < 0)
+                if (read_store_name(e->d_name, &hash, &executable) &&
+                    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1 &&
+                    carried_files_add(ret, e->d_name, executable, 0, &hash) < 0)
                         break;
         }
         closedir(d);

@@ -19,11 +19,13 @@ static void unwatch(AgentNode *node, SystemdUnit *watch) {
 }
 
 void agent_fleet_release(AgentNode *node, const char *name) {
-        AgentFleetUnit *f = node == node->agent->system ? map_find_str(&node->agent->fleet.units, name) : NULL;
+        AgentFleetUnit *f =
+                node == node->agent->system ? map_find_str(&node->agent->fleet.units, name) : NULL;
 
         if (f)
                 unwatch(node, &f->watch);
-        else if (node == node->agent->system && node->agent->fleet.program.name && streq(name, AGENT_FLEET_PROGRAM))
+        else if (node == node->agent->system && node->agent->fleet.program.name &&
+                 streq(name, AGENT_FLEET_PROGRAM))
                 unwatch(node, &node->agent->fleet.program);
 }
 
@@ -33,7 +35,8 @@ void agent_fleet_watch_program(Agent *a, bool watch) {
         if (!watch)
                 unwatch(a->system, program);
         else if (!program->name)
-                program->other = systemd_manager_watch(a->system->systemd, program, AGENT_FLEET_PROGRAM) >= 0;
+                program->other =
+                        systemd_manager_watch(a->system->systemd, program, AGENT_FLEET_PROGRAM) >= 0;
 }
 
 void agent_fleet_search(Agent *a) {

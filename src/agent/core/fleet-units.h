@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Units that systemd runs from the directory of fleet: which there are, and which of them are up. The leader is told, and starts none of
-// them elsewhere. nodes/agent-fleet.c finds them and tells; this is what is kept of them. Only the system's manager has any.
+// Units that systemd runs from the directory of fleet: which there are, and which of them are up. The leader
+// is told, and starts none of them elsewhere. nodes/agent-fleet.c finds them and tells; this is what is kept
+// of them. Only the system's manager has any.
 //
-// A name is watched here as long as it is no unit of argosy's (agent_fleet_release()); while it is one, that is what says whether it is up.
+// A name is watched here as long as it is no unit of argosy's (agent_fleet_release()); while it is one, that
+// is what says whether it is up.
 
 #include "list.h"
 #include "map.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a unit of this host is; what may be done with it stands in agent-unit.h. A node may hold ten thousand of
-// them, and almost all of them are at rest: loaded or running as the leader wants it, with nothing to be done and
-// nothing to be told. So there are two objects:
+// What a unit of this host is; what may be done with it stands in agent-unit.h. A node may hold ten thousand
+// of them, and almost all of them are at rest: loaded or running as the leader wants it, with nothing to be
+// done and nothing to be told. So there are two objects:
 //
 //   AgentUnit      as long as the unit is known. What a unit at rest costs: 216 bytes and its name, in one
 //                  chunk of 240 for a name of up to 23. Of these, 80 are systemd's side (SystemdUnit), 64
@@ -108,7 +108,8 @@ typedef struct AgentUnitWork {
         uint64_t stale_since_us, links_stale_since_us;
         uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
 
-        bool image_ready, image_seen; // its image was there before the wanted content is written, before the next start
+        // its image was there before the wanted content is written, before the next start
+        bool image_ready, image_seen;
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
         bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here
@@ -123,14 +124,16 @@ typedef struct AgentUnitWork {
 
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
-        uint64_t verify_number; // of the step after which it was asked what content runs; 0: no answer is due
+        // of the step after which it was asked what content runs; 0: no answer is due
+        uint64_t verify_number;
         PlanVerdict verdict; // on `judged`; not NONE only then
         Hash judged;         // the content
         unsigned failures;
         uint64_t retry_us, wait_until_us;
 
         // What is reported.
-        uint64_t report_from_us; // boot time until which what the order comes to is not worth a report of its own
+        uint64_t report_from_us; // boot time until which what the order comes to is not worth a report of
+                                 // its own
         char *error;
         uint64_t answered; // revision
         Argosy__Outcome__Kind outcome;
@@ -144,7 +147,8 @@ typedef struct AgentUnit {
         AgentNode *node;
         AgentUnitWork *work;    // NULL: at rest
         struct AgentLoop *loop; // NULL: it was not restarted for a failure lately (agent-loops.h)
-        ListNode dirty, report; // linked while to be planned; to be reported: in Agent.report, .paced or .held_due
+        // linked while to be planned; to be reported: in Agent.report, .paced or .held_due
+        ListNode dirty, report;
         ReportPace pace;
         AgentHeld held;
 
@@ -167,7 +171,8 @@ typedef struct AgentUnit {
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool file_stale : 1, refused : 1, gone : 1; // reported
         bool displaced : 1; // a unit whose file says that it conflicts was started since this one was
-        bool comes_back : 1;  // it was stopped with a unit that gets new content, and starts again after that; reported
+        // it was stopped with a unit that gets new content, and starts again after that; reported
+        bool comes_back : 1;
         bool brings_back : 1; // such units wait for this one
         bool paced : 1;      // `report` is linked in Agent.paced
         bool in_welcome : 1; // mark while a Welcome is taken over

@@ -6,7 +6,8 @@
 // files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
 // the leader is told so, sends the spec again, and the file is written again.
 //
-// A name that was about to become ours, and did not, is forgotten: what stands there is somebody else's, whatever it is.
+// A name that was about to become ours, and did not, is forgotten: what stands there is somebody else's,
+// whatever it is.
 //
 // A soft-reboot stops all units but keeps /run, and with it the ledger. So a shutdown leaves a mark beside
 // the ledger; who finds it takes what was launched for not launched, as after a reboot.
@@ -50,9 +51,11 @@ static AgentSpec *read_back(AgentNode *node, const LedgerRecord *record) {
         return NULL;
 }
 
-// A removal that an earlier run did not live to record has taken them away, and left the file of the template.
+// A removal that an earlier run did not live to record has taken them away, and left the file of the
+// template.
 static bool has_carried(const AgentUnit *u, const AgentSpec *content) {
-        return !content->carried || carried_folder_has(u->node->agent->runtime_dir, u->name, &content->carried->files);
+        return !content->carried ||
+               carried_folder_has(u->node->agent->runtime_dir, u->name, &content->carried->files);
 }
 
 // -ENOMEM; any other failure of its files means that they do not count as ours, and are written again.
@@ -118,13 +121,14 @@ static int adopt_return(const LedgerReturn *back, void *userdata) {
         return agent_returns_adopt(userdata, back);
 }
 
-// Not before all are known: an instance may have its template from another one. (What a helper has written only
-// that helper sees, when it writes again.)
+// Not before all are known: an instance may have its template from another one. (What a helper has written
+// only that helper sees, when it writes again.)
 static int give_back_claims(AgentNode *node) {
         agent_foreach_unit(u, node) {
                 int r;
 
-                if (!node->dir || !u->held.taking || unit_dir_has_content(node->dir, u->name, &u->held.spec->hash))
+                if (!node->dir || !u->held.taking ||
+                    unit_dir_has_content(node->dir, u->name, &u->held.spec->hash))
                         continue;
                 unit_dir_disown(node->dir, u->name, &u->held.spec->hash);
                 r = ledger_forget(node->ledger, u->name);

@@ -2,14 +2,16 @@
 //
 // Units that systemd runs from the directory of fleet, found and told.
 //
-//   files may have changed -> the pool reads both directories -> each name is watched -> those that are up go to the leader, with each
+//   files may have changed -> the pool reads both directories -> each name is watched -> those that are up
+//   go to the leader, with each
 //   Attach and whenever they change
 //
-// fleet links each of its files into systemd's directory; so a name is fleet's as long as its link is there. Without such a directory a
-// search is one look for it, and nothing is watched. A search that fails for want of memory leaves what was known.
+// fleet links each of its files into systemd's directory; so a name is fleet's as long as its link is there.
+// Without such a directory a search is one look for it, and nothing is watched. A search that fails for want
+// of memory leaves what was known.
 //
-// An Attach waits for the search, but not for one that hangs: after AGENT_FLEET_LATE_MS it says that it is not known what runs (a
-// FleetUnits without a directory), and the leader starts nothing new until it is.
+// An Attach waits for the search, but not for one that hangs: after AGENT_FLEET_LATE_MS it says that it is
+// not known what runs (a FleetUnits without a directory), and the leader starts nothing new until it is.
 
 #include "agent-fleet.h"
 

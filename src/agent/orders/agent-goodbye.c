@@ -3,14 +3,16 @@
 // How a host takes its leave of the leader.
 //
 //   systemd is stopping -> Goodbye {stopping}: nothing new is to come here; said again to each next leader
-//   SIGTERM of argosyd  -> systemd is asked whether it is stopping, if it has not said so, and what has ended
-//                          -> Goodbye {running}: the host counts as lost at once, and what is not named begins
+//   SIGTERM of argosyd  -> systemd is asked whether it is stopping, if it has not said so, and what has
+//                       ended
+//                          -> Goodbye {running}: the host counts as lost at once, and what is not named
+//                          begins
 //                          elsewhere without waiting for its lease
 //
-// Our units are ordered after argosy.target, so by the time of SIGTERM systemd has stopped them, but for those
-// without DefaultDependencies=, and those of managers of users and containers, which end when they do. These
-// are named, and wait as for a host of which nothing is heard. A signal may be late in telling of an end,
-// hence the question; without an answer in time, what has not been seen to end is named.
+// Our units are ordered after argosy.target, so by the time of SIGTERM systemd has stopped them, but for
+// those without DefaultDependencies=, and those of managers of users and containers, which end when they do.
+// These are named, and wait as for a host of which nothing is heard. A signal may be late in telling of an
+// end, hence the question; without an answer in time, what has not been seen to end is named.
 
 #include "agent-core.h"
 #include "agent-goodbye.h"

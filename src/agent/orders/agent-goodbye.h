@@ -5,5 +5,6 @@
 
 #include "agent-core.h"
 
-void agent_stopping_drain(Agent *a); // what was not told yet of a shutdown that has begun, or goes no further
+// what was not told yet of a shutdown that has begun, or goes no further
+void agent_stopping_drain(Agent *a);
 void agent_goodbye_drain(Agent *a);

@@ -2,11 +2,11 @@
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
-// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. That processes have lived
-// long enough (probation.h) is one mark behind the reports, and by itself only if there are none. While many jobs
-// are under way reports leave together, and with each beat, which says until when all was told. Reports wait until
-// the Welcome of the session; a link that takes no more leaves them waiting, and so does a turn that has sent
-// AGENT_MESSAGES_PER_TURN of them.
+// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. That
+// processes have lived long enough (probation.h) is one mark behind the reports, and by itself only if there
+// are none. While many jobs are under way reports leave together, and with each beat, which says until when
+// all was told. Reports wait until the Welcome of the session; a link that takes no more leaves them
+// waiting, and so does a turn that has sent AGENT_MESSAGES_PER_TURN of them.
 
 #include <errno.h>
 
@@ -34,7 +34,9 @@ void agent_report_wake(Agent *a, uint64_t now_us) {
 uint64_t agent_report_sent_us(const Agent *a, uint64_t now_us) {
         if (!list_is_empty(&a->report))
                 return 0; // the link takes no more
-        return list_is_empty(&a->paced) ? now_us : now_us - MIN_OF(now_us, (uint64_t) REPORT_INTERVAL_US + REPORT_TICK_US);
+        return list_is_empty(&a->paced)
+                       ? now_us
+                       : now_us - MIN_OF(now_us, (uint64_t) REPORT_INTERVAL_US + REPORT_TICK_US);
 }
 
 // Boot time, 0: nobody waits. At most so many looks a second as a second has ticks.
@@ -112,7 +114,9 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->refused = u->refused;
         r->probation = u->probation;
         if (u->probation == ARGOSY__PROBATION__PROBATION_ON)
-                r->probation_ms = work->probation_start.left || work->probation_start.before_exec ? UINT64_MAX : work->probation_start.at_ms;
+                r->probation_ms = work->probation_start.left || work->probation_start.before_exec
+                                          ? UINT64_MAX
+                                          : work->probation_start.at_ms;
         r->pulling = agent_images_pulls(u);
         r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
@@ -173,7 +177,8 @@ static bool has_mark(const Agent *a) {
         return a->lived_ms != a->lived_told_ms;
 }
 
-// False: no link; the next session begins with everything. With the last report goes the mark, which is true behind them.
+// False: no link; the next session begins with everything. With the last report goes the mark, which is true
+// behind them.
 static bool send_next(Agent *a) {
         size_t n = 0, max = n_next(a);
         uint64_t lived_ms = max < AGENT_REPORTS_PER_MESSAGE ? a->lived_ms : 0;
@@ -233,8 +238,8 @@ void agent_report_all(Agent *a) {
 
 // ---- Attach
 
-// Thousands of them are told over some turns. What is marked to be reported before its part has gone is told with that, what is marked later waits for
-// the Welcome as it would anyway.
+// Thousands of them are told over some turns. What is marked to be reported before its part has gone is told
+// with that, what is marked later waits for the Welcome as it would anyway.
 void agent_held_begin(Agent *a) {
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) {

@@ -13,6 +13,7 @@ void agent_report_drain(Agent *a); // what one turn has time for
 void agent_report_all(Agent *a);   // before the last words
 // For Attach: all units that are held are to be told, and what was to be reported of them with that.
 void agent_held_begin(Agent *a);
-// The next of them (ATTACH_HELD_MAX) to `send`, which says whether they have gone. `last`: there are no more.
+// The next of them (ATTACH_HELD_MAX) to `send`, which says whether they have gone. `last`: there are no
+// more.
 typedef int (*AgentHeldSend)(Agent *a, Argosy__UnitReport **held, size_t n, bool last);
 int agent_held_send(Agent *a, AgentHeldSend send);

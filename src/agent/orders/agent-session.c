@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The session with the leader: Attach with all that is held, Welcome with all that is wanted (both in parts if it
-// is much), then beats.
+// The session with the leader: Attach with all that is held, Welcome with all that is wanted (both in parts
+// if it is much), then beats.
 //
 // A session is begun when a leader is known and systemd's state is complete, and begun anew when the leader
 // changes, when our lease runs out (the leader may have called us lost), or when orders could not be kept.
@@ -31,7 +31,8 @@
 enum {
         ATTACH_RETRY_US =
                 2 * 1000 * 1000, // unanswered Attach; the leader answers after one barrier of the log
-        ATTACH_DOUBLINGS = 4,    // an answer may take longer than that, and each Attach makes the one before void
+        ATTACH_DOUBLINGS = 4,    // an answer may take longer than that, and each Attach makes the one before
+                                 // void
         BEAT_DEFAULT_MS = 1000,  // until a Welcome says better
 };
 
@@ -169,7 +170,8 @@ static bool is_ready(const Agent *a) {
                a->leader != 0 && !a->clearing; // the others come when they come
 }
 
-// What it waits for besides (systemd, the look for fleet's units) is an event, or takes too long at some time.
+// What it waits for besides (systemd, the look for fleet's units) is an event, or takes too long at some
+// time.
 uint64_t agent_session_next_wake(const Agent *a) {
         if (!a->attach_wanted || a->leader == 0 || a->clearing || !a->system->synced)
                 return 0;
@@ -226,7 +228,8 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 
 // ---- beats
 
-// The leader goes on by itself from what it was told: again every so many beats, for clocks drift, and when ours was set.
+// The leader goes on by itself from what it was told: again every so many beats, for clocks drift, and when
+// ours was set.
 static uint64_t wall_to_say_ms(Agent *a, uint64_t now_us) {
         int64_t offset_us = (int64_t) (clock_wall_us() - now_us), moved_us = offset_us - a->wall_told_us;
 
@@ -339,7 +342,9 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
                 a->beat_trip_us = clock_boot_us() - a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT];
                 time_histogram_add(&a->beat_times, a->beat_trip_us);
                 // From the first that has no answer on each one has asked for it.
-                note_unanswered(a, ack->seq < a->beat_asked ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT] : 0);
+                note_unanswered(a, ack->seq < a->beat_asked
+                                           ? a->beat_sent_us[(ack->seq + 1) % AGENT_BEATS_KEPT]
+                                           : 0);
         }
         notify_guards(a);
 }

@@ -2,9 +2,9 @@
 //
 // Lines of journals: the reader that every call may have, and the journal calls.
 //
-// A journal call reads no further than its window allows (flow-window.h): its reader is held from the response
-// that filled it until agent_taken() says that the lines have reached the client. Lines of a container's units are
-// read inside, by a helper. Where no lines can be had, it is said why.
+// A journal call reads no further than its window allows (flow-window.h): its reader is held from the
+// response that filled it until agent_taken() says that the lines have reached the client. Lines of a
+// container's units are read inside, by a helper. Where no lines can be had, it is said why.
 
 #include <errno.h>
 
@@ -63,7 +63,8 @@ char *call_why_no_lines(const Call *c, int error) {
         if (call_node_has_journal(c->node))
                 return strdup(strerror(-error));
         if (c->node->reason)
-                return str_printf("the journal of container %s cannot be read: %s", machine, c->node->reason);
+                return str_printf("the journal of container %s cannot be read: %s", machine,
+                                  c->node->reason);
         return str_printf("the journal of container %s cannot be read from outside: %s; on this host try: "
                           "journalctl --machine=%s --unit=%s",
                           machine, strerror(-error), machine, c->names[c->at]);
@@ -139,7 +140,8 @@ static void on_journal_end(int error, void *userdata) {
         call_end(userdata, error, why);
 }
 
-static const JournalOps journal_ops = {.lines = on_journal_lines, .read = on_journal_read, .ended = on_journal_end};
+static const JournalOps journal_ops = {
+        .lines = on_journal_lines, .read = on_journal_read, .ended = on_journal_end};
 
 // What the journal has under that name may be about anything else.
 static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uint64_t *ret) {
@@ -156,8 +158,8 @@ static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uin
         return 0;
 }
 
-int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
-                       void *userdata, uint64_t *ret) {
+int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q,
+                       AgentReply reply, void *userdata, uint64_t *ret) {
         Call *c;
         int r;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A call: a question about units of this host that is under way. It is begun and ends in agent-calls.c, and what it
-// does meanwhile is in agent-calls-status.c or agent-calls-journal.c. A reply may cancel the call that it is about,
-// so code that goes on after a reply looks the call up again.
+// A call: a question about units of this host that is under way. It is begun and ends in agent-calls.c, and
+// what it does meanwhile is in agent-calls-status.c or agent-calls-journal.c. A reply may cancel the call
+// that it is about, so code that goes on after a reply looks the call up again.
 
 #include "agent-core.h"
 #include "flow-window.h"
@@ -53,26 +53,28 @@ CallRef *call_ref(const Call *c, size_t at); // the callback frees it; NULL: out
 AgentNode *call_find_holder(Agent *a, const char *name);
 
 // 0, -EBUSY or -ENOMEM. Copies the names.
-int call_new(Agent *a, AgentNode *node, char **names, size_t n, AgentReply reply, void *userdata, Call **ret);
+int call_new(Agent *a, AgentNode *node, char **names, size_t n, AgentReply reply, void *userdata,
+             Call **ret);
 void call_free(Call *c);
 // The last word of a call without content; frees it.
 void call_end(Call *c, int error, const char *message);
 
 // ---- agent-calls-status.c
 
-int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply, void *userdata,
-                      uint64_t *ret);
+int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q,
+                      AgentReply reply, void *userdata, uint64_t *ret);
 // Forgets what was gathered about one of the names.
 void call_reset_status(Call *c);
 
 // ---- agent-calls-verify.c
 
-int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply, void *userdata, uint64_t *ret);
+int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply,
+                      void *userdata, uint64_t *ret);
 
 // ---- agent-calls-journal.c
 
-int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
-                       void *userdata, uint64_t *ret);
+int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q,
+                       AgentReply reply, void *userdata, uint64_t *ret);
 // Its journal is one that we can read from here.
 bool call_node_has_journal(const AgentNode *node);
 // The newest `n_lines` of that unit, and with `follow` those that come, to `ops` with the call as userdata.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is said of units: status calls (systemd's properties, resource use and the newest journal lines), and the
-// list of what this host holds.
+// What is said of units: status calls (systemd's properties, resource use and the newest journal lines), and
+// the list of what this host holds.
 //
-// A status call goes through its names one by one: properties, resource use, lines, then one response. One helper
-// reads the lines of all its units of a container, and if it fails, no other is tried for them. Without its
-// use or its lines the rest of a unit is still worth showing.
+// A status call goes through its names one by one: properties, resource use, lines, then one response. One
+// helper reads the lines of all its units of a container, and if it fails, no other is tried for them.
+// Without its use or its lines the rest of a unit is still worth showing.
 
 #include <errno.h>
 
@@ -55,7 +55,8 @@ static const char *why_not(const AgentUnit *u, char phrase[static DOWN_PHRASE_SI
         if (agent_unit_is_looping(u))
                 return UNIT_LOOPING_TEXT;
         if (agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_BOUND && u->comes_back)
-                return "it was stopped with a unit that gets a new file, and starts again once that has started";
+                return "it was stopped with a unit that gets a new file, and starts again once that has "
+                       "started";
         if (agent_unit_down(u) != ARGOSY__DOWN_CAUSE__DOWN_NOT) {
                 down_cause_phrase(agent_unit_down(u), agent_unit_down_by(u), phrase);
                 return phrase;
@@ -80,7 +81,10 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
         row->sub = (char *) (loaded ? rt->sub : "dead");
         row->drift = agent_unit_down(u) == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
-        row->note = (char *) (agent_unit_is_looping(u) ? "looping" : *note ? note : u->file_stale ? "stale" : "");
+        row->note = (char *) (agent_unit_is_looping(u) ? "looping"
+                              : *note                  ? note
+                              : u->file_stale          ? "stale"
+                                                       : "");
         row->restarts = rt->n_restarts;
         row->since = rt->since_us;
         row->looping = agent_unit_is_looping(u);
@@ -165,8 +169,9 @@ static void on_status_lines(char **lines, size_t n, void *userdata) {
 
 static void on_status_lines_end(int error, void *userdata) {
         Call *c = userdata;
-        _cleanup_free_ char *note =
-                error == -EACCES || (error < 0 && !call_node_has_journal(c->node)) ? call_why_no_lines(c, error) : NULL;
+        _cleanup_free_ char *note = error == -EACCES || (error < 0 && !call_node_has_journal(c->node))
+                                            ? call_why_no_lines(c, error)
+                                            : NULL;
 
         c->reads = call_node_has_journal(c->node) ? NULL : c->node;
         c->unread = MIN_OF(error, 0);
@@ -264,8 +269,8 @@ static void status_next(Call *c) {
         }
 }
 
-int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply,
-                      void *userdata, uint64_t *ret) {
+int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q,
+                      AgentReply reply, void *userdata, uint64_t *ret) {
         Call *c;
         int r;
 

@@ -104,16 +104,19 @@ static int ask(Call *c, const Argosy__Request__Verify *q) {
         int r = ref ? 0 : -ENOMEM;
 
         for (size_t i = 0; i < q->n_files; i++)
-                files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data, q->files[i]->content.len};
+                files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data,
+                                              q->files[i]->content.len};
         if (r == 0)
-                r = unit_verifier_ask(a->verifier, files, q->n_files, a->user || agent_node_is_users(c->node), VERIFY_MS, on_verified, ref,
+                r = unit_verifier_ask(a->verifier, files, q->n_files,
+                                      a->user || agent_node_is_users(c->node), VERIFY_MS, on_verified, ref,
                                       &c->verifying);
         if (r < 0)
                 free(ref);
         return r;
 }
 
-int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply, void *userdata, uint64_t *ret) {
+int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply,
+                      void *userdata, uint64_t *ret) {
         char *names[UNIT_VERIFIER_FILES_MAX];
         Call *c;
         int r;

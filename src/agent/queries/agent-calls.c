@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions to this host's nodes: status (agent-calls-status.c), journal (agent-calls-journal.c), resource use
-// (agent-usage.c), and the local stop. A call is known by its number; answers of systemd name the number, so
-// a call that was cancelled meanwhile is simply not found. The leader's calls are the same with a reply that is
-// wrapped in a CallReply.
+// Questions to this host's nodes: status (agent-calls-status.c), journal (agent-calls-journal.c), resource
+// use (agent-usage.c), and the local stop. A call is known by its number; answers of systemd name the
+// number, so a call that was cancelled meanwhile is simply not found. The leader's calls are the same with a
+// reply that is wrapped in a CallReply.
 
 #include <errno.h>
 #include <stdio.h>
@@ -209,8 +209,8 @@ static AgentNode *node_of_call(Agent *a, uint32_t number) {
         return number == 0 ? a->system : agent_node_find(a, number);
 }
 
-int agent_call(Agent *a, uint64_t asker, uint32_t node_number, const Argosy__Request *q, AgentReply reply, void *userdata,
-               uint64_t *ret_cancel) {
+int agent_call(Agent *a, uint64_t asker, uint32_t node_number, const Argosy__Request *q, AgentReply reply,
+               void *userdata, uint64_t *ret_cancel) {
         AgentNode *node = node_of_call(a, node_number);
 
         *ret_cancel = 0;
@@ -218,9 +218,11 @@ int agent_call(Agent *a, uint64_t asker, uint32_t node_number, const Argosy__Req
                 return -ENXIO;
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_STATUS:
-                return call_start_status(a, asker, node_number ? node : NULL, q->status, reply, userdata, ret_cancel);
+                return call_start_status(a, asker, node_number ? node : NULL, q->status, reply, userdata,
+                                         ret_cancel);
         case ARGOSY__REQUEST__WHAT_JOURNAL:
-                return call_start_journal(a, asker, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
+                return call_start_journal(a, asker, node_number ? node : NULL, q->journal, reply, userdata,
+                                          ret_cancel);
         case ARGOSY__REQUEST__WHAT_TOP:
                 return agent_usage_start(a, node, q->top, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_VERIFY:

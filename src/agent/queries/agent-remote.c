@@ -3,8 +3,9 @@
 // Calls of the leader: the same as those of this host, with replies that travel. They end with the link that
 // they came over.
 //
-// A leader that is asked about thousands of units asks for each by itself. AGENT_STATUS_CALLS_MAX of these are worked on
-// at a time, so that others have a place; the rest waits here and is begun as they end, some in each turn.
+// A leader that is asked about thousands of units asks for each by itself. AGENT_STATUS_CALLS_MAX of these
+// are worked on at a time, so that others have a place; the rest waits here and is begun as they end, some
+// in each turn.
 
 #include <errno.h>
 
@@ -109,7 +110,8 @@ void agent_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         rc->id = call->id;
         list_init(&rc->link);
         list_append(&a->remote_calls, &rc->link);
-        if (call->request->what_case != ARGOSY__REQUEST__WHAT_STATUS || a->n_status_calls < AGENT_STATUS_CALLS_MAX) {
+        if (call->request->what_case != ARGOSY__REQUEST__WHAT_STATUS ||
+            a->n_status_calls < AGENT_STATUS_CALLS_MAX) {
                 begin(rc, call);
                 return;
         }

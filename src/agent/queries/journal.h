@@ -19,8 +19,8 @@ int journal_reader_new_foreign(const HelperConfig *config, const JournalQuestion
 // For a foreign journal, after ended(0): lines of another unit, by the same helper, with the same callbacks.
 // -EPIPE: the helper is gone, and another reader is needed.
 int journal_reader_again(JournalReader *r, const JournalQuestion *q);
-// At any time, also from a callback: nothing is read while it is held, and then it goes on where it was. What
-// had been read is still handed over.
+// At any time, also from a callback: nothing is read while it is held, and then it goes on where it was.
+// What had been read is still handed over.
 void journal_reader_hold(JournalReader *r, bool hold);
 // At any time, also from a callback; no callback but `closed` follows.
 void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);

@@ -7,5 +7,6 @@
 #include "beat-pace.h"
 
 bool beat_is_quiet(const BeatPace *p, uint64_t now_us) {
-        return !p->needed && p->n_quiet < BEAT_QUIET_MAX && now_us + p->beat_us + p->lease_us / 3 <= p->lease_until_us;
+        return !p->needed && p->n_quiet < BEAT_QUIET_MAX &&
+               now_us + p->beat_us + p->lease_us / 3 <= p->lease_until_us;
 }

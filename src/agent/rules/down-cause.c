@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What was found stays until the unit is up again: what systemd says later of a unit that has left its memory is less.
-// A service that ends by itself and one that was told to by a signal look alike but for the code of its main process;
-// one that catches the signal seems to have ended by itself. The origin of a job that stops a unit with
-// StopWhenUnneeded= cannot be told afterwards; systemd makes such jobs, so the cause is "unneeded".
+// What was found stays until the unit is up again: what systemd says later of a unit that has left its
+// memory is less. A service that ends by itself and one that was told to by a signal look alike but for the
+// code of its main process; one that catches the signal seems to have ended by itself. The origin of a job
+// that stops a unit with StopWhenUnneeded= cannot be told afterwards; systemd makes such jobs, so the cause
+// is "unneeded".
 
 #include "down-cause.h"
 
@@ -24,5 +25,6 @@ Argosy__DownCause down_cause(const DownFacts *f) {
                 return ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED;
         if (f->end == UNIT_END_BY_JOB || (f->end == UNIT_END_BY_ITSELF && f->signalled))
                 return ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
-        return f->end == UNIT_END_BY_ITSELF ? ARGOSY__DOWN_CAUSE__DOWN_ENDED : ARGOSY__DOWN_CAUSE__DOWN_UNSEEN;
+        return f->end == UNIT_END_BY_ITSELF ? ARGOSY__DOWN_CAUSE__DOWN_ENDED
+                                            : ARGOSY__DOWN_CAUSE__DOWN_UNSEEN;
 }

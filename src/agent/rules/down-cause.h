@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Why a unit that is to run is down, from what systemd has told of its end. Nobody is blamed for what systemd did: that
-// somebody stopped it is said only of what a job that is not ours, or a signal from elsewhere, has ended. Such a job
-// may be systemd's own, for another unit. Pure.
+// Why a unit that is to run is down, from what systemd has told of its end. Nobody is blamed for what
+// systemd did: that somebody stopped it is said only of what a job that is not ours, or a signal from
+// elsewhere, has ended. Such a job may be systemd's own, for another unit. Pure.
 
 #include <stdbool.h>
 

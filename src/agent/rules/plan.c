@@ -74,7 +74,8 @@ static bool is_over(const PlanWanted *w) {
 // Whether a one-shot was about to be started when this daemon ended, so that it may have run unseen. Only
 // one-shots are pinned, so a pinned unit is one even if its content is not known yet.
 static bool may_have_run(const PlanInput *in) {
-        return (in->oneshot || in->pinned) && in->held && in->held->pending && !in->held->owed && in->unwatched;
+        return (in->oneshot || in->pinned) && in->held && in->held->pending && !in->held->owed &&
+               in->unwatched;
 }
 
 // Whether the order asks for a run that the record does not know yet.
@@ -114,8 +115,8 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 return;
         if (w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED || asks_for_a_run(w, h)))
                 return;
-        if ((in->cut_off || in->was_cut_off) && phase != PHASE_UP && in->down == ARGOSY__DOWN_CAUSE__DOWN_NOT && !h->done && !h->failed &&
-            !(w && is_over(w))) {
+        if ((in->cut_off || in->was_cut_off) && phase != PHASE_UP &&
+            in->down == ARGOSY__DOWN_CAUSE__DOWN_NOT && !h->done && !h->failed && !(w && is_over(w))) {
                 res->cut_short = true;
                 return;
         }
@@ -224,12 +225,14 @@ static bool must_restart(const PlanInput *in) {
 static bool asks_for_a_run_of_its_own(const PlanInput *in) {
         const PlanWanted *w = in->wanted;
 
-        return w->start_rev > in->held->start_rev && (w->stop_rev > in->held->stop_rev || is_activating(in) || in->superseded);
+        return w->start_rev > in->held->start_rev &&
+               (w->stop_rev > in->held->stop_rev || is_activating(in) || in->superseded);
 }
 
 // Whether it runs with other secrets than those of the wanted start.
 static bool runs_with_others(const PlanInput *in) {
-        return in->secrets_differ && !in->held->pending && (!was_launched(in) || asks_for_a_run_of_its_own(in));
+        return in->secrets_differ && !in->held->pending &&
+               (!was_launched(in) || asks_for_a_run_of_its_own(in));
 }
 
 // A running unit is not stopped for content that systemd would refuse, and then counts as up to date.
@@ -274,8 +277,8 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
 static bool plan_in_place(const PlanInput *in, Phase phase, PlanResult *res) {
         bool reloads = in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD;
 
-        if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale || is_unread(in) ||
-            (runs_with_others(in) && !must_restart(in)))
+        if (in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART || phase != PHASE_UP || in->stale ||
+            is_unread(in) || (runs_with_others(in) && !must_restart(in)))
                 return false;
         if (reloads && is_activating(in) && !must_restart(in)) // reloaded once it is up
                 return true;
@@ -344,7 +347,8 @@ static bool plan_fetch(const PlanInput *in, PlanResult *res) {
         if (!in->lacks_files)
                 return false;
         res->step = PLAN_FETCH;
-        res->file_stale = in->held && in->runtime && in->runtime->loaded && in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        res->file_stale = in->held && in->runtime && in->runtime->loaded &&
+                          in->file_change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return true;
 }
 
@@ -408,7 +412,8 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
         if ((in->cut_off || in->held_back) && phase != PHASE_UP && must_start(in))
                 return;
         if (!must_start(in)) {
-                if (phase != PHASE_GOING_DOWN && !(is_activating(in) && !in->oneshot) && !plan_returns(in, phase, res))
+                if (phase != PHASE_GOING_DOWN && !(is_activating(in) && !in->oneshot) &&
+                    !plan_returns(in, phase, res))
                         settle(in, res);
                 return;
         }
@@ -478,7 +483,8 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART,
              asking = in->busy == PLAN_VERIFY || in->busy == PLAN_PLACES;
 
-        if ((starting || asking || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) && (w->remove || must_stop(in)))
+        if ((starting || asking || in->busy == PLAN_BRING_BACK || in->busy == PLAN_RELOAD_UNIT) &&
+            (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec) && !in->secrets_differ)
@@ -528,7 +534,8 @@ PlanResult plan_unit(const PlanInput *in) {
                 res.step = PLAN_STOP;
                 return res;
         }
-        if (judge_unseen(in, phase, &res) || plan_fetch(in, &res) || plan_file(in, phase, &res) || plan_reload_unit(in, phase, &res))
+        if (judge_unseen(in, phase, &res) || plan_fetch(in, &res) || plan_file(in, phase, &res) ||
+            plan_reload_unit(in, phase, &res))
                 return res;
         if (in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 plan_launched(in, phase, &res);

@@ -15,10 +15,12 @@
 //                it, so it is carried out once, whatever crashes.
 //   down         launched, our start was carried out, and the unit is inactive now although nobody asked
 //                argosy: why is said (down-cause.h), and it is drift only if somebody stopped it. It is left
-//                alone; the next explicit start brings it back. A unit that was started by something else while
+//                alone; the next explicit start brings it back. A unit that was started by something else
+//                while
 //                it is only `loaded` (a timer, a dependency) is left alone too.
 //   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
-//                without failing, FAILED when it failed (also if somebody has reset that before we looked) or
+//                without failing, FAILED when it failed (also if somebody has reset that before we looked)
+//                or
 //                could not begin, UNKNOWN when nobody can tell. Other units that end by themselves run again
 //                after a reboot or a move. An end during shutdown, or of a start that somebody cancelled, is
 //                no outcome.
@@ -26,14 +28,22 @@
 //                file only if it really dropped the unit in between. What stays in its memory (pinned by a
 //                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
 //                a restart is asked for. A unit that was stopped by hand stays stopped.
-//   secrets      what runs has them in the versions in which they were when it started. A start of what runs does nothing, unless the order names
-//                others and a stop that was missed, or comes while that run is about to be up: the cluster took it for stopped, so it is
-//                restarted. An undo of new content that systemd refused names others, too, and what runs goes on. One that is about to be up is when it is, a one-shot ends first.
-//   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that are up are
-//                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none, and started
-//                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out; the next one does not wait for them. Should the unit not
-//                start, those that need it stay recorded and down until it does; the others come back. Of ours, none
-//                starts while the unit that it was stopped with is between its stop and its start, and that it is down
+//   secrets      what runs has them in the versions in which they were when it started. A start of what runs
+//                does nothing, unless the order names
+//                others and a stop that was missed, or comes while that run is about to be up: the cluster
+//                took it for stopped, so it is
+//                restarted. An undo of new content that systemd refused names others, too, and what runs
+//                goes on. One that is about to be up is when it is, a one-shot ends first.
+//   dependents   what systemd stops with a unit that is stopped for new content is to come back: those that
+//                are up are
+//                asked for and recorded right before the stop (PLAN_SURVEY), so that a crash forgets none,
+//                and started
+//                once the unit is up again (PLAN_BRING_BACK). Only then is the order carried out; the next
+//                one does not wait for them. Should the unit not
+//                start, those that need it stay recorded and down until it does; the others come back. Of
+//                ours, none
+//                starts while the unit that it was stopped with is between its stop and its start, and that
+//                it is down
 //                is neither drift nor an outcome.
 //   cut off      a unit with CutOff=stop that is down when the node has been cut off for long enough was
 //                stopped by that, not by hand: it starts again when the node is back. Until then it is left
@@ -45,20 +55,28 @@
 //                nobody knows: that is its outcome, and the unit is not run again unless it asks for that
 //                (OutcomeUnknown=rerun).
 //   links        of [Install], below units of the system's, are there while the unit is to run, so that
-//                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit below
+//                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit
+//                below
 //                which links came or went while it was in memory is read again (a reload) before it is
 //                started or restarted, and no sooner: that it is up is no reason to stop it.
-//   refused      before a unit that is up is stopped for new content, this host's systemd is asked what it would say of that
-//                (PLAN_VERIFY). What systemd would refuse stops nothing: the unit runs on with the content that it has, until
-//                there is another request. A restart that was asked for has failed with that, and is not made up for. An answer that does not come in time refuses nothing.
-//   files        what comes with a new content is here, and may be where it is to be, before anything is stopped, recorded or written for
+//   refused      before a unit that is up is stopped for new content, this host's systemd is asked what it
+//                would say of that
+//                (PLAN_VERIFY). What systemd would refuse stops nothing: the unit runs on with the content
+//                that it has, until
+//                there is another request. A restart that was asked for has failed with that, and is not
+//                made up for. An answer that does not come in time refuses nothing.
+//   files        what comes with a new content is here, and may be where it is to be, before anything is
+//                stopped, recorded or written for
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
 //   places       paths over which files in place are bound are looked at before each start (PLAN_PLACES). If
 //                one is missing on this host the start is refused, since systemd would make it anew there. A
 //                stop does not wait for that.
-//   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for them: they are put in place as it runs.
-//                For reload it is then reloaded, which is recorded with the write, so that a crash forgets it not. A reload that fails is reported
-//                and not repeated before there is another start; a run that somebody else has begun since has read them. A restart that is asked for makes up for it.
+//   files alone  what runs, and gets nothing new but files (FileChange=reload, none), is not stopped for
+//                them: they are put in place as it runs.
+//                For reload it is then reloaded, which is recorded with the write, so that a crash forgets
+//                it not. A reload that fails is reported
+//                and not repeated before there is another start; a run that somebody else has begun since
+//                has read them. A restart that is asked for makes up for it.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
@@ -68,8 +86,10 @@
 //   taking over  unless this host's configuration says that units which another program left behind may
 //                become ours as they run. Whether an active unit is such a one is looked at first, without a
 //                trace (PLAN_LOOK). Then
-//                its record says `taking`, which it does until systemd has read our file: a crash before the file
-//                was there leaves nothing that is ours, one after it a reload that is due. The reload comes before
+//                its record says `taking`, which it does until systemd has read our file: a crash before the
+//                file
+//                was there leaves nothing that is ours, one after it a reload that is due. The reload comes
+//                before
 //                the start counts as carried out, and is not asked for by a unit that is to stop.
 
 #include <stdbool.h>
@@ -101,7 +121,8 @@ typedef enum PlanStep {
         PLAN_START,   // record all numbers of the order and `pending`, then start
         PLAN_RESTART, // same, restart
         PLAN_STOP,
-        PLAN_SURVEY,     // ask which units systemd would stop with it, and record those that are to come back
+        // ask which units systemd would stop with it, and record those that are to come back
+        PLAN_SURVEY,
         PLAN_BRING_BACK, // start these again, as far as they do not need it while it is down
         PLAN_REMOVE,    // remove the files
         PLAN_FORGET,    // drop the record, report `gone`
@@ -144,11 +165,15 @@ typedef struct PlanInput {
         bool may_take;                 // what others have left behind becomes ours as it runs
         bool left_behind;              // a PLAN_LOOK that has just ended says that this is such a one
         PlanVerdict verdict;
-        bool lacks_files;              // those that come with the wanted content were not looked at yet (PLAN_FETCH)
-        bool places_unseen;            // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
+        // those that come with the wanted content were not looked at yet (PLAN_FETCH)
+        bool lacks_files;
+        // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
+        bool places_unseen;
         bool secrets_differ;           // what is in place, and what runs has, is not what the order names
-        bool superseded;               // another start was asked for while the one that it runs by was under way
-        Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs in its files alone; else RESTART
+        bool superseded;               // another start was asked for while the one that it runs by was under
+                                       // way
+        Argosy__FileChange file_change; // what its wanted content asks for if what it has in place differs
+                                        // in its files alone; else RESTART
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
@@ -181,9 +206,11 @@ typedef struct PlanResult {
         bool unknown;   // nobody can tell what became of the pending run: record that
         bool again;     // plan again when that is recorded
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
-        bool superseded; // a start that was asked for meanwhile is not the one under way: keep that until the next start
+        bool superseded; // a start that was asked for meanwhile is not the one under way: keep that until
+                         // the next start
         bool leaves_off; // the step under way ends as far as it has come, since the order asks for more
-        bool turned_down; // the restart that the order asks for is answered with a failure: record its number
+        // the restart that the order asks for is answered with a failure: record its number
+        bool turned_down;
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)
         bool cut_short; // its run ended because the node was cut off: record that it is not launched any

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      time="2026-01-02T03:04:05Z" level=fatal msg="Error parsing image name \"docker://a.b/c\": reading manifest ..."
+//      time="2026-01-02T03:04:05Z" level=fatal msg="Error parsing image name \"docker://a.b/c\": reading
+//      manifest ..."
 //      Error: initializing source docker://a.b/c:1: reading manifest 1 in a.b/c: manifest unknown
 //
-// Both programs end with such a line. What is longer than REGISTRY_WORDS_MAX is cut at its beginning: the reason stands
-// at the end.
+// Both programs end with such a line. What is longer than REGISTRY_WORDS_MAX is cut at its beginning: the
+// reason stands at the end.
 
 #include "registry-words.h"
 
@@ -57,7 +58,11 @@ char *registry_words(const void *said, size_t len) {
 }
 
 bool registry_words_deny(const char *words) {
-        static const char *const denials[] = {"manifest unknown", "name unknown", "repository name not known", "unauthorized", "authentication required",
+        static const char *const denials[] = {"manifest unknown",
+                                              "name unknown",
+                                              "repository name not known",
+                                              "unauthorized",
+                                              "authentication required",
                                               "requested access to the resource is denied",
                                               "no image found in image index for architecture",
                                               "no image found in manifest list for architecture"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See search-pace.h. Three times are noted: when somebody first asked, when the last look began and when it ended. The next one
-// is due when what comes together has settled, and after a pause of the last one's length times SEARCH_SHARE - 1. There is
-// nothing that could fail.
+// See search-pace.h. Three times are noted: when somebody first asked, when the last look began and when it
+// ended. The next one is due when what comes together has settled, and after a pause of the last one's
+// length times SEARCH_SHARE - 1. There is nothing that could fail.
 
 #include "search-pace.h"
 

@@ -29,8 +29,9 @@ StopTie stop_tie(const char *property, const char *other) {
                 const char *property;
                 StopTie tie;
         } ties[] = {
-                {"Conflicts", STOP_TIE_CONFLICT}, {"ConflictedBy", STOP_TIE_CONFLICT}, {"BindsTo", STOP_TIE_BINDING},
-                {"Requires", STOP_TIE_STOP},      {"Requisite", STOP_TIE_STOP},        {"PartOf", STOP_TIE_STOP},
+                {"Conflicts", STOP_TIE_CONFLICT},      {"ConflictedBy", STOP_TIE_CONFLICT},
+                {"BindsTo", STOP_TIE_BINDING},         {"Requires", STOP_TIE_STOP},
+                {"Requisite", STOP_TIE_STOP},          {"PartOf", STOP_TIE_STOP},
                 {"StopPropagatedFrom", STOP_TIE_STOP},
         };
 
@@ -42,11 +43,13 @@ StopTie stop_tie(const char *property, const char *other) {
 
 static bool comes_up(const StopOther *o) {
         return active_state_is_up(o->active) || o->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
-               (active_state_is_down(o->active) && (o->has_job || o->had_job)); // as both were not up, that was a start
+               // as both were not up, that was a start
+               (active_state_is_down(o->active) && (o->has_job || o->had_job));
 }
 
 static bool goes_down(const StopOther *o, uint64_t from_us) {
-        if (o->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING || (active_state_is_up(o->active) && o->has_job))
+        if (o->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING ||
+            (active_state_is_up(o->active) && o->has_job))
                 return true;
         if (o->down_at_us == 0)
                 return active_state_is_down(o->active) && o->had_job;

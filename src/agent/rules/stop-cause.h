@@ -27,5 +27,6 @@ typedef struct StopOther {
 
 // What a unit is to one that has that property with its name. NONE: such a tie stops nothing.
 StopTie stop_tie(const char *property, const char *other);
-// DOWN_CONFLICT, DOWN_BOUND, or DOWN_NOT: it explains nothing. `from_us`: when the end of the unit began, on the same clock.
+// DOWN_CONFLICT, DOWN_BOUND, or DOWN_NOT: it explains nothing. `from_us`: when the end of the unit began, on
+// the same clock.
 Argosy__DownCause stop_cause(const StopOther *other, uint64_t from_us);

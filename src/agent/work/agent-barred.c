@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   refused for its files -> [barred] -> every ten seconds: is there room, and are the places there (agent-places.h)? -> [passed] -> the leader
+//   refused for its files -> [barred] -> every ten seconds: is there room, and are the places there
+//   (agent-places.h)? -> [passed] -> the leader
 //   hears of all that passed at once, and may place these units here again
 //
-// The leader has the unit elsewhere, or nowhere, by then: that it was refused here is what it remembers (Exclusion), until a request for the unit
-// comes, this host attaches anew, or it hears of this. Neither a mount nor room in /run is an event that everybody can wait for, and a
-// look costs some microseconds of the pool, so there is one as long as something is barred, and none else. Nothing is sent and nothing
-// is logged before something has passed.
+// The leader has the unit elsewhere, or nowhere, by then: that it was refused here is what it remembers
+// (Exclusion), until a request for the unit comes, this host attaches anew, or it hears of this. Neither a
+// mount nor room in /run is an event that everybody can wait for, and a look costs some microseconds of the
+// pool, so there is one as long as something is barred, and none else. Nothing is sent and nothing is logged
+// before something has passed.
 //
-// Room is looked for as if none of the unit's files were there: one that is told to come and is refused again costs two log entries.
+// Room is looked for as if none of the unit's files were there: one that is told to come and is refused
+// again costs two log entries.
 //
-// A unit stays here until the leader was told, whatever has become of it: of one that the leader does not remember as refused here, it passes
-// over the word. But one that is refused again, for something else, stays no longer: the leader remembers one reason, and would forget that. So nothing is to be done at an Attach. Of more than AGENT_BARRED_MAX those are forgotten that were refused first. Without memory a unit
+// A unit stays here until the leader was told, whatever has become of it: of one that the leader does not
+// remember as refused here, it passes over the word. But one that is refused again, for something else,
+// stays no longer: the leader remembers one reason, and would forget that. So nothing is to be done at an
+// Attach. Of more than AGENT_BARRED_MAX those are forgotten that were refused first. Without memory a unit
 // is not noted. Both wait for the next request.
 
 #include "agent-barred.h"
@@ -63,7 +68,8 @@ static void forget(AgentBarred *b) {
         barred_free(b);
 }
 
-// Nobody says here that a unit is gone, so those that are gone make room for others. What is looked at just now is in no list.
+// Nobody says here that a unit is gone, so those that are gone make room for others. What is looked at just
+// now is in no list.
 static void forget_oldest(Agent *a) {
         ListNode *const lists[] = {&a->barred.round, &a->barred.waiting, &a->barred.passed};
 
@@ -99,13 +105,15 @@ void agent_barred_note(const AgentUnit *u) {
 }
 
 void agent_barred_forget(const AgentUnit *u) {
-        AgentBarred *b = u->node == u->node->agent->system ? map_find_str(&u->node->agent->barred.names, u->name) : NULL;
+        AgentBarred *b = u->node == u->node->agent->system
+                                 ? map_find_str(&u->node->agent->barred.names, u->name)
+                                 : NULL;
 
         if (b)
                 forget(b);
 }
 
-// ------------------------------------------------------------------------------------------------ a look at all of them
+// ------------------------------------------------------------------------------------ a look at all of them
 
 // A report that says that it is refused goes out first.
 static bool is_to_be_reported(const Agent *a, const AgentBarred *b) {
@@ -178,7 +186,8 @@ static void tell(Agent *a) {
 }
 
 static bool is_due(const Agent *a) {
-        return a->barred.due_us != 0 && !a->barred.in_round && a->attached && a->system && a->system->number != 0;
+        return a->barred.due_us != 0 && !a->barred.in_round && a->attached && a->system &&
+               a->system->number != 0;
 }
 
 static void end_round(Agent *a) {
@@ -195,7 +204,8 @@ void agent_barred_turn(Agent *a) {
         }
         if (!a->barred.in_round)
                 return;
-        for (unsigned n = 0; n < LOOKS_PER_TURN && !a->barred.looking && !list_is_empty(&a->barred.round); n++)
+        for (unsigned n = 0; n < LOOKS_PER_TURN && !a->barred.looking && !list_is_empty(&a->barred.round);
+             n++)
                 look(CONTAINER_OF(a->barred.round.next, AgentBarred, link));
         if (a->barred.looking)
                 return;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Units that this host does not take for what may pass: it is looked for, and the leader hears when it has passed.
+// Units that this host does not take for what may pass: it is looked for, and the leader hears when it has
+// passed.
 
 #include "agent-core.h"
 
 enum {
-        AGENT_BARRED_MAX = 1024,               // of a host, those that were refused last; the others wait for the next request
+        // of a host, those that were refused last; the others wait for the next request
+        AGENT_BARRED_MAX = 1024,
         AGENT_BARRED_LOOK_US = 10 * 1000 * 1000, // from one look at them to the next
 };
 

@@ -4,8 +4,8 @@
 //
 //      a batch has taken its file away -> who would be stopped with it? -> nobody who is up -> stop
 //
-// Failures: none that anybody waits for. Without an answer, or beside a unit that is up, it stays active, and
-// the next one of that name is taken for made until the host boots.
+// Failures: none that anybody waits for. Without an answer, or beside a unit that is up, it stays active,
+// and the next one of that name is taken for made until the host boots.
 
 #include "agent-beside.h"
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files that nobody has any more, of units whose content this run of argosyd does not know: of what the ledger names only the hash is known until
-// a leader sends the content, and if the unit goes or gets another one before that, nobody can say which files were its own.
+// Files that nobody has any more, of units whose content this run of argosyd does not know: of what the
+// ledger names only the hash is known until a leader sends the content, and if the unit goes or gets another
+// one before that, nobody can say which files were its own.
 //
-//      the folder of such a unit has gone -> the pool lists the files that no folder has -> those that no known content names go, some in each turn
+//      the folder of such a unit has gone -> the pool lists the files that no folder has -> those that no
+//      known content names go, some in each turn
 //
-// A file without a folder may have come a moment ago, for a unit that is about to get its folder: its content is known, so it stays. What is
-// missed (no memory, a file system that does not answer) goes with the next such unit or the next start.
+// A file without a folder may have come a moment ago, for a unit that is about to get its folder: its
+// content is known, so it stays. What is missed (no memory, a file system that does not answer) goes with
+// the next such unit or the next start.
 
 #include "agent-carried.h"
 

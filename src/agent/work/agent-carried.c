@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   plan: fetch -> may the unit have them here (agent-places.h)? -> what of them is not in the store is asked for, by hash -> piece after piece -> the pool
+//   plan: fetch -> may the unit have them here (agent-places.h)? -> what of them is not in the store is
+//   asked for, by hash -> piece after piece -> the pool
 //   writes it -> when none is missing any more the step is done, and the content is written
 //
-// One piece is asked for at a time, so it is the link that sets the pace, and beats go out between two. A file is fetched once however many
-// units wait for it. Another leader is asked for the rest of what was begun. Whatever is wrong with a file is the error of the units that wait
-// for it, which are planned again after a while; a folder that cannot be bound is a refusal, as a name is that somebody else has.
+// One piece is asked for at a time, so it is the link that sets the pace, and beats go out between two. A
+// file is fetched once however many units wait for it. Another leader is asked for the rest of what was
+// begun. Whatever is wrong with a file is the error of the units that wait for it, which are planned again
+// after a while; a folder that cannot be bound is a refusal, as a name is that somebody else has.
 
 #include "agent-carried.h"
 
@@ -49,7 +51,8 @@ static void fetch_free(CarriedFetch *f) {
 
 static bool bars(const AgentNode *node, const CarriedFiles *files, char ret[AGENT_ERROR_MAX]) {
         if (node != node->agent->system || node->agent->user) {
-                str_fit(ret, AGENT_ERROR_MAX, "a unit with files of its own (File=) runs under a host's system manager only");
+                str_fit(ret, AGENT_ERROR_MAX,
+                        "a unit with files of its own (File=) runs under a host's system manager only");
                 return true;
         }
         if (!carried_store_has_room(node->agent->runtime_dir, files)) {
@@ -59,14 +62,15 @@ static bool bars(const AgentNode *node, const CarriedFiles *files, char ret[AGEN
         return false;
 }
 
-bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX],
-                                AgentPlaces *ret_places) {
+bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len,
+                                char ret[AGENT_ERROR_MAX], AgentPlaces *ret_places) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_carried_files_ CarriedFiles files = {};
         bool barred;
 
         *ret_places = (AgentPlaces){};
-        if (carried_files_text_len(content, len) == len || unit_file_parse(name, content, len, &file, NULL) < 0)
+        if (carried_files_text_len(content, len) == len ||
+            unit_file_parse(name, content, len, &file, NULL) < 0)
                 return false;
         barred = carried_files_read(content, len, &files) == 0 && bars(node, &files, ret);
         if (!barred) // without memory the start sees it
@@ -78,7 +82,8 @@ bool agent_carried_bars_content(const AgentNode *node, const char *name, const v
 bool agent_carried_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        return work->spec && work->spec->carried && !work->files_ready && !(u->has_held && u->held.spec == work->spec && u->file_present);
+        return work->spec && work->spec->carried && !work->files_ready &&
+               !(u->has_held && u->held.spec == work->spec && u->file_present);
 }
 
 Argosy__FileChange agent_carried_change(const AgentUnit *u) {
@@ -89,7 +94,7 @@ Argosy__FileChange agent_carried_change(const AgentUnit *u) {
         return carried_files_change(now->content, now->len, next->carried->change, next->content, next->len);
 }
 
-// ------------------------------------------------------------------------------------------------ the fetches
+// ---------------------------------------------------------------------------------------------- the fetches
 
 static CarriedFetch *find(const Agent *a, const Hash *hash, bool executable) {
         list_foreach (i, &a->carried_fetches) {
@@ -109,7 +114,8 @@ static int add(Agent *a, const CarriedFile *file) {
         f = calloc(1, sizeof(*f));
         if (!f)
                 return -ENOMEM;
-        *f = (CarriedFetch){.agent = a, .hash = file->hash, .executable = file->executable, .size = file->size};
+        *f = (CarriedFetch){
+                .agent = a, .hash = file->hash, .executable = file->executable, .size = file->size};
         list_init(&f->link);
         list_append(&a->carried_fetches, &f->link);
         return 0;
@@ -170,7 +176,8 @@ static bool has_places(const AgentCarried *c) {
 bool agent_carried_has_unseen_places(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
 
-        return content && content->carried && !agent_unit_doing(u)->places_seen && has_places(content->carried);
+        return content && content->carried && !agent_unit_doing(u)->places_seen &&
+               has_places(content->carried);
 }
 
 static void on_seen_for_start(const char *why, void *userdata) {
@@ -263,7 +270,8 @@ static void fail(AgentUnitWork *work, const CarriedFile *file, const char *why, 
                 agent_step_done(work->unit, text);
 }
 
-// `why`: of those that it is a file of; `refused`: another node may take these. One that nobody is to have any more goes again.
+// `why`: of those that it is a file of; `refused`: another node may take these. One that nobody is to have
+// any more goes again.
 static void end_fetch(CarriedFetch *fetch, const char *why, bool refused) {
         CarriedFetch f = *fetch;
         Agent *a = f.agent;
@@ -288,12 +296,13 @@ static void end_fetch(CarriedFetch *fetch, const char *why, bool refused) {
         drain_mark(&a->drain);
 }
 
-// ------------------------------------------------------------------------------------------------ on the disk
+// ---------------------------------------------------------------------------------------------- on the disk
 
 static void run_write(PoolWork *w) {
         CarriedFetch *f = CONTAINER_OF(w, CarriedFetch, work);
 
-        f->error = carried_store_put(f->agent->runtime_dir, &f->hash, f->executable, f->bytes.data, f->bytes.len);
+        f->error = carried_store_put(f->agent->runtime_dir, &f->hash, f->executable, f->bytes.data,
+                                     f->bytes.len);
 }
 
 static const char *phrase(int error) {
@@ -320,7 +329,7 @@ static void write_it(CarriedFetch *f) {
         pool_add(f->agent->loop, &f->work, POOL_CLUSTER, run_write, on_written);
 }
 
-// ------------------------------------------------------------------------------------------------ the leader
+// ----------------------------------------------------------------------------------------------- the leader
 
 // A unit that waits for it, that with this name if there is a name; NULL: none does any more.
 static AgentUnitWork *find_waiting(const Agent *a, const CarriedFetch *f, const char *name) {
@@ -367,7 +376,8 @@ void agent_carried_turn(Agent *a) {
         }
 }
 
-// That is said of the unit in whose name it was asked for. It is asked for again in the name of another one that waits.
+// That is said of the unit in whose name it was asked for. It is asked for again in the name of another one
+// that waits.
 static void on_refused(Agent *a, CarriedFetch *f) {
         AgentUnitWork *work = find_waiting(a, f, f->asked_for);
 
@@ -383,12 +393,14 @@ void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
         list_foreach (i, &a->carried_fetches) {
                 CarriedFetch *f = CONTAINER_OF(i, CarriedFetch, link);
 
-                if (f->writing || f->asked != a->attach_seq || !hash_equal(&f->hash, &hash) || piece->from != f->bytes.len)
+                if (f->writing || f->asked != a->attach_seq || !hash_equal(&f->hash, &hash) ||
+                    piece->from != f->bytes.len)
                         continue;
                 f->asked = 0;
                 if (!piece->there)
                         on_refused(a, f);
-                else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len || (piece->piece.len == 0 && f->bytes.len < f->size))
+                else if (piece->size != f->size || piece->piece.len > f->size - f->bytes.len ||
+                         (piece->piece.len == 0 && f->bytes.len < f->size))
                         end_fetch(f, "what came is not what it is to be", false);
                 else if (buf_append(&f->bytes, piece->piece.data, piece->piece.len) < 0)
                         end_fetch(f, strerror(ENOMEM), false);
@@ -399,7 +411,7 @@ void agent_carried_on_piece(Agent *a, const Argosy__ToHost__FilePiece *piece) {
         drain_mark(&a->drain);
 }
 
-// ------------------------------------------------------------------------------------------------ begin and end
+// -------------------------------------------------------------------------------------------- begin and end
 
 static bool is_held(const char *unit, void *userdata) {
         AgentNode *node = userdata;

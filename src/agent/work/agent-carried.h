@@ -10,11 +10,13 @@
 bool agent_carried_is_due(const AgentUnit *u);
 // Begins that; the step ends at once if all are here.
 void agent_carried_fetch(AgentUnit *u);
-// What is done about a unit that runs for the wanted content, if that differs in its files alone from what is in place; else RESTART.
+// What is done about a unit that runs for the wanted content, if that differs in its files alone from what
+// is in place; else RESTART.
 Argosy__FileChange agent_carried_change(const AgentUnit *u);
-// Why this node does not take a content that nobody has sent to stay, from any thread. False: it may, if `ret_places` are as they are to be.
-bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len, char ret[AGENT_ERROR_MAX],
-                                AgentPlaces *ret_places);
+// Why this node does not take a content that nobody has sent to stay, from any thread. False: it may, if
+// `ret_places` are as they are to be.
+bool agent_carried_bars_content(const AgentNode *node, const char *name, const void *content, size_t len,
+                                char ret[AGENT_ERROR_MAX], AgentPlaces *ret_places);
 // Whether what its files in place are bound over is to be looked at before it is started (PLAN_PLACES).
 bool agent_carried_has_unseen_places(const AgentUnit *u);
 // Begins that.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   Companions of a Welcome or of Orders -> AgentNode.companions -> the files, now or after the batch that is with the pool
+//   Companions of a Welcome or of Orders -> AgentNode.companions -> the files, now or after the batch that
+//   is with the pool
 //
-// A batch has the directory for itself, so what comes meanwhile waits for its end; units that come with the same message
-// are written by a later batch, and find their templates there. Which files are ours the files say, so after a restart the
-// first set takes away what nobody needs any more. There are few of them and they are small: they are written in the loop.
+// A batch has the directory for itself, so what comes meanwhile waits for its end; units that come with the
+// same message are written by a later batch, and find their templates there. Which files are ours the files
+// say, so after a restart the first set takes away what nobody needs any more. There are few of them and
+// they are small: they are written in the loop.
 //
 // New content of a file that systemd has in memory, as what a unit's OnFailure= pins, needs one reload.
 
@@ -39,14 +41,16 @@ void agent_companions_done(AgentNode *node) {
 
 static void on_reloaded(int error, void *userdata) {
         if (error < 0)
-                log_warning("Templates beside units have new content, and systemd does not read it: %s", strerror(-error));
+                log_warning("Templates beside units have new content, and systemd does not read it: %s",
+                            strerror(-error));
 }
 
 static void drop(AgentNode *node, Companion *c) {
         int r = companion_file_drop(node->dir_path, c->name);
 
         if (r < 0)
-                log_unit(LOG_WARNING, c->name, "Cannot remove %s/%s: %s", node->dir_path, c->name, strerror(-r));
+                log_unit(LOG_WARNING, c->name, "Cannot remove %s/%s: %s", node->dir_path, c->name,
+                         strerror(-r));
         map_take_str(&node->companions, c->name);
         companion_free(c);
 }
@@ -67,9 +71,11 @@ static bool write_all(AgentNode *node, bool changed) {
 
                 if (!changed && is_there(node, c))
                         continue;
-                r = companion_file_put(node->dir_path, (const char *const *) node->search_dirs, c->name, c->content, c->len);
+                r = companion_file_put(node->dir_path, (const char *const *) node->search_dirs, c->name,
+                                       c->content, c->len);
                 if (r < 0)
-                        log_unit(LOG_WARNING, c->name, "Cannot write %s/%s: %s", node->dir_path, c->name, strerror(-r));
+                        log_unit(LOG_WARNING, c->name, "Cannot write %s/%s: %s", node->dir_path, c->name,
+                                 strerror(-r));
                 replaced |= r == COMPANION_REPLACED;
         }
         return replaced;
@@ -84,7 +90,8 @@ void agent_companions_look(AgentNode *node) {
         map_foreach (slot, &node->companions)
                 if (!((Companion *) slot->value)->wanted)
                         drop(node, slot->value);
-        if (write_all(node, changed) && node->systemd && systemd_manager_reload(node->systemd, on_reloaded, NULL) < 0)
+        if (write_all(node, changed) && node->systemd &&
+            systemd_manager_reload(node->systemd, on_reloaded, NULL) < 0)
                 log_warning("systemd cannot be asked to read templates beside units again.");
 }
 

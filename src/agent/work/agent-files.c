@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Unit files are written in batches by the pool, one batch of a node at a time, since each change of a unit
-// directory costs PID 1 a new look at all of them. What is queued while a batch is under way makes up the next
-// one, which leaves when files-pace.h says so. A name with a file that is not ours is left alone and refused.
-// Whether that is so of a unit that runs is looked at before anything is recorded, by an item that changes
-// nothing. A write that was to make a name ours, and left nothing of ours in its place, gives it back.
+// directory costs PID 1 a new look at all of them. What is queued while a batch is under way makes up the
+// next one, which leaves when files-pace.h says so. A name with a file that is not ours is left alone and
+// refused. Whether that is so of a unit that runs is looked at before anything is recorded, by an item that
+// changes nothing. A write that was to make a name ours, and left nothing of ours in its place, gives it
+// back.
 //
 // While a batch is with the pool it alone uses the node's UnitDir; it works on copies and on specs that it
 // holds references to.
@@ -90,7 +91,8 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->claims = job == AGENT_FILE_WRITE && work->claims;
         it->takes_over = job == AGENT_FILE_LOOK || (it->claims && work->takes_over);
         agent_unit_fill_record(u, &held);
-        it->enable = (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
+        it->enable =
+                (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
         if (job == AGENT_FILE_WRITE && work->spec->container) {
                 it->made = work->made.text;
@@ -106,8 +108,8 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
 
 // ---- in the pool
 
-// Asked once in a batch, and only if there is something of fleet's in it. Its program would stop what is taken from it, or start it
-// elsewhere.
+// Asked once in a batch, and only if there is something of fleet's in it. Its program would stop what is
+// taken from it, or start it elsewhere.
 static bool fleet_runs(int *known) {
         if (*known < 0)
                 *known = process_name_runs("fleetd");
@@ -164,7 +166,8 @@ static int put_folder(const FileBatch *b, const FileItem *it) {
 
         if (!c)
                 return 0;
-        folder = (CarriedFolder){&c->files, c->sources, c->n_sources, c->change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART};
+        folder = (CarriedFolder){&c->files, c->sources, c->n_sources,
+                                 c->change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART};
         return carried_folder_put(b->node->agent->runtime_dir, it->name, &folder);
 }
 
@@ -296,14 +299,17 @@ static void on_removed(AgentUnit *u) {
         agent_step_done(u, NULL);
 }
 
-// It runs, and may become ours: that is planned next. As long as it has not, what failed before has failed. But what the
-// reload would bind to a guard that is not there, and that only a start brings, systemd would stop.
+// It runs, and may become ours: that is planned next. As long as it has not, what failed before has failed.
+// But what the reload would bind to a guard that is not there, and that only a start brings, systemd would
+// stop.
 static void on_left_behind(AgentUnit *u) {
-        if (u->work->spec && u->work->spec->cut_off_stop) { // NULL: nobody wants it any more since it was looked at
+        // NULL: nobody wants it any more since it was looked at
+        if (u->work->spec && u->work->spec->cut_off_stop) {
                 u->refused = true;
                 agent_barred_forget(u);
-                agent_step_done(u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
-                                   "when it is stopped");
+                agent_step_done(
+                        u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
+                           "when it is stopped");
                 return;
         }
         u->work->left_behind = true;
@@ -329,7 +335,9 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
 
         if (it->is_fleets)
-                str_fit(text, sizeof(text), "the unit is fleet's, and fleetd runs on this host: end it first, as argosy-fleet(7) says");
+                str_fit(text, sizeof(text),
+                        "the unit is fleet's, and fleetd runs on this host: end it first, as "
+                        "argosy-fleet(7) says");
         else if (it->takes_over && !it->foreign)
                 str_fit(text, sizeof(text), AGENT_ACTIVE_TEXT);
         else if (it->error == -ENOTUNIQ)

@@ -16,7 +16,8 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job);
 // way.
 uint64_t agent_files_due(const AgentNode *node);
 void agent_files_start(AgentNode *node);
-char *agent_file_foreign_text(const char *path); // what is said of a name that is somebody else's there; NULL: out of memory
+// what is said of a name that is somebody else's there; NULL: out of memory
+char *agent_file_foreign_text(const char *path);
 #define AGENT_ACTIVE_TEXT "a unit of that name is already active on this node and is not argosy's"
 // What was queued and has not left yet fails with this error.
 void agent_files_fail(AgentNode *node, int error);

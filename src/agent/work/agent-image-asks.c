@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   Call with an image -> skopeo inspect --raw, in a service of its own -> SHA-256 of what it prints -> CallReply
+//   Call with an image -> skopeo inspect --raw, in a service of its own -> SHA-256 of what it prints ->
+//   CallReply
 //
 // The digest is that of the manifest as the registry has it, which is the index if there is one: so hosts of
-// several architectures find theirs. It is computed here, so no header of a registry is believed. What is no manifest, or
-// longer than MANIFEST_MAX, is refused, and so is a question beyond ASKS_MAX. A registry that this host does not reach
-// is asked by another one.
+// several architectures find theirs. It is computed here, so no header of a registry is believed. What is no
+// manifest, or longer than MANIFEST_MAX, is refused, and so is a question beyond ASKS_MAX. A registry that
+// this host does not reach is asked by another one.
 
 #include "agent-image-asks.h"
 
@@ -40,7 +41,8 @@ static void ask_free(ImageAsk *ask) {
 }
 
 static bool is_manifest(const Buf *output) {
-        return output->len > 0 && *output->data == '{' && memmem(output->data, output->len, "schemaVersion", strlen("schemaVersion"));
+        return output->len > 0 && *output->data == '{' &&
+               memmem(output->data, output->len, "schemaVersion", strlen("schemaVersion"));
 }
 
 static void tell_digest(const ImageAsk *ask, const Buf *output) {
@@ -86,7 +88,8 @@ static int begin(ImageAsk *ask, const char *image) {
                                         .limit_sec = ASK_SEC,
                                         .output_max = MANIFEST_MAX};
 
-        return source && unit && description ? transient_command_start(&config, on_asked, ask, &ask->command) : -ENOMEM;
+        return source && unit && description ? transient_command_start(&config, on_asked, ask, &ask->command)
+                                             : -ENOMEM;
 }
 
 void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
@@ -94,7 +97,8 @@ void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         int r;
 
         if (!ask) {
-                agent_images_answer(a, call->id, "", "this host asks registries about many images already", true);
+                agent_images_answer(a, call->id, "", "this host asks registries about many images already",
+                                    true);
                 return;
         }
         *ask = (ImageAsk){.agent = a, .id = call->id};

@@ -3,20 +3,22 @@
 //   plan: fetch, or places -> is the image here? -> podman pull, in a service of its own -> the step ends
 //                                '-> podman images, if the store has changed since it was asked last
 //
-// A pull so comes before anything is stopped for new content, and before the start job, whose time limit is not about
-// registries. Units that need the same image wait for one pull; PULLS_MAX go on at a time. A pull that no unit
-// waits for any more is stopped: its unit was stopped, or its job was cancelled. One that takes longer than PULL_SEC is stopped, too.
+// A pull so comes before anything is stopped for new content, and before the start job, whose time limit is
+// not about registries. Units that need the same image wait for one pull; PULLS_MAX go on at a time. A pull
+// that no unit waits for any more is stopped: its unit was stopped, or its job was cancelled. One that takes
+// longer than PULL_SEC is stopped, too.
 //
-// What is here podman says, and says it once: its list of images is a file (images.json in its store), and as long as that
-// is the same file of the same time, no start asks anybody. What podman cannot list is pulled, which is nothing if it is here.
+// What is here podman says, and says it once: its list of images is a file (images.json in its store), and
+// as long as that is the same file of the same time, no start asks anybody. What podman cannot list is
+// pulled, which is nothing if it is here.
 //
-// What argosyd asks registries and podman is asked by services of their own (transient-command.h), whose names no
-// unit of the cluster can have. A service of an argosyd that has crashed may still run: names begin with another
-// process id then.
+// What argosyd asks registries and podman is asked by services of their own (transient-command.h), whose
+// names no unit of the cluster can have. A service of an argosyd that has crashed may still run: names begin
+// with another process id then.
 //
-// Failures: the registry's words are the unit's error, and the step is tried again after a while, as any other. An
-// image that the registry does not have (registry_words_deny()) is a refusal of a unit that is not here yet: another host
-// may have it.
+// Failures: the registry's words are the unit's error, and the step is tried again after a while, as any
+// other. An image that the registry does not have (registry_words_deny()) is a refusal of a unit that is not
+// here yet: another host may have it.
 
 #include "agent-images.h"
 
@@ -36,8 +38,8 @@
 
 #define PODMAN "/usr/bin/podman"
 // Where the list is, and then each name by which an image can be asked for, one a line.
-#define LIST_SCRIPT                                                                                            \
-        "podman info --format '{{.Store.GraphRoot}}/{{.Store.GraphDriverName}}-images/images.json' && "        \
+#define LIST_SCRIPT                                                                                     \
+        "podman info --format '{{.Store.GraphRoot}}/{{.Store.GraphDriverName}}-images/images.json' && " \
         "podman images --format '{{.Repository}}:{{.Tag}}{{range .RepoDigests}}\n{{.}}{{end}}'"
 
 enum {
@@ -77,7 +79,8 @@ char *agent_images_unit(Agent *a) {
 bool agent_images_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        return work->spec && work->spec->image && !work->image_ready && work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+        return work->spec && work->spec->image && !work->image_ready &&
+               work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                !(u->has_held && u->held.spec == work->spec && u->file_present);
 }
 
@@ -87,7 +90,7 @@ bool agent_images_is_unseen(const AgentUnit *u) {
         return content && content->image && !agent_unit_doing(u)->image_seen;
 }
 
-// ------------------------------------------------------------------------------------------------ what is here
+// --------------------------------------------------------------------------------------------- what is here
 
 static void forget_names(Agent *a) {
         map_foreach (slot, &a->images.here)
@@ -255,7 +258,9 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
 
         if (result != 0)
                 why = str_printf("pulling %s: %s", c->image,
-                                 words ?: result == -ETIMEDOUT ? "it took longer than 15 min" : strerror(-result));
+                                 words
+                                         ?: result == -ETIMEDOUT ? "it took longer than 15 min"
+                                                                 : strerror(-result));
         if (result == 0 && add_name(a, c->image, strlen(c->image)) == 0)
                 note_store(a);
         if (result == 0)
@@ -268,11 +273,14 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
 }
 
 static int begin(ImageCommand *c) {
-        static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL}, *const environment[] = {"HOME=/root", NULL};
+        static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL}, *const environment[] = {
+                                                                                             "HOME=/root",
+                                                                                             NULL};
         bool lists = !*c->image;
         const char *const pull_args[] = {PODMAN, "pull", "--quiet", c->image, NULL};
         _cleanup_free_ char *unit = agent_images_unit(c->agent),
-                            *description = lists ? strdup("List of images") : str_printf("Pull of the image %s", c->image);
+                            *description = lists ? strdup("List of images")
+                                                 : str_printf("Pull of the image %s", c->image);
         const TransientConfig config = {.loop = c->agent->loop,
                                         .runner = c->agent->images.runner,
                                         .unit = unit,
@@ -281,7 +289,9 @@ static int begin(ImageCommand *c) {
                                         .environment = environment,
                                         .limit_sec = lists ? LIST_SEC : PULL_SEC,
                                         .output_max = LIST_BYTES_MAX};
-        int r = unit && description ? transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command) : -ENOMEM;
+        int r = unit && description
+                        ? transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command)
+                        : -ENOMEM;
 
         if (r == 0)
                 c->agent->images.n_running++;
@@ -363,7 +373,7 @@ static ImageWaiter *waiter_new(Agent *a, const char *image, const char *name) {
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ steps, and the leader
+// ------------------------------------------------------------------------------------ steps, and the leader
 
 static void look(AgentUnit *u, const char *image, bool for_start) {
         ImageWaiter *w = waiter_new(u->node->agent, image, u->name);

@@ -11,13 +11,15 @@
 // The name of a transient service that no other has: a new string; NULL: out of memory.
 char *agent_images_unit(Agent *a);
 
-// Whether its image is to be looked for before the wanted content is written (PLAN_FETCH), or before it is started (PLAN_PLACES).
+// Whether its image is to be looked for before the wanted content is written (PLAN_FETCH), or before it is
+// started (PLAN_PLACES).
 bool agent_images_is_due(const AgentUnit *u);
 bool agent_images_is_unseen(const AgentUnit *u);
 // The step has begun, and ends when the image is here, or with the reason why not.
 void agent_images_fetch(AgentUnit *u);
 void agent_images_see(AgentUnit *u);
-// A Call with an image that this host is to have. Answered in any case, unless it is cancelled; call 0: all are.
+// A Call with an image that this host is to have. Answered in any case, unless it is cancelled; call 0: all
+// are.
 void agent_images_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_images_on_cancel(Agent *a, uint64_t call);
 void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char *why, bool here);

@@ -181,7 +181,8 @@ static void reload_ended(AgentUnit *u, SystemdJobResult result, const char *erro
                 agent_step_lost(u);
                 return;
         }
-        if (result == SYSTEMD_JOB_CANCELED || (result != SYSTEMD_JOB_DONE && (!rt || active_state_is_down(rt->active)))) {
+        if (result == SYSTEMD_JOB_CANCELED ||
+            (result != SYSTEMD_JOB_DONE && (!rt || active_state_is_down(rt->active)))) {
                 u->work->busy = PLAN_NOTHING;
                 agent_unit_mark(u);
                 return;

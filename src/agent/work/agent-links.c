@@ -38,13 +38,15 @@ void agent_links_touched(AgentNode *node, const char *names, size_t len) {
                 touched(node, name);
 }
 
-// Links below site@.target are those of all its instances, which only a walk over all units finds: one for a batch.
+// Links below site@.target are those of all its instances, which only a walk over all units finds: one for a
+// batch.
 void agent_links_taken(AgentNode *node) {
         if (node->links_touched.count == 0)
                 return;
         agent_foreach_unit(u, node) {
-                _cleanup_free_ char *template =
-                        unit_name_kind(u->name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(u->name) : NULL;
+                _cleanup_free_ char *template = unit_name_kind(u->name, NULL) == UNIT_NAME_INSTANCE
+                                                        ? unit_name_template(u->name)
+                                                        : NULL;
 
                 if (template && map_find_str(&node->links_touched, template))
                         mark(u);

@@ -2,11 +2,13 @@
 //
 // What systemd says of a unit's file when it reads it:
 //
-//   a load has ended, or a start was refused -> systemd's word -> AgentUnit.load, in the record if systemd cannot use
+//   a load has ended, or a start was refused -> systemd's word -> AgentUnit.load, in the record if systemd
+//   cannot use
 //   the file; reported if that is news
 //
-// That systemd finds no file, or a mask, is the directories' word: after a load they are looked at (agent-search.h), and
-// their changes are heard. An answer that does not come leaves what is known, until the next start or load.
+// That systemd finds no file, or a mask, is the directories' word: after a load they are looked at
+// (agent-search.h), and their changes are heard. An answer that does not come leaves what is known, until
+// the next start or load.
 
 #include "agent-core.h"
 #include "agent-load.h"

@@ -2,18 +2,21 @@
 //
 // Whether units of some names would be taken on a node: asked by a leader that plans, and changes nothing.
 //
-// Happy path: a question waits until no batch of files is with the pool, which alone uses the node's UnitDir meanwhile.
-// Then the pool looks whose the names are, by unit_dir_foreign_or_alias(), as it does before a file is written. For those that
-// are somebody else's systemd says whether they are up, since then that is the reason that a start would give; what files of the others
-// would be bound over is looked at (agent-places.h). The answer goes out when the last of them is known. Names that argosy has there already would be taken.
+// Happy path: a question waits until no batch of files is with the pool, which alone uses the node's UnitDir
+// meanwhile. Then the pool looks whose the names are, by unit_dir_foreign_or_alias(), as it does before a
+// file is written. For those that are somebody else's systemd says whether they are up, since then that is
+// the reason that a start would give; what files of the others would be bound over is looked at
+// (agent-places.h). The answer goes out when the last of them is known. Names that argosy has there already
+// would be taken.
 //
-// The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks in the place of
-// the pool, and is believed as with what it writes.
+// The directories of users and containers are seen by the node's helper alone (agent-writer.c), which looks
+// in the place of the pool, and is believed as with what it writes.
 //
-// Limits: a node has NAME_CHECKS_MAX questions, those that its systemd is asked about included. What is up without any file, which is no service, is not found.
+// Limits: a node has NAME_CHECKS_MAX questions, those that its systemd is asked about included. What is up
+// without any file, which is no service, is not found.
 //
-// Failures: too many questions, a node that is not there or closes, a manager that cannot be used at present, a helper that
-// does not answer, and -ENOMEM are answered with an error.
+// Failures: too many questions, a node that is not there or closes, a manager that cannot be used at
+// present, a helper that does not answer, and -ENOMEM are answered with an error.
 #include "agent-carried.h"
 #include "agent-names.h"
 
@@ -113,14 +116,20 @@ static void step_done(NameCheck *c) {
 
 // ---- in the pool
 
-static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m, const Argosy__ToHost__NameCheck__Unit *u) {
-        return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1] : (ProtobufCBinaryData){};
+static ProtobufCBinaryData content_of(const Argosy__ToHost__NameCheck *m,
+                                      const Argosy__ToHost__NameCheck__Unit *u) {
+        return u->content > 0 && u->content <= m->n_contents ? m->contents[u->content - 1]
+                                                             : (ProtobufCBinaryData){};
 }
 
-static char *refuse_files(const AgentNode *node, const char *name, const ProtobufCBinaryData *content, AgentPlaces *ret_places) {
+static char *refuse_files(const AgentNode *node, const char *name, const ProtobufCBinaryData *content,
+                          AgentPlaces *ret_places) {
         char why[AGENT_ERROR_MAX];
 
-        return content->len > 0 && agent_carried_bars_content(node, name, content->data, content->len, why, ret_places) ? strdup(why) : NULL;
+        return content->len > 0 && agent_carried_bars_content(node, name, content->data, content->len, why,
+                                                              ret_places)
+                       ? strdup(why)
+                       : NULL;
 }
 
 static void run(PoolWork *work) {
@@ -131,9 +140,11 @@ static void run(PoolWork *work) {
                 unit_dir_survey_begin(c->node->dir);
         for (size_t i = 0; i < m->n_units; i++) {
                 ProtobufCBinaryData content = content_of(m, m->units[i]);
-                _cleanup_free_ char *path = unit_dir_foreign_or_alias(c->node->dir, m->units[i]->name, content.data, content.len);
+                _cleanup_free_ char *path = unit_dir_foreign_or_alias(c->node->dir, m->units[i]->name,
+                                                                      content.data, content.len);
 
-                c->refusals[i] = path ? agent_file_foreign_text(path) : refuse_files(c->node, m->units[i]->name, &content, &c->places[i]);
+                c->refusals[i] = path ? agent_file_foreign_text(path)
+                                      : refuse_files(c->node, m->units[i]->name, &content, &c->places[i]);
         }
         unit_dir_survey_end(c->node->dir);
 }
@@ -152,10 +163,12 @@ static bool is_up(const char *active) {
         return *active && !streq(active, "inactive") && !streq(active, "failed");
 }
 
-static void on_inspected(int error, Argosy__Response__Property *const *properties, size_t n, void *userdata) {
+static void on_inspected(int error, Argosy__Response__Property *const *properties, size_t n,
+                         void *userdata) {
         _cleanup_free_ NameRef *ref = userdata;
         NameCheck *c = ref->check;
-        char *text = error >= 0 && is_up(property(properties, n, "ActiveState")) ? strdup(AGENT_ACTIVE_TEXT) : NULL;
+        char *text = error >= 0 && is_up(property(properties, n, "ActiveState")) ? strdup(AGENT_ACTIVE_TEXT)
+                                                                                 : NULL;
 
         if (text) {
                 free(c->refusals[ref->at]);
@@ -171,7 +184,8 @@ static void ask_systemd(NameCheck *c, size_t i) {
                 return;
         *ref = (NameRef){c, i};
         c->n_asked++;
-        if (systemd_manager_inspect(c->node->systemd, c->call->names->units[i]->name, on_inspected, ref) < 0) {
+        if (systemd_manager_inspect(c->node->systemd, c->call->names->units[i]->name, on_inspected, ref) <
+            0) {
                 c->n_asked--; // never the last one: the check itself counts
                 free(ref);
         }
@@ -263,8 +277,9 @@ static void on_helper_looked(int error, const Argosy__HelperReply *reply, void *
 }
 
 static void ask_helper(NameCheck *c) {
-        int r = systemd_manager_is_synced(c->node->systemd) ? agent_writer_look(c->node, c->call->names, on_helper_looked, c)
-                                                            : -EHOSTUNREACH;
+        int r = systemd_manager_is_synced(c->node->systemd)
+                        ? agent_writer_look(c->node, c->call->names, on_helper_looked, c)
+                        : -EHOSTUNREACH;
 
         if (r < 0)
                 on_helper_looked(r, NULL, c);

@@ -3,19 +3,23 @@
 //   asked -> [line] -> the pool looks at one path after the other -> the answer
 //                                  '-> none in time: the answer is that its file system does not answer
 //
-// A look at a path may take for ever: its file system may be that of a server that is dead. The attributes that the kernel has will do, and no
-// automount is begun, but the folders above are looked up, and a server is asked for those. So one look at a time is with the pool, in threads for
-// what may hang (POOL_PLACES), and what is looked for in vain leaves the line to the others: its thread is lost to it until the kernel
+// A look at a path may take for ever: its file system may be that of a server that is dead. The attributes
+// that the kernel has will do, and no automount is begun, but the folders above are looked up, and a server
+// is asked for those. So one look at a time is with the pool, in threads for what may hang (POOL_PLACES),
+// and what is looked for in vain leaves the line to the others: its thread is lost to it until the kernel
 // gives it back. With all threads lost nothing is looked at, which is said.
 //
 // The look goes from folder to folder, so that it is known where it hangs:
 //
-//      at the root of a mount, or in a folder   the device of that (mount-point.h, statx()). No other path on the device is looked at meanwhile: paths
-//                                               that are on it by their names do not go to the pool, and one that gets there by a link stops there
-//      behind a link                            nobody knows on which device. No other path beneath the link is looked at meanwhile
+//      at the root of a mount, or in a folder   the device of that (mount-point.h, statx()). No other path
+//                                               on the device is looked at meanwhile: paths
+//                                               that are on it by their names do not go to the pool, and one
+//                                               that gets there by a link stops there
+//      behind a link                            nobody knows on which device. No other path beneath the link
+//                                               is looked at meanwhile
 //
-// The pool is handed a PlaceLook whole; only `at`, the place that it is at, is read meanwhile. A look that is with the pool at the agent's end
-// belongs to nobody any more and is freed when it comes back.
+// The pool is handed a PlaceLook whole; only `at`, the place that it is at, is read meanwhile. A look that
+// is with the pool at the agent's end belongs to nobody any more and is freed when it comes back.
 
 #include "agent-places.h"
 
@@ -72,7 +76,8 @@ void agent_places_done(AgentPlaces *p) {
         *p = (AgentPlaces){};
 }
 
-int agent_places_of(const CarriedFiles *files, const FileSource *sources, size_t n_sources, const char *unit, AgentPlaces *ret) {
+int agent_places_of(const CarriedFiles *files, const FileSource *sources, size_t n_sources, const char *unit,
+                    AgentPlaces *ret) {
         AgentPlaces p = {.list = calloc(n_sources ?: 1, sizeof(*p.list))};
 
         for (size_t i = 0; p.list && i < n_sources; i++) {
@@ -100,7 +105,9 @@ int agent_places_copy(const AgentPlaces *p, AgentPlaces *ret) {
                 const struct AgentPlace *from = &p->list[copy.n];
                 struct AgentPlace *to = &copy.list[copy.n];
 
-                *to = (struct AgentPlace){.path = strdup(from->path), .source = strdup(from->source), .is_file = from->is_file};
+                *to = (struct AgentPlace){.path = strdup(from->path),
+                                          .source = strdup(from->source),
+                                          .is_file = from->is_file};
                 if (to->path && to->source)
                         continue;
                 copy.n++;
@@ -111,7 +118,7 @@ int agent_places_copy(const AgentPlaces *p, AgentPlaces *ret) {
         return copy.list ? 0 : -ENOMEM;
 }
 
-// ------------------------------------------------------------------------------------------------ in the pool
+// ---------------------------------------------------------------------------------------------- in the pool
 
 static int look_at(const char *path, int flags, struct statx *ret) {
         return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | flags, STATX_TYPE, ret);
@@ -126,8 +133,10 @@ static bool is_dead(const PlaceLook *l, dev_t device) {
 
 // Whether somebody else answers for the file system: a server, a program, or who is to mount it first.
 static bool is_of_others(const char *path) {
-        static const uint32_t types[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
-                                         AFS_FS_MAGIC,     CODA_SUPER_MAGIC, V9FS_MAGIC,      FUSE_SUPER_MAGIC, AUTOFS_SUPER_MAGIC};
+        static const uint32_t types[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,   CIFS_SUPER_MAGIC,
+                                         SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC,  AFS_SUPER_MAGIC,
+                                         AFS_FS_MAGIC,     CODA_SUPER_MAGIC,  V9FS_MAGIC,
+                                         FUSE_SUPER_MAGIC, AUTOFS_SUPER_MAGIC};
         struct statfs fs;
 
         if (statfs(path, &fs) < 0)
@@ -138,12 +147,13 @@ static bool is_of_others(const char *path) {
         return false;
 }
 
-// systemd's first process looks at what is to be bound over in /etc (carried-files.c), and hangs with it. That of /etc itself it needs anyway.
+// systemd's first process looks at what is to be bound over in /etc (carried-files.c), and hangs with it.
+// That of /etc itself it needs anyway.
 static bool would_hang_systemd(const char *path, const char *part, dev_t device) {
         struct statx etc;
 
-        return str_has_prefix(path, "/etc/") && look_at("/etc", 0, &etc) == 0 && makedev(etc.stx_dev_major, etc.stx_dev_minor) != device &&
-               is_of_others(part);
+        return str_has_prefix(path, "/etc/") && look_at("/etc", 0, &etc) == 0 &&
+               makedev(etc.stx_dev_major, etc.stx_dev_minor) != device && is_of_others(part);
 }
 
 // A link that leads to /usr, say: its namespace would be set up, and the unit find no program in it.
@@ -155,7 +165,8 @@ static bool leads_to_system(const char *path) {
 
 enum { LOOK_DEAD = 1, LOOK_WOULD_HANG_SYSTEMD, LOOK_LEADS_TO_SYSTEM };
 
-// One folder after the other. 0, negative errno, or one of these: it leads to a device that does not answer, or that it must not lead to.
+// One folder after the other. 0, negative errno, or one of these: it leads to a device that does not answer,
+// or that it must not lead to.
 static int look_along(PlaceLook *l, const char *path, struct statx *ret) {
         char part[PATH_MAX];
         bool has_link = false;
@@ -194,20 +205,23 @@ static const char *what_bars(PlaceLook *l, const struct AgentPlace *p) {
         if (r == LOOK_DEAD)
                 return NO_ANSWER;
         if (r == LOOK_WOULD_HANG_SYSTEMD)
-                return "is in /etc, where systemd itself looks, and lies on a file system of a server or of a program";
+                return "is in /etc, where systemd itself looks, and lies on a file system of a server or of "
+                       "a program";
         if (r == LOOK_LEADS_TO_SYSTEM)
                 return "leads by a link to what no unit may hide";
         if (r < 0)
                 return r == -ENOENT || r == -ENOTDIR ? "does not exist"
-                       : r == -EACCES                ? "lies in a folder that is closed to others, so that argosyd cannot see it"
-                                                     : strerror(-r);
+                       : r == -EACCES
+                               ? "lies in a folder that is closed to others, so that argosyd cannot see it"
+                               : strerror(-r);
         if (p->is_file)
                 return S_ISDIR(st.stx_mode) ? "is a folder, and the unit brings a file" : NULL;
         return S_ISDIR(st.stx_mode) ? NULL : "is no folder, and the unit brings one";
 }
 
 static void describe(const struct AgentPlace *p, const char *what, char ret[AGENT_ERROR_MAX]) {
-        str_fit(ret, AGENT_ERROR_MAX, "%s, where File=%s is to be, %s on this node", p->path, p->source, what);
+        str_fit(ret, AGENT_ERROR_MAX, "%s, where File=%s is to be, %s on this node", p->path, p->source,
+                what);
 }
 
 static void run(PoolWork *w) {
@@ -275,7 +289,8 @@ static bool is_place_in_vain(const Agent *a, const struct AgentPlace *p, const c
         list_foreach (n, &a->places.late) {
                 const PlaceLook *late = CONTAINER_OF(n, PlaceLook, link);
 
-                if (late->device ? late->device == device : late->beneath && path_is_beneath(p->path, late->beneath))
+                if (late->device ? late->device == device
+                                 : late->beneath && path_is_beneath(p->path, late->beneath))
                         return true;
         }
         return false;
@@ -292,8 +307,11 @@ static bool is_in_vain(const Agent *a, const PlaceLook *l, const char *table, ch
         if (a->places.n_late < POOL_PLACES_MAX)
                 return false;
         late = CONTAINER_OF(a->places.late.prev, PlaceLook, link);
-        str_fit(why, AGENT_ERROR_MAX, "%s, where File=%s is to be, cannot be looked at, since %u looks at other places of this node get no answer, as that at %s",
-                l->places.list[0].path, l->places.list[0].source, a->places.n_late, late->places.list[late->at.place].path);
+        str_fit(why, AGENT_ERROR_MAX,
+                "%s, where File=%s is to be, cannot be looked at, since %u looks at other places of this "
+                "node get no answer, as that at %s",
+                l->places.list[0].path, l->places.list[0].source, a->places.n_late,
+                late->places.list[late->at.place].path);
         return true;
 }
 
@@ -310,7 +328,8 @@ static void begin(Agent *a, PlaceLook *l) {
         pool_add(a->loop, &l->work, POOL_PLACES, run, on_run);
 }
 
-// The table of mounts is read once, and only where something does not answer. Without it there is no more to know than what the pool finds.
+// The table of mounts is read once, and only where something does not answer. Without it there is no more to
+// know than what the pool finds.
 static void begin_next(Agent *a) {
         _cleanup_buf_ Buf table = {};
         char why[AGENT_ERROR_MAX];
@@ -326,14 +345,16 @@ static void begin_next(Agent *a) {
                         drain_mark(&a->drain);
                         return;
                 }
-                if (a->places.n_late > 0 && is_in_vain(a, l, table.data ? (const char *) table.data : "", why))
+                if (a->places.n_late > 0 &&
+                    is_in_vain(a, l, table.data ? (const char *) table.data : "", why))
                         end(l, why);
                 else
                         begin(a, l);
         }
 }
 
-// The device that it hangs on. What hangs on none of a mount of its own hangs behind something that nobody has seen.
+// The device that it hangs on. What hangs on none of a mount of its own hangs behind something that nobody
+// has seen.
 static void find_what_hangs(PlaceLook *l) {
         const char *path = l->places.list[l->at.place].path;
         _cleanup_free_ char *root = NULL;
@@ -366,12 +387,14 @@ static void becomes_late(PlaceLook *l) {
         a->places.n_late++;
         list_append(&a->places.late, &l->link);
         find_what_hangs(l);
-        log_warning("%s does not answer, on which units have files: %s.", l->mount ?: "A file system", p->path);
+        log_warning("%s does not answer, on which units have files: %s.", l->mount ?: "A file system",
+                    p->path);
         describe(p, NO_ANSWER, why);
         answer(l, why);
 }
 
-int agent_places_look(Agent *a, AgentPlaces *places, void (*done)(const char *why, void *userdata), void *userdata) {
+int agent_places_look(Agent *a, AgentPlaces *places, void (*done)(const char *why, void *userdata),
+                      void *userdata) {
         PlaceLook *l = calloc(1, sizeof(*l));
 
         assert(places->n > 0);

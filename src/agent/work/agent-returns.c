@@ -2,19 +2,22 @@
 //
 // What systemd stops with a unit that gets new content, and what brings it back.
 //
-//   PLAN_SURVEY      systemd names what it would stop with the unit -> an AgentReturn for each that is up, in the
+//   PLAN_SURVEY      systemd names what it would stop with the unit -> an AgentReturn for each that is up,
+//                    in the
 //                    ledger before the stop leaves
 //   the unit stops, gets its content, starts
-//   PLAN_BRING_BACK  for each: what argosy runs is owed a run and starts by its own plan, with its own new content if it
+//   PLAN_BRING_BACK  for each: what argosy runs is owed a run and starts by its own plan, with its own new
+//                    content if it
 //                    has any; anything else gets a start job -> the end of each is awaited -> forgotten
 //
-// A unit that is to run and already on its way (it gets new content itself, or has just been ordered) has an AgentReturn
-// too, so that its start does not pull up the unit between its stop and its start. Two units that each take the other
-// along do not wait for each other: the unit that was asked about first comes back first.
+// A unit that is to run and already on its way (it gets new content itself, or has just been ordered) has an
+// AgentReturn too, so that its start does not pull up the unit between its stop and its start. Two units
+// that each take the other along do not wait for each other: the unit that was asked about first comes back
+// first.
 //
-// What somebody stops meanwhile by argosy does not come back, nor does anything once the unit itself is to stop. If the
-// unit does not start, what needs it waits for that, for days if need be, and across restarts of argosyd; a reboot
-// forgets it.
+// What somebody stops meanwhile by argosy does not come back, nor does anything once the unit itself is to
+// stop. If the unit does not start, what needs it waits for that, for days if need be, and across restarts
+// of argosyd; a reboot forgets it.
 
 #include <errno.h>
 
@@ -53,7 +56,8 @@ static AgentReturn *free_return(AgentReturn *r) {
 
 // ---- the marks at the units
 
-// Mostly the first one that is looked at says so: hundreds may come back after one unit, and end in one turn.
+// Mostly the first one that is looked at says so: hundreds may come back after one unit, and end in one
+// turn.
 static bool brings_any_back(const AgentNode *node, const char *name) {
         foreach_return (r, node)
                 if (streq(r->with, name))
@@ -112,7 +116,8 @@ static void forget(AgentReturn *r) {
 
         map_take_str(&node->returns, r->name);
         if (ledger_forget_return(node->ledger, r->name) < 0)
-                log_notice("%s: out of memory: after a restart of argosyd it is started once more.", r->name);
+                log_notice("%s: out of memory: after a restart of argosyd it is started once more.",
+                           r->name);
         note_comes_back(node, r->name, false);
         note_brings_back(node, r->with);
         drain_mark(&node->agent->drain); // writes the ledger
@@ -153,9 +158,11 @@ static bool waits_for(const AgentNode *node, const char *unit, const char *name)
 
 static bool is_to_come_back(const AgentUnit *u, const SystemdDependent *d) {
         const AgentUnit *own = agent_unit_find(u->node, d->name);
-        bool on_its_way = own && is_launched(own) && (own->held.pending || agent_unit_doing(own)->busy != PLAN_NOTHING);
+        bool on_its_way = own && is_launched(own) &&
+                          (own->held.pending || agent_unit_doing(own)->busy != PLAN_NOTHING);
 
-        return (is_up(d->active) || on_its_way) && can_be_started(d->name) && !waits_for(u->node, u->name, d->name) &&
+        return (is_up(d->active) || on_its_way) && can_be_started(d->name) &&
+               !waits_for(u->node, u->name, d->name) &&
                !(own && own->comes_back && agent_returns_held_back(own));
 }
 
@@ -227,12 +234,13 @@ static void ended(AgentReturn *r, const char *error) {
         AgentUnit *u = agent_unit_find(r->node, r->with);
 
         if (error) {
-                log_unit(LOG_NOTICE, r->name, "%s, which systemd had stopped with %s, did not start again: %s", r->name,
-                         r->with, error);
+                log_unit(LOG_NOTICE, r->name,
+                         "%s, which systemd had stopped with %s, did not start again: %s", r->name, r->with,
+                         error);
                 if (u && u->work && u->work->busy == PLAN_BRING_BACK && !u->work->not_back)
-                        u->work->not_back =
-                                str_printf("it is up, but %s, which systemd had stopped with it, did not start again: %s",
-                                           r->name, error);
+                        u->work->not_back = str_printf("it is up, but %s, which systemd had stopped with "
+                                                       "it, did not start again: %s",
+                                                       r->name, error);
         }
         forget(r);
         if (u)
@@ -290,7 +298,8 @@ static bool start(AgentReturn *r) {
         return true;
 }
 
-// One that was stopped by another's stop comes after that one, which it might pull up before its file is in place.
+// One that was stopped by another's stop comes after that one, which it might pull up before its file is in
+// place.
 static bool is_due(const AgentReturn *r, const AgentUnit *u, bool up) {
         const AgentReturn *through;
 
@@ -363,11 +372,13 @@ void agent_returns_given_up(const AgentUnit *u, char text[static AGENT_ERROR_MAX
                 n++;
         }
         if (n == 1)
-                str_fit(text + len, AGENT_ERROR_MAX - len, "; %s, which needs it, was stopped with it and is down until it starts",
-                        first);
+                str_fit(text + len, AGENT_ERROR_MAX - len,
+                        "; %s, which needs it, was stopped with it and is down until it starts", first);
         else if (n > 1)
                 str_fit(text + len, AGENT_ERROR_MAX - len,
-                        "; %s and %zu more, which need it, were stopped with it and are down until it starts", first, n - 1);
+                        "; %s and %zu more, which need it, were stopped with it and are down until it "
+                        "starts",
+                        first, n - 1);
 }
 
 // ---- those that come back
@@ -450,7 +461,8 @@ void agent_returns_planned(AgentUnit *u) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         AgentReturn *r = u->comes_back ? find(u->node, u->name) : NULL;
 
-        if (!r || !r->launched || !r->under_way || work->busy != PLAN_NOTHING || (u->held.pending && !work->error))
+        if (!r || !r->launched || !r->under_way || work->busy != PLAN_NOTHING ||
+            (u->held.pending && !work->error))
                 return;
         ended(r, rt && is_up(rt->active) ? NULL : work->error);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Units, of argosy or not, that systemd stops with one that is stopped for new content: they come back after it. What
-// plan.h calls dependents.
+// Units, of argosy or not, that systemd stops with one that is stopped for new content: they come back after
+// it. What plan.h calls dependents.
 
 #include "agent-core.h"
 #include "plan.h"

@@ -11,8 +11,8 @@
 // fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
 // not waited for: it is tried again later, and the start fails or not as systemd likes.
 //
-// systemd refuses to start a socket whose service runs: a service waits until the start of the socket of its name, if
-// that was ordered with it, has been handed to systemd, which then orders the two.
+// systemd refuses to start a socket whose service runs: a service waits until the start of the socket of its
+// name, if that was ordered with it, has been handed to systemd, which then orders the two.
 
 #include "agent-start-barrier.h"
 #include "agent-core.h"
@@ -54,8 +54,8 @@ static bool is_fresh_up_to(const AgentNode *node, uint64_t number) {
         return CONTAINER_OF(node->fresh.next, AgentUnitWork, start_barrier)->barrier_number <= number;
 }
 
-// It is to start, and that is still to come: its file may not even be written. One that has failed to get there is not
-// waited for.
+// It is to start, and that is still to come: its file may not even be written. One that has failed to get
+// there is not waited for.
 static bool has_waiting_socket(const AgentUnit *u) {
         size_t len = strlen(u->name);
         char name[UNIT_NAME_MAX + 1];
@@ -68,10 +68,12 @@ static bool has_waiting_socket(const AgentUnit *u) {
         strcpy(name + len - strlen(".service"), ".socket"); // shorter by a byte
         other = agent_unit_find(u->node, name);
         work = other ? other->work : NULL;
-        if (!work || !other->has_wanted || other->gone || other->refused || work->error || work->failures > 0)
+        if (!work || !other->has_wanted || other->gone || other->refused || work->error ||
+            work->failures > 0)
                 return false;
         return !work->wanted.remove && work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
-               (work->wanted.start_rev > other->held.start_rev || work->wanted.restart_rev > other->held.restart_rev);
+               (work->wanted.start_rev > other->held.start_rev ||
+                work->wanted.restart_rev > other->held.restart_rev);
 }
 
 static bool may_go(AgentUnitWork *work) {

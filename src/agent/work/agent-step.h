@@ -16,7 +16,8 @@ AgentStepCall *agent_step_call_new(const AgentUnit *u);
 AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
 // The step of the unit ended. `error` NULL: well. Otherwise it is tried again later.
 void agent_step_done(AgentUnit *u, const char *error);
-// The step was a preparation, which went well: it says nothing of an error of the unit, nor of how long that waits to try again.
+// The step was a preparation, which went well: it says nothing of an error of the unit, nor of how long that
+// waits to try again.
 void agent_step_prepared(AgentUnit *u);
 // The step failed and is not tried again by itself: the next request may.
 void agent_step_given_up(AgentUnit *u, const char *error);

@@ -81,7 +81,8 @@ static void record_start(AgentUnit *u, PlanStep step) {
         agent_unit_record(u);
 }
 
-// It becomes ours, in a slice of ours if there are many. What a helper writes is believed to be so from the beginning.
+// It becomes ours, in a slice of ours if there are many. What a helper writes is believed to be so from the
+// beginning.
 static void begin_to_hold(AgentUnit *u) {
         LedgerRecord record = {.name = u->name, .taking = u->node->dir};
 
@@ -97,17 +98,21 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         AgentUnitWork *work = u->work;
         AgentSpec *before = u->held.spec;
 
-        // Also when the record has named it before: a write that failed, or that argosyd did not live to see, has changed nothing.
-        work->new_content = !u->has_held || before != work->spec || !u->content_known || (work->replacing && work->new_content);
+        // Also when the record has named it before: a write that failed, or that argosyd did not live to
+        // see, has changed nothing.
+        work->new_content = !u->has_held || before != work->spec || !u->content_known ||
+                            (work->replacing && work->new_content);
         work->claims = !u->has_held;
         work->takes_over = work->claims && rt && !active_state_is_down(rt->active);
         u->to_verify |= u->has_held && work->new_content && !res->in_place;
-        if (!work->claims && work->new_content) // what is in place is ours, whether this one comes to be there or not
+        // what is in place is ours, whether this one comes to be there or not
+        if (!work->claims && work->new_content)
                 u->held.taking = false;
         if (!u->has_held)
                 begin_to_hold(u);
         if (!work->replacing) {
-                bool in_place = u->content_known && (u->file_present || u->files_removed); // else argosyd died before it was
+                // else argosyd died before it was
+                bool in_place = u->content_known && (u->file_present || u->files_removed);
 
                 work->before = in_place ? agent_spec_ref(before) : NULL;
                 work->replacing = true;
@@ -338,8 +343,10 @@ static bool is_same_record(const AgentHeld *a, const AgentHeld *b) {
 static void note_settled(AgentUnit *u, const PlanWanted *w) {
         AgentHeld *h = &u->held, before = *h;
 
-        if ((h->start_rev != w->start_rev || h->restart_rev != w->restart_rev) && u->probation != ARGOSY__PROBATION__PROBATION_ON)
-                u->probation = ARGOSY__PROBATION__PROBATION_NONE; // that was about another start, which made the run
+        if ((h->start_rev != w->start_rev || h->restart_rev != w->restart_rev) &&
+            u->probation != ARGOSY__PROBATION__PROBATION_ON)
+                // that was about another start, which made the run
+                u->probation = ARGOSY__PROBATION__PROBATION_NONE;
         if (w->outcome != ARGOSY__OUTCOME__KIND__NONE && !h->done && !h->failed) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
                 h->failed = w->outcome == ARGOSY__OUTCOME__KIND__FAILED;
@@ -382,7 +389,8 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 agent_unit_record(u);
                 agent_unit_clear_error(u);
         }
-        if (u->held.reload == LEDGER_RELOAD_FAILED && res->step == PLAN_NOTHING && !agent_unit_doing(u)->error) // an earlier argosyd has told it
+        if (u->held.reload == LEDGER_RELOAD_FAILED && res->step == PLAN_NOTHING &&
+            !agent_unit_doing(u)->error) // an earlier argosyd has told it
                 agent_unit_set_error(u, "%s", AGENT_RELOAD_FAILED_TEXT);
         if (res->joined) {
                 u->held.start_rev = wanted->start_rev;
@@ -497,7 +505,8 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 return;
         }
         note(u, &res, wanted);
-        if ((res.step == PLAN_PLACES || res.step == PLAN_PIN || res.step == PLAN_START || res.step == PLAN_RESTART) &&
+        if ((res.step == PLAN_PLACES || res.step == PLAN_PIN || res.step == PLAN_START ||
+             res.step == PLAN_RESTART) &&
             agent_start_barrier_hold_back(u))
                 return;
         carry_out(u, &res);
@@ -511,7 +520,8 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
 static bool lacks_secrets(AgentUnit *u) {
         char why[AGENT_ERROR_MAX];
 
-        if ((u->work->busy != PLAN_START && u->work->busy != PLAN_RESTART) || agent_secrets_place(u, why) == 0)
+        if ((u->work->busy != PLAN_START && u->work->busy != PLAN_RESTART) ||
+            agent_secrets_place(u, why) == 0)
                 return false;
         u->unwatched = false; // pending, and certainly not started
         agent_step_done(u, why);

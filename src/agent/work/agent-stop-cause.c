@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   a job stopped the unit -> its properties, which name the units that it is tied to -> those of each, until one explains it
+//   a job stopped the unit -> its properties, which name the units that it is tied to -> those of each,
+//   until one explains it
 //   -> its cause is noted: for that unit, or by somebody
 //
-// Only after such a stop, so it may cost: a unit that nothing but systemd's own targets is tied to is one question. systemd
-// reads its file for that if it has left memory already, as `systemctl status` makes it do.
+// Only after such a stop, so it may cost: a unit that nothing but systemd's own targets is tied to is one
+// question. systemd reads its file for that if it has left memory already, as `systemctl status` makes it
+// do.
 
 #include "agent-stop-cause.h"
 
@@ -39,8 +41,8 @@ static void ask_next(StopQuery *q);
 // It may have been started, or ordered, since.
 static bool is_still_down(const AgentUnit *u) {
         return u->has_held && u->held.down == ARGOSY__DOWN_CAUSE__DOWN_NOT && !u->held.pending &&
-               u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED && agent_unit_doing(u)->busy == PLAN_NOTHING &&
-               active_state_is_down(u->watch.runtime.active);
+               u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               agent_unit_doing(u)->busy == PLAN_NOTHING && active_state_is_down(u->watch.runtime.active);
 }
 
 static void finish(StopQuery *q, Argosy__DownCause cause, const char *by) {
@@ -120,7 +122,8 @@ static void on_other(int error, Argosy__Response__Property *const *properties, s
 }
 
 static void ask_next(StopQuery *q) {
-        if (q->at == q->n || systemd_manager_inspect(q->node->systemd, q->others[q->at].name, on_other, q) < 0)
+        if (q->at == q->n ||
+            systemd_manager_inspect(q->node->systemd, q->others[q->at].name, on_other, q) < 0)
                 finish(q, ARGOSY__DOWN_CAUSE__DOWN_STOPPED, NULL);
 }
 

@@ -5,6 +5,6 @@
 
 #include "agent-core.h"
 
-// A job that is not ours has taken the unit down: systemd is asked for which unit, and the cause is noted then. False: nobody
-// can be asked.
+// A job that is not ours has taken the unit down: systemd is asked for which unit, and the cause is noted
+// then. False: nobody can be asked.
 bool agent_stop_cause_ask(AgentUnit *u);

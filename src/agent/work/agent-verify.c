@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   plan: verify -> the helper is asked (unit-verifier.h) -> an answer, or none in time -> the verdict -> planned again
+//   plan: verify -> the helper is asked (unit-verifier.h) -> an answer, or none in time -> the verdict ->
+//   planned again
 //
-// A content that says itself that nobody can start the unit is refused without a question. Else only one answer refuses one: that
-// this host's systemd would. No helper, no systemd-analyze, no answer: then the unit is
-// stopped and started as it always was. The systemd of a container is another one, and is not asked.
+// A content that says itself that nobody can start the unit is refused without a question. Else only one
+// answer refuses one: that this host's systemd would. No helper, no systemd-analyze, no answer: then the
+// unit is stopped and started as it always was. The systemd of a container is another one, and is not asked.
 //
 //   plan: fetch, of a container's content -> the same helper makes the unit of it, and asks systemd about
 // that -> kept until it is written
@@ -54,7 +55,8 @@ static void refuse(AgentUnit *u, const UnitFinding *why) {
 static bool refuses_start(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
-        return work->spec && work->spec->refuses_start && hash_equal(&work->spec->hash, &work->wanted.spec) &&
+        return work->spec && work->spec->refuses_start &&
+               hash_equal(&work->spec->hash, &work->wanted.spec) &&
                work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
@@ -62,10 +64,13 @@ static void refuse_start(AgentUnit *u) {
         u->work->judged = u->work->wanted.spec;
         u->work->verdict = PLAN_VERDICT_REFUSED;
         agent_step_done(u, NULL);
-        agent_unit_set_error(u, "%s", "systemd would not start it with the new file (RefuseManualStart=yes), so the unit runs on with the file that it has");
+        agent_unit_set_error(u, "%s",
+                             "systemd would not start it with the new file (RefuseManualStart=yes), so the "
+                             "unit runs on with the file that it has");
 }
 
-// An answer about a content that is not wanted any more says nothing of the one that is: that one is asked about next.
+// An answer about a content that is not wanted any more says nothing of the one that is: that one is asked
+// about next.
 static void judge(AgentUnit *u, const Hash *content, const UnitFinding *why) {
         u->work->judged = *content;
         if (why && hash_equal(content, &u->work->wanted.spec)) {
@@ -155,7 +160,8 @@ static void on_verified(int error, const UnitVerdict *verdict, void *userdata) {
 
         list_unlink(&call->link);
         if (error < 0 && u)
-                log_unit(LOG_DEBUG, u->name, "%s: what systemd would say of its new file is not known: %s", u->name, strerror(-error));
+                log_unit(LOG_DEBUG, u->name, "%s: what systemd would say of its new file is not known: %s",
+                         u->name, strerror(-error));
         if (u && call->makes)
                 on_made(u, call, error, verdict);
         else if (u)
@@ -185,8 +191,9 @@ static int ask(AgentUnit *u, bool makes) {
         call->content = u->work->spec->hash;
         memcpy(call->name, u->name, size);
         list_init(&call->link);
-        r = unit_verifier_ask(node->agent->verifier, &file, 1, node->agent->user || agent_node_is_users(node), AGENT_VERIFY_MS,
-                              on_verified, call, &call->question);
+        r = unit_verifier_ask(node->agent->verifier, &file, 1,
+                              node->agent->user || agent_node_is_users(node), AGENT_VERIFY_MS, on_verified,
+                              call, &call->question);
         if (r < 0)
                 free(call);
         else

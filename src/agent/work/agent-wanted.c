@@ -28,15 +28,17 @@ static void clamp_held(AgentUnit *u, const PlanWanted *w) {
 
 // Only the order's revision is new, as for an order that concerns the unit's other nodes.
 static bool asks_for_nothing_new(const PlanWanted *before, const PlanWanted *w) {
-        return !w->remove && !before->remove && w->target == before->target && hash_equal(&w->spec, &before->spec) &&
-               w->start_rev <= before->start_rev && w->restart_rev <= before->restart_rev && w->stop_rev <= before->stop_rev;
+        return !w->remove && !before->remove && w->target == before->target &&
+               hash_equal(&w->spec, &before->spec) && w->start_rev <= before->start_rev &&
+               w->restart_rev <= before->restart_rev && w->stop_rev <= before->stop_rev;
 }
 
 // A new request is tried at once, without the last one's back-off. What was given up stays so if nothing new
 // is asked.
 static void begin_anew(AgentUnit *u, const PlanWanted *wanted) {
         AgentUnitWork *work = u->work;
-        bool given_up = work->error && work->failures == 0 && u->has_wanted && asks_for_nothing_new(&work->wanted, wanted);
+        bool given_up = work->error && work->failures == 0 && u->has_wanted &&
+                        asks_for_nothing_new(&work->wanted, wanted);
 
         work->failures = 0;
         work->retry_us = 0;

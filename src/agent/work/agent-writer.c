@@ -205,15 +205,16 @@ static int await_reply(AgentNode *node, int r, WriterDone *done, void *userdata)
         return 0;
 }
 
-int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *look, size_t n, WriterDone *done,
-                       void *userdata) {
+int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *look, size_t n,
+                       WriterDone *done, void *userdata) {
         int r = node->writer ? 0 : start(node);
 
         assert(!node->written);
         return await_reply(node, r < 0 ? r : send_batch(node, items, look, n), done, userdata);
 }
 
-int agent_writer_look(AgentNode *node, const Argosy__ToHost__NameCheck *names, WriterDone *done, void *userdata) {
+int agent_writer_look(AgentNode *node, const Argosy__ToHost__NameCheck *names, WriterDone *done,
+                      void *userdata) {
         int r = node->writer ? 0 : start(node);
 
         assert(!node->written);

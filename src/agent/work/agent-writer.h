@@ -13,7 +13,8 @@ int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *lo
 // Looks which of these names are taken by foreign files; nothing is written, and no directory is made where
 // argosy has no unit so far. Otherwise as agent_writer_apply(): -EMSGSIZE is more than one request takes.
 int agent_writer_look(AgentNode *node, const Argosy__ToHost__NameCheck *names,
-                      void (*done)(int error, const Argosy__HelperReply *reply, void *userdata), void *userdata);
+                      void (*done)(int error, const Argosy__HelperReply *reply, void *userdata),
+                      void *userdata);
 void agent_writer_close(AgentNode *node);
 // The same, and `done` hears the error, if it is still to come.
 void agent_writer_abort(AgentNode *node, int error);

@@ -88,10 +88,13 @@ static int fail_connect(Client *c, int error) {
                          c->path, strerror(-error));
         else if (error == -EACCES || error == -EPERM) {
                 client_say_who_may(c->path, who, sizeof(who));
-                str_fit(c->why, sizeof(c->why), "cannot reach argosyd at %s: %s; %s", c->path, strerror(-error), who);
+                str_fit(c->why, sizeof(c->why), "cannot reach argosyd at %s: %s; %s", c->path,
+                        strerror(-error), who);
         } else if (error == -EAGAIN)
                 str_fit(c->why, sizeof(c->why),
-                        "cannot reach argosyd at %s: as many wait to be let in as there is room for; try again", c->path);
+                        "cannot reach argosyd at %s: as many wait to be let in as there is room for; try "
+                        "again",
+                        c->path);
         else
                 snprintf(c->why, sizeof(c->why),
                          "cannot reach argosyd at %s: %s; is argosyd.service running?", c->path,

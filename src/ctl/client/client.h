@@ -49,8 +49,8 @@ bool client_is_lost(const Client *c, int error);
 void client_disconnect(Client *c);
 // For a socket that the caller may not use: a clause that says who may.
 void client_say_who_may(const char *path, char *ret, size_t size);
-// What came cannot be all of the answer: as if the connection had been lost. `why` is a sentence. Returns an error that
-// client_is_lost() knows.
+// What came cannot be all of the answer: as if the connection had been lost. `why` is a sentence. Returns an
+// error that client_is_lost() knows.
 int client_lose(Client *c, const char *why);
 
 // Waits without a connection: 0 at `until_us`, -EINTR, -EALREADY.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Every request that changes the cluster is a job there. What the person named goes with it as it was typed, with
+// Every request that changes the cluster is a job there. What the person named goes with it as it was typed,
+// with
 // --reason and --key, and an id by which the cluster knows it when it comes again.
 //
-// With --key the id is made of that, and of how many such requests of this run came before: so a command that is given
-// again with the same key sends the same ids in the same order, from whichever host. Without one it is random.
+// With --key the id is made of that, and of how many such requests of this run came before: so a command
+// that is given again with the same key sends the same ids in the same order, from whichever host. Without
+// one it is random.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,10 +85,13 @@ int ctl_jobs_check(Ctl *ctl) {
         if (!needs_job)
                 return EXIT_OK;
         if (ctl->opt.given[OPT_LOCAL])
-                return ctl_usage(ctl, "with --local units are stopped without the cluster, which keeps no job of that: it does "
-                                      "not go with --reason, --key, --if-revision, --hold, --after or --queue");
+                return ctl_usage(ctl,
+                                 "with --local units are stopped without the cluster, which keeps no job of "
+                                 "that: it does "
+                                 "not go with --reason, --key, --if-revision, --hold, --after or --queue");
         if (ctl->opt.given[OPT_FORCE] && streq(ctl->opt.verb->name, "cluster leave"))
-                return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job of that: it does not go "
+                return ctl_usage(ctl, "with --force a host leaves without the cluster, which keeps no job "
+                                      "of that: it does not go "
                                       "with --reason or --if-revision");
         return EXIT_OK;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a request is kept by as a job: its id, why and for what it was asked, and how old it is when it is sent again.
+// What a request is kept by as a job: its id, why and for what it was asked, and how old it is when it is
+// sent again.
 
 #include "ctl.h"
 
@@ -28,5 +29,6 @@ void ctl_job_sent(CtlJob *job);
 int ctl_job_note_held(Ctl *ctl, const Argosy__Response *r);
 // An object: what such a response says.
 void ctl_job_json_held(Json *j, const Argosy__Response *r);
-// The cluster has it, under this number; 0: it has none. Printed for who waits for nothing, said to who wants to know more.
+// The cluster has it, under this number; 0: it has none. Printed for who waits for nothing, said to who
+// wants to know more.
 void ctl_job_print(Ctl *ctl, uint64_t number);

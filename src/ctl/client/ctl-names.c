@@ -62,8 +62,10 @@ void ctl_tell_taken(Ctl *ctl, const UnitArgs *a) {
         size_t n = 0;
 
         if (a->n_alone > 0)
-                ctl_warn(ctl, "%s%s: drop-ins here are handed in with their unit file, which is not here: they are left out", a->alone,
-                         a->n_alone > 1 ? " and others" : "");
+                ctl_warn(ctl,
+                         "%s%s: drop-ins here are handed in with their unit file, which is not here: they "
+                         "are left out",
+                         a->alone, a->n_alone > 1 ? " and others" : "");
         if (!ctl->term.err_tty || ctl->opt.given[OPT_QUIET] || !getcwd(here, sizeof(here)))
                 return;
         for (size_t i = 0; i < a->n_files; i++) {
@@ -89,9 +91,9 @@ typedef struct Match {
 } Match;
 
 static int refuse_match(Ctl *ctl, Match *m, int error, const Buf *why) {
-        m->code = error == -E2BIG
-                          ? ctl_fail(ctl, "'%s' means more than %d units; name fewer at a time", m->glob, UNIT_ARGS_MAX)
-                          : ctl_bad_word(ctl, error, why);
+        m->code = error == -E2BIG ? ctl_fail(ctl, "'%s' means more than %d units; name fewer at a time",
+                                             m->glob, UNIT_ARGS_MAX)
+                                  : ctl_bad_word(ctl, error, why);
         return -ECANCELED;
 }
 

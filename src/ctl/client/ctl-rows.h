@@ -11,8 +11,8 @@ typedef struct CtlRows {
         Json json;   // with it
 } CtlRows;
 
-// Asks, and prints what `f` makes of the rows of each answer: it gets a CtlRows as its userdata. headers: n, of the table's columns. Returns an
-// exit code.
+// Asks, and prints what `f` makes of the rows of each answer: it gets a CtlRows as its userdata. headers: n,
+// of the table's columns. Returns an exit code.
 int ctl_rows_print(Ctl *ctl, Argosy__Request *request, const char *const *headers, size_t n, ResponseFn f);
 // A time, or nothing for 0. 0 or -ENOMEM.
 int ctl_rows_add_time(Table *t, uint64_t at_us);

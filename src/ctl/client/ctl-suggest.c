@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What may have been meant by a name that the cluster does not have. The answers are looked at as they come, and the
-// first such name is kept; when the verb has ended, the cluster is asked for the names that begin or end like it, and the
-// nearest one is said, or the nearest file where files were looked for. The names come from the list of
-// units, so a user that may not see a unit is not told its name. If that question fails, nothing is said, as
-// the first failure was. Of a folder it says which files are no unit files.
+// What may have been meant by a name that the cluster does not have. The answers are looked at as they come,
+// and the first such name is kept; when the verb has ended, the cluster is asked for the names that begin or
+// end like it, and the nearest one is said, or the nearest file where files were looked for. The names come
+// from the list of units, so a user that may not see a unit is not told its name. If that question fails,
+// nothing is said, as the first failure was. Of a folder it says which files are no unit files.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@ void ctl_note_unknown(Ctl *ctl, const Argosy__Response *r) {
         if (*ctl->unknown)
                 return;
         if (r->status == ENOENT && str_has_suffix(r->message, NO_SUCH_UNIT))
-                str_fit(ctl->unknown, sizeof(ctl->unknown), "%.*s", (int) (strlen(r->message) - strlen(NO_SUCH_UNIT)),
-                        r->message);
+                str_fit(ctl->unknown, sizeof(ctl->unknown), "%.*s",
+                        (int) (strlen(r->message) - strlen(NO_SUCH_UNIT)), r->message);
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return;
         for (size_t i = 0; i < r->change->n_units; i++)
@@ -72,7 +72,8 @@ static int ask(Ctl *ctl, Nearest *n) {
                 return -EINVAL;
         len = (size_t) (end - name) - (n->template != NULL);
         snprintf(first, sizeof(first), "%c*", *name);
-        snprintf(last, sizeof(last), "*%.*s*", (int) MIN_OF(len, (size_t) 2), name + len - MIN_OF(len, (size_t) 2));
+        snprintf(last, sizeof(last), "*%.*s*", (int) MIN_OF(len, (size_t) 2),
+                 name + len - MIN_OF(len, (size_t) 2));
         list.patterns = patterns;
         list.n_patterns = ELEMENTSOF(patterns);
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
@@ -99,7 +100,8 @@ static void say(Ctl *ctl, const Nearest *n) {
 
 // "blog.container", of which ".service" has made a name.
 static bool say_mistake(Ctl *ctl, const char *name) {
-        _cleanup_free_ char *typed = str_has_suffix(name, ".service") ? strndup(name, strlen(name) - strlen(".service")) : NULL;
+        _cleanup_free_ char *typed =
+                str_has_suffix(name, ".service") ? strndup(name, strlen(name) - strlen(".service")) : NULL;
         UnitNameMistake m;
 
         if (!typed || !unit_name_mistake(typed, &m))
@@ -134,8 +136,8 @@ void ctl_warn_ignored(Ctl *ctl, const char *dir, char *const *names, size_t n) {
 
                 for (size_t k = 0; k < n_said; k++)
                         again |= streq(said[k], m.is);
-                ctl_warn(ctl, "%s%s%s is %s, and is left out%s%s", dir, str_has_suffix(dir, "/") ? "" : "/", names[i], m.is,
-                         again ? "" : "; ", again ? "" : m.advice);
+                ctl_warn(ctl, "%s%s%s is %s, and is left out%s%s", dir, str_has_suffix(dir, "/") ? "" : "/",
+                         names[i], m.is, again ? "" : "; ", again ? "" : m.advice);
                 if (!again && n_said < ELEMENTSOF(said))
                         said[n_said++] = m.is;
         }

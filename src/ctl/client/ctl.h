@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One run of argosyctl: what all verbs need. Messages are in ctl.c, requests in ctl-ask.c, the names of units
-// in ctl-names.c, why nodes refuse them in ctl-refusals.c, and what makes them jobs in ctl-jobs.c.
+// One run of argosyctl: what all verbs need. Messages are in ctl.c, requests in ctl-ask.c, the names of
+// units in ctl-names.c, why nodes refuse them in ctl-refusals.c, and what makes them jobs in ctl-jobs.c.
 
 #include <stdio.h>
 
@@ -87,8 +87,8 @@ typedef struct Patience {
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
-// As ctl_call(), over as many connections as it takes until the first response. patience->lost_us then says whether
-// one was lost on the way.
+// As ctl_call(), over as many connections as it takes until the first response. patience->lost_us then says
+// whether one was lost on the way.
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
                             Patience *patience);
 // Same, and prints what went wrong. A response with a status is printed too, unless `f` is to see it; `f`
@@ -103,7 +103,8 @@ int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned fl
 // The id of a request that is not to be carried out twice: random, or made of --key.
 void ctl_request_id(Ctl *ctl, uint8_t ret[REQUEST_ID_SIZE]);
 
-// ctl-suggest.c: what an answer says of units that are not there is kept; and, when all is said, what may have been meant.
+// ctl-suggest.c: what an answer says of units that are not there is kept; and, when all is said, what may
+// have been meant.
 void ctl_note_unknown(Ctl *ctl, const Argosy__Response *r);
 void ctl_suggest(Ctl *ctl);
 // These are in the folder that was typed as `dir`, are no unit files, and are left out.
@@ -122,7 +123,8 @@ enum { NAMES_NO_TEMPLATES = 1 }; // globs match no templates
 int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret, size_t *ret_n);
 // Patterns for the list verbs: globs stay as they are.
 int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_n);
-// On a terminal: which files were taken from the current directory since a bare name was typed. Anywhere: that drop-ins were not.
+// On a terminal: which files were taken from the current directory since a bare name was typed. Anywhere:
+// that drop-ins were not.
 typedef struct UnitArgs UnitArgs;
 void ctl_tell_taken(Ctl *ctl, const UnitArgs *a);
 void strv_free(char **v);

@@ -4,10 +4,10 @@
 // container's file (quadlet.h) systemd knows
 // nothing: what is worth a warning in it is said at once.
 //
-// Programs that are missing are not among them: they may be there where the unit comes to run. Where there is no
-// systemd-analyze, or it fails, nothing is said. Beside a start, which takes longer, it has mostly ended; on a machine under load it is waited for
-// behind the verb's own work, WAIT_MS at most, and that it has not answered then is said: else who sees no warning takes the
-// files for clean.
+// Programs that are missing are not among them: they may be there where the unit comes to run. Where there
+// is no systemd-analyze, or it fails, nothing is said. Beside a start, which takes longer, it has mostly
+// ended; on a machine under load it is waited for behind the verb's own work, WAIT_MS at most, and that it
+// has not answered then is said: else who sees no warning takes the files for clean.
 
 #include "file-warnings.h"
 
@@ -215,7 +215,8 @@ void file_warnings_end(Ctl *ctl, FileWarnings *w) {
         if (r == 0)
                 print_all(ctl, w, findings);
         else if (r == -ETIMEDOUT)
-                ctl_warn(ctl, "which lines systemd ignores is not known: systemd-analyze has not answered in time; "
+                ctl_warn(ctl, "which lines systemd ignores is not known: systemd-analyze has not answered "
+                              "in time; "
                               "`argosyctl verify` asks again");
         for (size_t i = 0; findings && i < w->n; i++)
                 unit_findings_done(&findings[i]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What this machine's systemd says of unit files that are handed in: it is looked for while the cluster is asked, and
-// printed as warnings in the end. Nobody waits long for it, and nothing fails for want of it.
+// What this machine's systemd says of unit files that are handed in: it is looked for while the cluster is
+// asked, and printed as warnings in the end. Nobody waits long for it, and nothing fails for want of it.
 
 #include <stddef.h>
 
@@ -17,8 +17,8 @@ typedef struct HandedFile {
         size_t len;
 } HandedFile;
 
-// Starts looking at as many as one run takes. Contents and names stay the caller's, and there until the end. NULL: nobody
-// can look, or nothing is to be printed.
+// Starts looking at as many as one run takes. Contents and names stay the caller's, and there until the end.
+// NULL: nobody can look, or nothing is to be printed.
 FileWarnings *file_warnings_begin(Ctl *ctl, const HandedFile *files, size_t n);
 // The same of those that belong to the words of a command line.
 FileWarnings *file_warnings_begin_args(Ctl *ctl, const UnitArgs *a);

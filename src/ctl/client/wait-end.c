@@ -11,7 +11,8 @@
 WaitStep wait_end_step(const WaitEnd *end) {
         if (end->error < 0)
                 return end->lost ? WAIT_REDIAL : WAIT_GIVE_UP;
-        return end->no_leader || end->status == EAGAIN || end->status == ETIMEDOUT ? WAIT_REDIAL : WAIT_GIVE_UP;
+        return end->no_leader || end->status == EAGAIN || end->status == ETIMEDOUT ? WAIT_REDIAL
+                                                                                   : WAIT_GIVE_UP;
 }
 
 bool wait_end_is_connected(const WaitEnd *end) {

@@ -25,7 +25,8 @@ typedef enum WaitStep {
 
 // What to do about waits that are still open: a daemon or a leader that went away comes back.
 WaitStep wait_end_step(const WaitEnd *end);
-// Nothing stands between us and the cluster: what it has not said to have ended, has not. Else nobody knows here.
+// Nothing stands between us and the cluster: what it has not said to have ended, has not. Else nobody knows
+// here.
 bool wait_end_is_connected(const WaitEnd *end);
 // The same, and the cluster has said since that there is something to wait for.
 bool wait_end_is_open(const WaitEnd *end);

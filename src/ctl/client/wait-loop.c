@@ -3,10 +3,10 @@
 // The loop in which every waiting command waits.
 //
 // The happy path: ask, take answers until the last one, judge that it is finished. A progress line is drawn
-// meanwhile, and taken away before anything is said. When the answers end too early and the judgement is to ask
-// again, that happens after a pause that grows; news make it short again. Lost daemons and missing leaders are
-// counted apart, since the one has an end and the other, for some, has none. Ctrl-C ends only our waiting: the
-// cluster knows nothing of it.
+// meanwhile, and taken away before anything is said. When the answers end too early and the judgement is to
+// ask again, that happens after a pause that grows; news make it short again. Lost daemons and missing
+// leaders are counted apart, since the one has an end and the other, for some, has none. Ctrl-C ends only
+// our waiting: the cluster knows nothing of it.
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,8 @@ static int on_response(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 // 0: l->end says how it ended. WAIT_ENOUGH.
 static int ask_once(Ctl *ctl, WaitLoop *l, Argosy__Request *request) {
-        unsigned flags = l->kind->flags | CALL_PATIENT | (l->kind->count && ctl->term.err_tty ? CALL_TICK : 0);
+        unsigned flags =
+                l->kind->flags | CALL_PATIENT | (l->kind->count && ctl->term.err_tty ? CALL_TICK : 0);
         int r = l->kind->ask ? l->kind->ask(ctl, request, l->userdata) : 0;
 
         if (r == WAIT_ENOUGH)
@@ -85,7 +86,8 @@ static int leave(Ctl *ctl, const WaitLoop *l) {
         if (l->end.error != -EINTR)
                 return l->kind->leave(ctl, &l->end, l->userdata);
         if (l->kind->detach && l->kind->detach(&l->end, l->userdata, &text) == 0)
-                fprintf(ctl->term.err, "argosyctl: detached; %.*s\n", (int) text.len, (const char *) text.data);
+                fprintf(ctl->term.err, "argosyctl: detached; %.*s\n", (int) text.len,
+                        (const char *) text.data);
         return EXIT_DETACHED;
 }
 

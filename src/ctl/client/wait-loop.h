@@ -20,15 +20,15 @@ typedef struct WaitKind {
         // Before each time that `request` is sent: changes what is not as it was. 0, WAIT_ENOUGH or negative
         // errno. NULL: it is always the same.
         int (*ask)(Ctl *ctl, Argosy__Request *request, void *userdata);
-        // A response, also one with a status, which the loop has noted. 0, or WAIT_NEWS: patience begins anew.
-        // A negative errno ends the answers. NULL: only the status counts.
+        // A response, also one with a status, which the loop has noted. 0, or WAIT_NEWS: patience begins
+        // anew. A negative errno ends the answers. NULL: only the status counts.
         int (*take)(Ctl *ctl, const Argosy__Response *response, void *userdata);
         // How far it has come, for the line on the terminal. NULL: there is none.
         void (*count)(const void *userdata, ProgressState *ret);
         // What it means that the answers have ended so.
         WaitStep (*judge)(Ctl *ctl, const WaitEnd *end, void *userdata);
-        // Ctrl-C: appends what goes on without us, as far as `end` lets us know, behind "argosyctl: detached; ". NULL:
-        // nothing is said.
+        // Ctrl-C: appends what goes on without us, as far as `end` lets us know, behind "argosyctl:
+        // detached; ". NULL: nothing is said.
         int (*detach)(const WaitEnd *end, const void *userdata, Buf *text);
         // What is waited for has not come to its end, and is no longer waited for: says why. `end->error` is
         // -ETIMEDOUT after --timeout. Returns the exit code.

@@ -73,7 +73,8 @@ bool wait_set_finish(WaitSet *w, const char *name, bool failed) {
 
 enum { JOBS_NAMED = 10 };
 
-// Those of what is open, each once, as they come. Returns how many; more than JOBS_NAMED: not all are in `ret`.
+// Those of what is open, each once, as they come. Returns how many; more than JOBS_NAMED: not all are in
+// `ret`.
 static size_t jobs_of_open(const WaitSet *sets, size_t n, uint64_t ret[JOBS_NAMED]) {
         size_t found = 0;
 

@@ -38,12 +38,13 @@ bool wait_set_finish(WaitSet *w, const char *name, bool failed);
 static inline size_t wait_set_open(const WaitSet *w) {
         return w->n_items - w->n_done;
 }
-// "the cluster goes on with 3 units (see argosyctl job wait 7)", of all the sets of a command; if no job is known, the
-// list of units is named. Not `connected`: what became of them is not known here. 0 or -ENOMEM.
+// "the cluster goes on with 3 units (see argosyctl job wait 7)", of all the sets of a command; if no job is
+// known, the list of units is named. Not `connected`: what became of them is not known here. 0 or -ENOMEM.
 int wait_sets_append_open(const WaitSet *sets, size_t n, bool connected, Buf *text);
 // What to ask for: one protobuf item for each open one, all in one block that the caller frees; names are
 // borrowed from `w`. NULL: out of memory.
 Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n);
 
-// What it means for what is open that the answers to a Wait have ended; the arguments are those of a WaitEnd.
+// What it means for what is open that the answers to a Wait have ended; the arguments are those of a
+// WaitEnd.
 WaitStep wait_set_next(const WaitSet *w, bool lost, int error, int status, bool no_leader);

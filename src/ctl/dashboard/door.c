@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See door.h. A head is cut into lines, of which each is compared with the few that matter; what is passed on is written anew,
-// without what is between the browser and us. What is not as HTTP has it, is there twice or too long is refused with a status
-// and words, and nothing of it goes on. Without memory so is the request.
+// See door.h. A head is cut into lines, of which each is compared with the few that matter; what is passed
+// on is written anew, without what is between the browser and us. What is not as HTTP has it, is there twice
+// or too long is refused with a status and words, and nothing of it goes on. Without memory so is the
+// request.
 
 #include "door.h"
 

@@ -6,11 +6,12 @@
 // nothing here is a socket or a clock.
 //
 //      GET /?secret=...   once                 DOOR_WELCOME: to /, with a cookie
-//      with that cookie   for a name of ours   DOOR_PASS: as it came, but for what is between the browser and us
+//      with that cookie   for a name of ours   DOOR_PASS: as it came, but for what is between the browser
+//                                              and us
 //      all else                                DOOR_REFUSED
 //
-// The cookie is for a name that nobody else has on this machine, since a browser sends cookies of one address to all ports of it.
-// Tests: ctl/door, fuzz/door, integration/dashboard-proxy.
+// The cookie is for a name that nobody else has on this machine, since a browser sends cookies of one
+// address to all ports of it. Tests: ctl/door, fuzz/door, integration/dashboard-proxy.
 
 #include <stdint.h>
 
@@ -40,8 +41,8 @@ typedef struct DoorAnswer {
 
 // With new keys.
 void door_init(Door *d);
-// `head` is a head to the end of its empty line. *head_out gets what is said to argosyd (DOOR_PASS) or to the browser (all else).
-// A verdict, or -ENOMEM.
+// `head` is a head to the end of its empty line. *head_out gets what is said to argosyd (DOOR_PASS) or to
+// the browser (all else). A verdict, or -ENOMEM.
 int door_judge(Door *d, const char *head, size_t len, Buf *head_out, DoorAnswer *ret) _warn_unused_;
 // Where a head ends: its length with the empty line; 0: not yet.
 size_t door_head_length(const char *bytes, size_t len);

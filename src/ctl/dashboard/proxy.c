@@ -3,7 +3,8 @@
 //      HEAD      the browser's head is read
 //      PASSES    to and fro, 64 KiB at a time: a side is read when the other has taken what there was, so a
 //                slow client delays only itself
-//      LINGERS   all was said; what still comes is read and dropped, since a kernel forgets what was said last when it is not
+//      LINGERS   all was said; what still comes is read and dropped, since a kernel forgets what was said
+//                last when it is not
 
 #include "proxy.h"
 

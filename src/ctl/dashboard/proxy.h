@@ -14,7 +14,8 @@ enum {
 
 // Connects to the socket once. 0 or -errno.
 int proxy_try(const char *http_socket);
-// On a loopback address; port 0: a free one. *port becomes the one it is. A listening socket, which is the caller's, or -errno.
+// On a loopback address; port 0: a free one. *port becomes the one it is. A listening socket, which is the
+// caller's, or -errno.
 int proxy_listen(uint16_t *port);
 // Until SIGINT or SIGTERM, which are blocked meanwhile. 0 or -errno.
 int proxy_run(Door *d, int listener, const char *http_socket);

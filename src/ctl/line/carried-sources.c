@@ -61,11 +61,15 @@ static int fail(const Reader *r, const char *path, int error) {
         if (error == -ENOENT)
                 return refuse(r, path, error, ", which File= names, is not there");
         if (error == -ELOOP || error == -EXDEV)
-                return refuse(r, path, error, " leads through a link or out of the folder of the unit file: File= follows none");
+                return refuse(
+                        r, path, error,
+                        " leads through a link or out of the folder of the unit file: File= follows none");
         if (error == -ENXIO || error == -ENODEV)
                 return refuse(r, path, error, " is not a regular file");
         if (error == -EFBIG)
-                k = buf_printf(r->why, "%s%s is larger than %d KiB, the most that a file of a unit may have: larger things are images or packages",
+                k = buf_printf(r->why,
+                               "%s%s is larger than %d KiB, the most that a file of a unit may have: larger "
+                               "things are images or packages",
                                r->folder->shown, path, CARRIED_FILE_MAX / 1024);
         else if (error == -EAGAIN)
                 return refuse(r, path, error, " was changed while it was read: ask again");
@@ -104,14 +108,17 @@ static int check_own(const Reader *r, int fd, const char *path, bool is_file) {
         }
         if (k != -EPERM)
                 return k < 0 ? fail(r, path, k) : 0;
-        k = buf_printf(r->why, "%s%s is a file of a unit here, and %.*s: name the unit's file with its path to take both all the same", r->folder->shown,
-                       path, (int) whose.len, (const char *) whose.data);
+        k = buf_printf(r->why,
+                       "%s%s is a file of a unit here, and %.*s: name the unit's file with its path to take "
+                       "both all the same",
+                       r->folder->shown, path, (int) whose.len, (const char *) whose.data);
         return k < 0 ? k : -EPERM;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b) {
-        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-               a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+               a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+               a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 static int read_unchanged(int fd, const struct stat *before, Buf *ret) {
@@ -153,7 +160,9 @@ static int add(Reader *r, const char *path, bool executable, Buf *bytes) {
         int k;
 
         if (len > r->room)
-                return refuse(r, path, -EFBIG, " is more than the unit may still have: with all its files 768 KiB; larger things are images or packages");
+                return refuse(r, path, -EFBIG,
+                              " is more than the unit may still have: with all its files 768 KiB; larger "
+                              "things are images or packages");
         if (r->files.n == CARRIED_FILES_MAX)
                 return refuse(r, path, -EFBIG, " is one file more than the 256 that a unit may have");
         r->room -= len;
@@ -185,7 +194,8 @@ static int read_opened(Reader *r, int fd, const char *path, bool in_pattern) {
         if (has_name(r, path)) // two lines name it
                 return 0;
         if (!carried_file_name_is_valid(path))
-                return refuse(r, path, -EINVAL, ": files of units have names of letters, digits and ._@+=,~- alone");
+                return refuse(r, path, -EINVAL,
+                              ": files of units have names of letters, digits and ._@+=,~- alone");
         k = check_own(r, fd, path, true);
         if (k == 0) {
                 k = read_unchanged(fd, &st, &bytes);
@@ -255,13 +265,16 @@ static int read_source(Reader *r, const FileSource *s) {
         for (size_t i = 0; i < r->files.n; i++)
                 if (file_source_covers(s, r->files.list[i].name))
                         return 0;
-        return refuse(r, s->source, -ENOENT, file_source_is_pattern(s) ? ", which File= names, fits no file" : ", which File= names, is empty");
+        return refuse(r, s->source, -ENOENT,
+                      file_source_is_pattern(s) ? ", which File= names, fits no file"
+                                                : ", which File= names, is empty");
 }
 
 static int read_all(Reader *r, const UnitFile *file) {
         int k = 0;
 
-        r->fd = openat(r->folder->dirfd, *r->folder->dir ? r->folder->dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r->fd = openat(r->folder->dirfd, *r->folder->dir ? r->folder->dir : ".",
+                       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (r->fd < 0)
                 return fail(r, "", -errno);
         for (size_t i = 0; k == 0 && i < file->n_file_sources; i++)
@@ -288,7 +301,8 @@ static int add_names_beside(CarriedSources *s, const Buf *content) {
         return 0;
 }
 
-int carried_sources_read(const DropInFolder *folder, const char *name, Buf *content, CarriedSources *ret, Buf *why) {
+int carried_sources_read(const DropInFolder *folder, const char *name, Buf *content, CarriedSources *ret,
+                         Buf *why) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_free_ char *reason = NULL;
         Reader r = {.folder = folder, .sources = ret, .why = why};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads a unit's drop-ins ("web.service.d/*.conf" beside its file), and the files that a container names, and
-// composes them with the file.
+// Reads a unit's drop-ins ("web.service.d/*.conf" beside its file), and the files that a container names,
+// and composes them with the file.
 //
 //      drop_ins_read(): the unit's directory, then its template's -> sorted
 //          -> drop_ins_add_to(): volumes and networks that are named -> the content
@@ -52,13 +52,16 @@ typedef struct Place {
 } Place;
 
 static int refuse(const Place *p, const char *name, int error, const char *what, Buf *why) {
-        int r = buf_printf(why, "%s%s%s%s%s", p->folder->shown, p->directory, name ? "/" : "", name ?: "", what);
+        int r = buf_printf(why, "%s%s%s%s%s", p->folder->shown, p->directory, name ? "/" : "", name ?: "",
+                           what);
 
         return r < 0 ? r : error;
 }
 
 static int refuse_others(const Place *p, const Buf *whose, Buf *why) {
-        int r = buf_printf(why, "there is a folder %s here, and %.*s: name the unit's file with its path to take both all the same",
+        int r = buf_printf(why,
+                           "there is a folder %s here, and %.*s: name the unit's file with its path to take "
+                           "both all the same",
                            p->directory, (int) whose->len, (const char *) whose->data);
 
         return r < 0 ? r : -EPERM;
@@ -72,17 +75,20 @@ static int fail(const Place *p, const char *name, int error, Buf *why) {
         if (error == -ELOOP || error == -EISDIR || error == -ENXIO) // a link; a folder; a socket
                 return refuse(p, name, error, " is not a regular file; links are not followed", why);
         if (error == -EFBIG) {
-                r = buf_printf(why, "%s%s/%s is larger than %d KiB", p->folder->shown, p->directory, name, UNIT_FILE_MAX / 1024);
+                r = buf_printf(why, "%s%s/%s is larger than %d KiB", p->folder->shown, p->directory, name,
+                               UNIT_FILE_MAX / 1024);
                 return r < 0 ? r : error;
         }
         if (error == -EAGAIN)
                 return refuse(p, name, error, " was changed while it was read: ask again", why);
-        r = buf_printf(why, "cannot read %s%s%s%s: %s", p->folder->shown, p->directory, name ? "/" : "", name ?: "", strerror(-error));
+        r = buf_printf(why, "cannot read %s%s%s%s: %s", p->folder->shown, p->directory, name ? "/" : "",
+                       name ?: "", strerror(-error));
         return r < 0 ? r : error;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b) {
-        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+               a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static int read_unchanged(int fd, Buf *ret) {
@@ -132,7 +138,8 @@ static int add_file(DropIns *d, const Place *p, int dirfd, const char *name, Buf
         if (!unit_drop_in_name_is_valid(name))
                 return refuse(p, name, -EINVAL, " cannot be the name of a drop-in", why);
         if (streq(name, CARRIED_FILES_DROP_IN))
-                return refuse(p, name, -EINVAL, " is argosy's own: it makes the list of a unit's files", why);
+                return refuse(p, name, -EINVAL, " is argosy's own: it makes the list of a unit's files",
+                              why);
         if (d->n == 2 * UNIT_DROP_INS_MAX)
                 return refuse(p, NULL, -E2BIG, " has more drop-ins than a unit may have", why);
         r = path ? read_file(p, dirfd, name, &content, why) : -ENOMEM;
@@ -142,14 +149,15 @@ static int add_file(DropIns *d, const Place *p, int dirfd, const char *name, Buf
         if (r == 0)
                 r = ARRAY_GROW(d->list, d->allocated, d->n + 1);
         if (r == 0) {
-                d->list[d->n++] = (UnitPart){.path = path, .path_len = strlen(path), .content = text, .len = len};
+                d->list[d->n++] =
+                        (UnitPart){.path = path, .path_len = strlen(path), .content = text, .len = len};
                 (void) TAKE_PTR(path);
                 (void) TAKE_PTR(text);
         }
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ one directory
+// -------------------------------------------------------------------------------------------- one directory
 
 static int add_files(DropIns *d, const Place *p, DIR *dir, Buf *why) {
         const struct dirent *entry;
@@ -166,12 +174,17 @@ static int check_directory(const Place *p, const char *path, Buf *why) {
         struct stat st;
 
         if (fstatat(p->folder->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0 : fail(p, NULL, -errno, why);
-        return S_ISDIR(st.st_mode) ? 1 : refuse(p, NULL, -ENOTDIR, " is not a folder of drop-ins; links are not followed", why);
+                return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+                               ? 0
+                               : fail(p, NULL, -errno, why);
+        return S_ISDIR(st.st_mode) ? 1
+                                   : refuse(p, NULL, -ENOTDIR,
+                                            " is not a folder of drop-ins; links are not followed", why);
 }
 
 static int open_directory(const Place *p, const char *path, DIR **ret, Buf *why) {
-        _cleanup_(closep) int fd = openat(p->folder->dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_(closep) int fd =
+                openat(p->folder->dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_buf_ Buf whose = {};
         int r = fd < 0 ? -errno : 0;
 
@@ -211,7 +224,8 @@ bool drop_ins_are_there(int dirfd, const char *name) {
 }
 
 static int add_directory(DropIns *d, const DropInFolder *folder, const char *name, Buf *why) {
-        _cleanup_free_ char *directory = str_printf("%s.d", name), *path = str_printf("%s%s.d", folder->dir, name);
+        _cleanup_free_ char *directory = str_printf("%s.d", name),
+                            *path = str_printf("%s%s.d", folder->dir, name);
         Place p = {folder, directory};
         DIR *dir = NULL;
         int r;

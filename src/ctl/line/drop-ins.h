@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The drop-ins beside a unit file: NAME.d/*.conf, and for an instance those of its template, in systemd's order. One of the instance's
-// own directory takes the place of one of its template's that has the same name. Whatever else is in these directories does not count,
-// as for systemd.
+// The drop-ins beside a unit file: NAME.d/*.conf, and for an instance those of its template, in systemd's
+// order. One of the instance's own directory takes the place of one of its template's that has the same
+// name. Whatever else is in these directories does not count, as for systemd.
 //
 // Only regular files are read, and no link is followed, neither to a directory nor to a file: root that
 // applies a stranger's folder hands in nothing but what is in it.

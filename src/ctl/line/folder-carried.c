@@ -68,19 +68,23 @@ static int note(FolderExport *e, const char *unit, const CarriedFile *file, Buf 
         FolderExportCarried *new;
 
         if (is_taken(file->name)) {
-                (void) buf_printf(why, "%s cannot be exported: its file %s has the name of a unit file or of drop-ins", unit, file->name);
+                (void) buf_printf(
+                        why, "%s cannot be exported: its file %s has the name of a unit file or of drop-ins",
+                        unit, file->name);
                 return -EINVAL;
         }
         if (there && hash_equal(&there->hash, &file->hash) && there->executable == file->executable)
                 return 0;
         if (there) {
-                (void) buf_printf(why, "%s and %s cannot be exported into one folder: their files %s differ", there->unit, unit, file->name);
+                (void) buf_printf(why, "%s and %s cannot be exported into one folder: their files %s differ",
+                                  there->unit, unit, file->name);
                 return -EINVAL;
         }
         if (ARRAY_GROW(e->carried, e->carried_allocated, e->n_carried + 1) < 0)
                 return -ENOMEM;
         new = &e->carried[e->n_carried];
-        *new = (FolderExportCarried){.unit = unit, .hash = file->hash, .executable = file->executable, .size = file->size};
+        *new = (FolderExportCarried){
+                .unit = unit, .hash = file->hash, .executable = file->executable, .size = file->size};
         new->name = strdup(file->name);
         e->n_carried += new->name != NULL;
         return new->name ? 0 : -ENOMEM;
@@ -121,17 +125,19 @@ int folder_carried_note(FolderExport *e, FolderExportFile *f, Buf *why) {
         for (size_t i = 0; r == 0 && i < files.n; i++)
                 r = note(e, f->name, &files.list[i], why);
         if (r == -EBADMSG) {
-                (void) buf_printf(why, "%s cannot be exported: the list of its files cannot be read", f->name);
+                (void) buf_printf(why, "%s cannot be exported: the list of its files cannot be read",
+                                  f->name);
                 return -EINVAL;
         }
         f->content.len = carried_files_text_len(f->content.data, f->content.len);
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ beneath the folder
+// --------------------------------------------------------------------------------------- beneath the folder
 
 static int open_existing(int fd, const char *name) {
-        struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+        struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                               .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
         long opened = syscall(SYS_openat2, fd, name, &how, sizeof(how));
 
         return opened < 0 ? -errno : (int) opened;
@@ -203,7 +209,8 @@ static int write_one(const FolderExportCarried *c, int dirfd, mode_t mode) {
                 close(fd);
                 fd = below;
         }
-        return file_replace(fd, at, c->bytes.data, c->bytes.len, c->executable ? mode | (mode & 0444) >> 2 : mode, 0);
+        return file_replace(fd, at, c->bytes.data, c->bytes.len,
+                            c->executable ? mode | (mode & 0444) >> 2 : mode, 0);
 }
 
 int folder_carried_write(const FolderExport *e, int dirfd, mode_t mode, const char **ret_name) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The parts that a template's folder would have are those of the template's content; without a template in the export, those that its first
-// instance says it took from there. Each content of the family is composed of what would be on the disk and compared with what it is to be:
-// so nothing is split that an apply of the folder would change.
+// The parts that a template's folder would have are those of the template's content; without a template in
+// the export, those that its first instance says it took from there. Each content of the family is composed
+// of what would be on the disk and compared with what it is to be: so nothing is split that an apply of the
+// folder would change.
 
 #include "folder-drop-ins.h"
 
@@ -59,7 +60,8 @@ static int find_families(const FolderExport *e, Families *ret) {
 }
 
 static bool has_drop_ins(const FolderExportFile *f) {
-        return f->has_drop_ins || (f->content.len > 0 && unit_parts_has_drop_ins(f->content.data, f->content.len));
+        return f->has_drop_ins ||
+               (f->content.len > 0 && unit_parts_has_drop_ins(f->content.data, f->content.len));
 }
 
 int folder_drop_ins_spread(FolderExport *e, bool *ret_more) {
@@ -70,7 +72,8 @@ int folder_drop_ins_spread(FolderExport *e, bool *ret_more) {
 
         *ret_more = false;
         for (size_t i = 0; r == 0 && i < e->n_files; i++)
-                seen[families.first[i]] |= (uint8_t) ((e->files[i].differs ? DIFFERS : 0) | (has_drop_ins(&e->files[i]) ? DROP_INS : 0));
+                seen[families.first[i]] |= (uint8_t) ((e->files[i].differs ? DIFFERS : 0) |
+                                                      (has_drop_ins(&e->files[i]) ? DROP_INS : 0));
         for (size_t i = 0; r == 0 && i < e->n_files; i++)
                 if (!e->files[i].differs && seen[families.first[i]] == (DIFFERS | DROP_INS))
                         e->files[i].differs = *ret_more = true;
@@ -202,7 +205,8 @@ void folder_drop_ins_file(const FolderExportFile *f, Buf *ret) {
 
 // ------------------------------------------------------------------------------------------------ written
 
-// The drop-ins that are to be in the folder of that unit: its own, or for a template what its instances share.
+// The drop-ins that are to be in the folder of that unit: its own, or for a template what its instances
+// share.
 static const FolderExportFile *find_source(const FolderExport *e, const char *name) {
         const FolderExportFile *shares = NULL;
 
@@ -288,7 +292,8 @@ int folder_drop_ins_write(const FolderExport *e, const char *file, int dirfd, mo
         for (size_t i = 0; i < parts->n && r == 0; i++)
                 r = put(fd, &parts->list[i], mode);
         close(fd);
-        if (r == 0 && parts->n == 0 && unlinkat(dirfd, path, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+        if (r == 0 && parts->n == 0 && unlinkat(dirfd, path, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
+            errno != EEXIST)
                 r = -errno;
         return r;
 }

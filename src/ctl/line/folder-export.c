@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See folder-export.h. A template and a plain unit have a file each. An instance has none if its template's is the same, but
-// then a line in argosy.set, as has everything that is not to be launched: one unit a line, so that two versions of the
-// folder differ in what differs.
+// See folder-export.h. A template and a plain unit have a file each. An instance has none if its template's
+// is the same, but then a line in argosy.set, as has everything that is not to be launched: one unit a line,
+// so that two versions of the folder differ in what differs.
 //
-// A folder that somebody keeps by hand is not written over: an export says so in the first line of its argosy.set. While files
-// change, argosy.set is one that cannot be applied, since half an export with --prune would destroy the other half. The true
-// one comes last, when all others are on the disk.
+// A folder that somebody keeps by hand is not written over: an export says so in the first line of its
+// argosy.set. While files change, argosy.set is one that cannot be applied, since half an export with
+// --prune would destroy the other half. The true one comes last, when all others are on the disk.
 
 #include "folder-export.h"
 
@@ -250,8 +250,9 @@ static bool takes_drop_ins(const FolderExport *e, const char *name) {
 
                 if (streq(file, name))
                         return true;
-                if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE && unit_name_kind(file, NULL) == UNIT_NAME_INSTANCE &&
-                    strncmp(file, name, at) == 0 && streq(unit_name_suffix(file), unit_name_suffix(name)))
+                if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE &&
+                    unit_name_kind(file, NULL) == UNIT_NAME_INSTANCE && strncmp(file, name, at) == 0 &&
+                    streq(unit_name_suffix(file), unit_name_suffix(name)))
                         return true;
         }
         return false;
@@ -377,7 +378,8 @@ static int put_incomplete(const FolderExport *e, const Writer *w) {
 static int put_drop_ins(const FolderExport *e, const Writer *w, const char *name) {
         _cleanup_free_ char *directory = str_printf("%s.d", name);
 
-        return directory ? say(w, folder_drop_ins_write(e, name, w->fd, w->mode), "write", directory) : -ENOMEM;
+        return directory ? say(w, folder_drop_ins_write(e, name, w->fd, w->mode), "write", directory)
+                         : -ENOMEM;
 }
 
 // The folders of drop-ins of a unit and of the container's file that makes it: that of the kind that it is

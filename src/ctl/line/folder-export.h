@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A set of units as a folder: what unit_folder_read() makes the same set of again. Nothing but the disk is touched.
+// A set of units as a folder: what unit_folder_read() makes the same set of again. Nothing but the disk is
+// touched.
 //
 //      folder_export_lay_out()  which files there are to be, and what argosy.set says
-//      folder_export_compare()  what of that the folder has, and what it has beside; whether it may be written to
+//      folder_export_compare()  what of that the folder has, and what it has beside; whether it may be
+//                               written to
 //                               the caller fills in the contents of those that differ, and of those that
 //                               folder_drop_ins_spread() then adds
 //      folder_export_write()    makes it so
@@ -25,7 +27,8 @@ typedef struct FolderExportFile {
         bool differs; // it is not there, or not so, with its drop-ins: `content` is asked for
         bool has_drop_ins; // in the folder
         bool has_unit,
-                // the folder has a file for it of this kind (quadlet.h): one of the other kind than `content` goes
+                // the folder has a file for it of this kind (quadlet.h): one of the other kind than
+                // `content` goes
                 has_container;
         bool split;        // folder_drop_ins_decide(): its drop-ins are files of their own
         Buf content;
@@ -56,7 +59,8 @@ typedef struct FolderExport {
         size_t n_files;
         FolderExportCarried *carried; // of those that differ
         size_t n_carried, carried_allocated;
-        FolderExportNames found, kept; // files that unit files in the folder name: of those that are replaced or go, and of those that stay
+        // files that unit files in the folder name: of those that are replaced or go, and of those that stay
+        FolderExportNames found, kept;
         Buf set_file;
         bool set_file_differs;
         char **gone; // files of units that the set does not have
@@ -74,7 +78,8 @@ void folder_export_done(FolderExport *e);
 int folder_export_lay_out(FolderExport *e, Buf *why);
 // -ENOTEMPTY: something is there, and no export of this set. A folder that is not there is an empty one.
 int folder_export_compare(FolderExport *e, const char *dir, Buf *why);
-// Each file is there whole or as it was. After an error, or in the middle, argosy.set is one that is not applied.
+// Each file is there whole or as it was. After an error, or in the middle, argosy.set is one that is not
+// applied.
 int folder_export_write(const FolderExport *e, const char *dir, Buf *why);
 
 // Whether there is nothing to write.

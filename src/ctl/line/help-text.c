@@ -15,7 +15,8 @@
 #include "option-table.h"
 #include "str.h"
 
-enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25, HELP_KINDS = 12 }; // columns: all, and where the explanations begin
+// columns: all, and where the explanations begin
+enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25, HELP_KINDS = 12 };
 
 // Prints `left` and, from `column` on, its explanation; in a new line if `left` is too long.
 static void help_line(FILE *f, const char *left, size_t column, const char *text) {
@@ -116,7 +117,8 @@ static void help_options(FILE *f, const VerbList *l, char *const *words, size_t 
         v = verb_list_find(l, words, n, &taken);
         for (size_t i = 0; i < n_options; i++)
                 if (v ? verb_takes(v, option_table[i].option) : option_is_global(option_table[i].option))
-                        fprintf(f, "--%s%s\n", option_table[i].name, option_needs_value(&option_table[i]) ? "=" : "");
+                        fprintf(f, "--%s%s\n", option_table[i].name,
+                                option_needs_value(&option_table[i]) ? "=" : "");
 }
 
 // Verbs of one family stand together in the table.

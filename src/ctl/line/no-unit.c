@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A word is looked at before ".service" is added to it and before its folder is cut off. A bare word is only refused if
-// it can be no name at all, or if it names a file that is known to be something else: a unit of that name may be in the
-// cluster all the same. A path is what it is: a folder, or a file of another type. Whatever the disk does not tell is
-// left to those who look for the file.
+// A word is looked at before ".service" is added to it and before its folder is cut off. A bare word is only
+// refused if it can be no name at all, or if it names a file that is known to be something else: a unit of
+// that name may be in the cluster all the same. A path is what it is: a folder, or a file of another type.
+// Whatever the disk does not tell is left to those who look for the file.
 
 #include "no-unit.h"
 
@@ -39,8 +39,10 @@ static int check_escape(const char *word, int dirfd, Buf *why) {
 
         if (r < 0 || !escaped || is_folder(dirfd, word, strrchr(word, '/')))
                 return r;
-        r = buf_printf(why, "'%s' is no unit name: what stands behind the '@' is escaped, as by systemd-escape; say '%s'", word,
-                       escaped);
+        r = buf_printf(why,
+                       "'%s' is no unit name: what stands behind the '@' is escaped, as by systemd-escape; "
+                       "say '%s'",
+                       word, escaped);
         return r < 0 ? r : -EINVAL;
 }
 
@@ -48,8 +50,11 @@ static int say_folder(const char *word, const char *base, Buf *why) {
         UnitNameMistake m;
         int r = unit_name_mistake(base, &m)
                         ? buf_printf(why, "%s is %s, not a unit file; %s", word, m.is, m.advice)
-                        : buf_printf(why, "%s is a folder; `argosyctl apply %s` takes all unit files in it, and one of them is "
-                                          "named as %s%sNAME.service", word, word, word, str_has_suffix(word, "/") ? "" : "/");
+                        : buf_printf(why,
+                                     "%s is a folder; `argosyctl apply %s` takes all unit files in it, and "
+                                     "one of them is "
+                                     "named as %s%sNAME.service",
+                                     word, word, word, str_has_suffix(word, "/") ? "" : "/");
 
         return r < 0 ? r : -EINVAL;
 }
@@ -112,7 +117,8 @@ char *no_unit_nearest(const char *dir, const char *name, int dirfd) {
         return best;
 }
 
-int no_unit_missing(const char *dir, const char *base, const char *name, const char *template, int dirfd, Buf *why) {
+int no_unit_missing(const char *dir, const char *base, const char *name, const char *template, int dirfd,
+                    Buf *why) {
         _cleanup_free_ char *meant = NULL;
         bool typed = streq(base, name);
         int r;

@@ -74,8 +74,9 @@ static bool is_word(const char *value) {
         return *value;
 }
 
-// Where the value of an option goes: a text as it is, a number or a time span within bounds, or what a function of its own
-// makes of it. Options without a row have no value, or one that is kept until the verb is known.
+// Where the value of an option goes: a text as it is, a number or a time span within bounds, or what a
+// function of its own makes of it. Options without a row have no value, or one that is kept until the verb
+// is known.
 typedef struct ValueRow {
         Option option;
         const char *expected; // in words, for a value that is none; NULL: every text is one
@@ -88,7 +89,8 @@ typedef struct ValueRow {
 
 #define FIELD(name) .offset = offsetof(CtlOptions, name), .size = sizeof(((CtlOptions *) NULL)->name)
 #define TEXT(option, name, valid, what) {option, what, FIELD(name), .is_valid = (valid)}
-#define NUMBER(option, name, from, to, what) {option, what, FIELD(name), .is_number = true, .min = (from), .max = (to)}
+#define NUMBER(option, name, from, to, what) \
+        { option, what, FIELD(name), .is_number = true, .min = (from), .max = (to) }
 #define SPAN(option, name, unit, from, to, what) \
         {option, what, FIELD(name), .is_number = true, .min = (from), .max = (to), .unit_us = (unit)}
 #define OTHER(option, function, what) {option, what, .read = (function)}
@@ -101,7 +103,8 @@ static const ValueRow values[] = {
         TEXT(OPT_FOR, for_what, is_word, "a word"),
         TEXT(OPT_REASON, reason, NULL, NULL),
         TEXT(OPT_KEY, key, request_key_is_valid, "a text of 1 to 64 characters"),
-        TEXT(OPT_SET, set, set_name_is_valid, "1 to 63 letters, digits and -_., beginning with one of the first two"),
+        TEXT(OPT_SET, set, set_name_is_valid,
+             "1 to 63 letters, digits and -_., beginning with one of the first two"),
         TEXT(OPT_UNIT, unit, is_word, "a pattern"),
         TEXT(OPT_AUTHOR, author, is_word, "a pattern"),
         TEXT(OPT_SINCE, since, is_word, "a time or a cursor"),
@@ -113,10 +116,13 @@ static const ValueRow values[] = {
         TEXT(OPT_LABEL, labels, is_word, "labels, KEY=VALUE, separated by commas"),
         TEXT(OPT_NODE, node, is_word, "a node"),
         SPAN(OPT_TIMEOUT, timeout_us, 1, 1, UINT64_MAX, "a time span like 30s or 5min"),
-        SPAN(OPT_TTL, ttl_sec, USEC_PER_SEC, 1, TTL_SEC_MAX, "a time span between 1s and 5 years, like 12h or 30d"),
-        SPAN(OPT_DEADLINE, deadline_sec, USEC_PER_SEC, 1, DEADLINE_SEC_MAX, "a time span between 1s and 30 days"),
+        SPAN(OPT_TTL, ttl_sec, USEC_PER_SEC, 1, TTL_SEC_MAX,
+             "a time span between 1s and 5 years, like 12h or 30d"),
+        SPAN(OPT_DEADLINE, deadline_sec, USEC_PER_SEC, 1, DEADLINE_SEC_MAX,
+             "a time span between 1s and 30 days"),
         SPAN(OPT_HEALTH, health_us, 1, 0, (HEALTH_SEC_MAX + 1) * USEC_PER_SEC - 1, "a time span up to 1h"),
-        SPAN(OPT_DELAY, delay_ms, USEC_PER_MSEC, DELAY_MS_MIN, DELAY_MS_MAX, "a time span between 100ms and 1h"),
+        SPAN(OPT_DELAY, delay_ms, USEC_PER_MSEC, DELAY_MS_MIN, DELAY_MS_MAX,
+             "a time span between 100ms and 1h"),
         NUMBER(OPT_MAX_MOVES, max_moves, 1, MAX_MOVES_MAX, "a number from 1 to 1000"),
         NUMBER(OPT_IF_REVISION, if_revision, 1, INT64_MAX, "a revision"),
         NUMBER(OPT_AT, at, 1, INT64_MAX, "the number of a job"),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who may have written a file that is taken because it stands where a command was typed (CWE-427: a stranger's web.service in
-// /tmp). A user that can write to the file, to its directory or to one above decides what is in it, or which
-// file it is; so each
-// of them is looked at, from the root on, and symbolic links are followed by hand, one component at a time: the directory of each
-// link counts, too. What was looked at is what is read, since only descriptors are used.
+// Who may have written a file that is taken because it stands where a command was typed (CWE-427: a
+// stranger's web.service in /tmp). A user that can write to the file, to its directory or to one above
+// decides what is in it, or which file it is; so each of them is looked at, from the root on, and symbolic
+// links are followed by hand, one component at a time: the directory of each link counts, too. What was
+// looked at is what is read, since only descriptors are used.
 //
 //      owner     the caller, root, and under sudo the user that called it, who could have typed the path
 //      mode      no other user may write. A group may if it is its owner's alone: of the owner's name, its
@@ -38,16 +38,18 @@ static void closep(int *fd) {
                 close(*fd);
 }
 
-// ------------------------------------------------------------------------------------------------ whose it is
+// ---------------------------------------------------------------------------------------------- whose it is
 
 static bool is_ours(uid_t uid) {
         const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
         uint64_t caller;
 
-        return uid == 0 || uid == geteuid() || (sudo && parse_u64(sudo, UINT32_MAX, &caller) && uid == caller);
+        return uid == 0 || uid == geteuid() ||
+               (sudo && parse_u64(sudo, UINT32_MAX, &caller) && uid == caller);
 }
 
-// A user whose first group it is stands in no list of its members. Of users that the name service does not list nobody knows.
+// A user whose first group it is stands in no list of its members. Of users that the name service does not
+// list nobody knows.
 static bool is_first_group_of_others(gid_t gid, uid_t uid) {
         const struct passwd *pw;
         bool is = false;
@@ -76,7 +78,8 @@ static bool has_access_list(int fd) {
         char path[32];
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
+        return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0 ||
+               (errno != ENODATA && errno != EOPNOTSUPP);
 }
 
 static bool may_others_write(int fd, const struct stat *st) {
@@ -87,7 +90,8 @@ static bool may_others_write(int fd, const struct stat *st) {
 
 static int say_owner(const char *what, uid_t uid, Buf *why) {
         const struct passwd *pw = getpwuid(uid);
-        int r = pw ? buf_printf(why, "%s belongs to %s", what, pw->pw_name) : buf_printf(why, "%s belongs to the user %u", what, uid);
+        int r = pw ? buf_printf(why, "%s belongs to %s", what, pw->pw_name)
+                   : buf_printf(why, "%s belongs to the user %u", what, uid);
 
         return r < 0 ? r : -EPERM;
 }
@@ -103,7 +107,7 @@ static int check(int fd, const struct stat *st, const char *what, bool sticky_is
         return r < 0 ? r : -EPERM;
 }
 
-// ------------------------------------------------------------------------------------------------ on the way
+// ----------------------------------------------------------------------------------------------- on the way
 
 typedef struct Walk {
         int fd;         // the directory that was come to
@@ -217,7 +221,8 @@ static int step(Walk *w, const char *name, bool is_file, int *ret, Buf *why) {
         to_dir = S_ISDIR(st.st_mode);
         r = check(w->fd, &here, *w->path ? w->path : "/", to_dir, why);
         if (r == 0)
-                r = check(fd, &st, what, true, why); // as a directory it is looked at again, by what is taken from it
+                // as a directory it is looked at again, by what is taken from it
+                r = check(fd, &st, what, true, why);
         if (r < 0)
                 return r;
         if (S_ISLNK(st.st_mode))
@@ -251,7 +256,7 @@ static int walk(const char *path, bool is_file, Buf *why) {
         return r < 0 ? r : fd < 0 ? -ENOENT : fd;
 }
 
-// ------------------------------------------------------------------------------------------------ what is asked
+// -------------------------------------------------------------------------------------------- what is asked
 
 static int path_of(int dirfd, char ret[static PATH_MAX]) {
         char link[32];

@@ -76,8 +76,8 @@ static int add_name(UnitArgs *a, char *name, const char **ret) {
 }
 
 static int refuse_others(const UnitArgsFile *f, const Buf *whose, Buf *why) {
-        int r = buf_printf(why, "there is a file %s here, and %.*s: say ./%s to take it all the same", f->path, (int) whose->len,
-                           (const char *) whose->data, f->path);
+        int r = buf_printf(why, "there is a file %s here, and %.*s: say ./%s to take it all the same",
+                           f->path, (int) whose->len, (const char *) whose->data, f->path);
 
         return r < 0 ? r : -EPERM;
 }
@@ -88,7 +88,8 @@ static int open_own(UnitArgs *a, int dirfd, const UnitArgsFile *f, Buf *whose) {
                 int r = own_directory_check(dirfd, &a->here);
 
                 if (r < 0 && r != -EPERM)
-                        (void) buf_printf(&a->here, "it cannot be told who may write to this directory (%s)", strerror(-r));
+                        (void) buf_printf(&a->here, "it cannot be told who may write to this directory (%s)",
+                                          strerror(-r));
                 a->here_is_checked = true;
                 a->here_is_own = r == 0;
         }
@@ -102,7 +103,8 @@ static int read_bare(UnitArgs *a, int dirfd, UnitArgsFile *f, Buf *why) {
         struct stat st;
         int fd, r;
 
-        f->missing = fstatat(dirfd, f->path, &st, 0) < 0 || !S_ISREG(st.st_mode); // or a directory that has the name
+        // or a directory that has the name
+        f->missing = fstatat(dirfd, f->path, &st, 0) < 0 || !S_ISREG(st.st_mode);
         if (f->missing)
                 return 0;
         fd = open_own(a, dirfd, f, &whose);
@@ -170,7 +172,8 @@ static int check_sizes(UnitArgs *a, const UnitArgsFile *f, Buf *why) {
         a->files_bytes += f->content.len + f->carried.bytes;
         if (a->files_bytes <= UNIT_ARGS_FILES_MAX)
                 return 0;
-        (void) buf_printf(why, "these are more than %d MiB of unit files; use several commands", UNIT_ARGS_FILES_MAX / (1024 * 1024));
+        (void) buf_printf(why, "these are more than %d MiB of unit files; use several commands",
+                          UNIT_ARGS_FILES_MAX / (1024 * 1024));
         return -E2BIG;
 }
 
@@ -254,7 +257,8 @@ static int find_file(UnitArgs *a, const char *dir, const char *file, int dirfd, 
         }
         r = read_file(a, dirfd, f, required, why);
         if (r == 0 && !f->missing)
-                f->content.len = carried_files_text_len(f->content.data, f->content.len); // it may be what `cat` has shown
+                // it may be what `cat` has shown
+                f->content.len = carried_files_text_len(f->content.data, f->content.len);
         f->file_len = f->content.len;
         if (r == 0 && !f->missing)
                 r = read_drop_ins(dir, file, dirfd, &drop_ins, why);
@@ -267,8 +271,8 @@ static int find_file(UnitArgs *a, const char *dir, const char *file, int dirfd, 
         return r < 0 ? r : keep_file(a, TAKE_PTR(f), path, ret, why);
 }
 
-// An instance that has drop-ins of its own has a content of its own: that of its template's unit file with all of them. 1: it is one,
-// and in *ret; 0: it has the template's.
+// An instance that has drop-ins of its own has a content of its own: that of its template's unit file with
+// all of them. 1: it is one, and in *ret; 0: it has the template's.
 static int find_own_drop_ins(UnitArgs *a, const char *dir, const char *file, const UnitArgsFile *template,
                              int dirfd, UnitArgsFile **ret, Buf *why) {
         _cleanup_free_ char *key = str_printf("%s%s.d", dir, file);
@@ -332,7 +336,8 @@ static int note_drop_ins_alone(UnitArgs *a, int dirfd, const char *name) {
 }
 
 // A unit's own file, then its template's. `name` is one of a->names, of which `base` was typed.
-static int find_files(UnitArgs *a, const char *dir, const char *base, const char *name, int dirfd, Buf *why) {
+static int find_files(UnitArgs *a, const char *dir, const char *base, const char *name, int dirfd,
+                      Buf *why) {
         const char *file = quadlet_is_container(base) ? base : name;
         _cleanup_free_ char *template = NULL;
         UnitArgsFile *f;
@@ -407,7 +412,8 @@ int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd,
         return r;
 }
 
-// The unit that starts with `name`, or is started by it, by its file: a new string in *ret, NULL: there is none.
+// The unit that starts with `name`, or is started by it, by its file: a new string in *ret, NULL: there is
+// none.
 static int find_partner(const UnitArgsFile *f, const char *name, char **ret) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         int r = unit_file_parse(f->path, f->content.data, f->content.len, &file, NULL);

@@ -9,10 +9,12 @@
 //   dir/web.service   unit web.service, and its file is dir/web.service
 //   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
 //   dir/web.container unit web.service, and its file is dir/web.container, as Quadlet has it (quadlet.h)
-//   web@1             as above in the current directory, if there is such a file, and it is the caller's own; if
+//   web@1             as above in the current directory, if there is such a file, and it is the caller's
+//                     own; if
 //                     not, the cluster may know the unit
 //
-// A file comes with the drop-ins beside it (drop-ins.h). An instance with drop-ins of its own has a file of its own, made of its template's.
+// A file comes with the drop-ins beside it (drop-ins.h). An instance with drop-ins of its own has a file of
+// its own, made of its template's.
 
 #include <stdbool.h>
 
@@ -59,12 +61,14 @@ typedef enum UnitArgsFlags {
 void unit_args_done(UnitArgs *a);
 #define _cleanup_unit_args_ _cleanup_(unit_args_done)
 
-// Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EPERM, -EFBIG, -E2BIG or what open(2)
-// says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an error.
+// Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EPERM, -EFBIG, -E2BIG or what
+// open(2) says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an
+// error.
 int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why);
 
-// For units whose files were read: also reads, where they stand in the same folder, the file of what a timer, path or
-// socket starts, and that of the socket that a service needs. They go with the unit's own file, not with the names.
+// For units whose files were read: also reads, where they stand in the same folder, the file of what a
+// timer, path or socket starts, and that of the socket that a service needs. They go with the unit's own
+// file, not with the names.
 int unit_args_add_besides(UnitArgs *a, int dirfd, Buf *why);
 
 // The files that were found for some of the names, each once. The array is the caller's, the files are
@@ -72,8 +76,8 @@ int unit_args_add_besides(UnitArgs *a, int dirfd, Buf *why);
 int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n, const UnitArgsFile ***ret,
                        size_t *ret_n);
 
-// Each file that was found, once, with the first name that it is for: of a template's that may be an instance. The array is the
-// caller's, what it points to is borrowed. 0 or -ENOMEM.
+// Each file that was found, once, with the first name that it is for: of a template's that may be an
+// instance. The array is the caller's, what it points to is borrowed. 0 or -ENOMEM.
 typedef struct UnitArgsPair {
         const char *name;
         const UnitArgsFile *file;

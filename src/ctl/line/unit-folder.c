@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See unit-folder.h. All files are read and parsed first, so that a folder with a unit that cannot be is refused before
-// anything is asked of the cluster; then argosy.set says what is not as it is for most: instances, and units that are not to
-// run. What a folder may hold is limited as one request is.
+// See unit-folder.h. All files are read and parsed first, so that a folder with a unit that cannot be is
+// refused before anything is asked of the cluster; then argosy.set says what is not as it is for most:
+// instances, and units that are not to run. What a folder may hold is limited as one request is.
 
 #include "unit-folder.h"
 
@@ -109,7 +109,8 @@ static int parse_file(UnitFolderFile *f, Buf *why) {
         if (r >= 0)
                 r = unit_file_check_sections(f->path, f->content.data, f->content.len, &reason);
         if (r >= 0)
-                r = carried_files_check(f->path, f->name, f->content.data, f->content.len, f->parsed, &reason);
+                r = carried_files_check(f->path, f->name, f->content.data, f->content.len, f->parsed,
+                                        &reason);
         if (r >= 0)
                 r = check_name(f, &reason);
         if (r == -EINVAL)
@@ -176,7 +177,8 @@ static int add_file(UnitFolder *folder, int dirfd, const char *dir, const char *
                 return -ENOMEM;
         r = read_regular(dirfd, name, f->path, UNIT_FILE_MAX, &f->content, why);
         if (r == 0)
-                f->content.len = carried_files_text_len(f->content.data, f->content.len); // it may be what `cat` has shown
+                // it may be what `cat` has shown
+                f->content.len = carried_files_text_len(f->content.data, f->content.len);
         f->file_len = f->content.len;
         if (r == 0)
                 r = add_drop_ins(f, dirfd, dir, &of_instance, why);
@@ -264,8 +266,8 @@ static bool has_instance(const UnitFolder *f, const char *template) {
         return false;
 }
 
-// A folder of drop-ins that goes with no unit file: that of an instance is beside its template's, and makes a file of its own for it, if
-// argosy.set or another unit names that instance; else it is left out.
+// A folder of drop-ins that goes with no unit file: that of an instance is beside its template's, and makes
+// a file of its own for it, if argosy.set or another unit names that instance; else it is left out.
 static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const char *directory, Buf *why) {
         _cleanup_free_ char *file = file_of_directory(directory), *name = file ? quadlet_unit(file) : NULL,
                             *template = NULL;
@@ -452,7 +454,8 @@ static int add_brought(const char *name, void *userdata) {
         f->brought[f->n_brought] = strdup(name);
         if (!f->brought[f->n_brought])
                 return -ENOMEM;
-        return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target, file && !streq(file->name, name), true});
+        return add_unit(f, (UnitFolderUnit){f->brought[f->n_brought++], file, target,
+                                            file && !streq(file->name, name), true});
 }
 
 // Repeats until the added units bring no others.

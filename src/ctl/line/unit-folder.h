@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A folder of unit files: which units it is about, what each is to have and to be. Nothing but the disk is asked.
+// A folder of unit files: which units it is about, what each is to have and to be. Nothing but the disk is
+// asked.
 //
 //      NAME.service ...  a unit that is to be launched; a template, which its instances have their file from
-//      NAME.service.d    drop-ins of it (drop-ins.h), which are part of its content. Those of an instance that has no file of its own make
+//      NAME.service.d    drop-ins of it (drop-ins.h), which are part of its content. Those of an instance
+//                        that has no file of its own make
 //                        one for it of its template's, if the folder names the instance
-//      web.conf ...      what a unit file names by File= (carried-sources.h), which is part of the unit's content
+//      web.conf ...      what a unit file names by File= (carried-sources.h), which is part of the unit's
+//                        content
 //      argosy.set        see set-file.h: the set's name, instances, and what units are to be
 //
-// What these bring along (unit-brings.h) is a unit of the folder, too, to be loaded if one that brings it is to be loaded.
+// What these bring along (unit-brings.h) is a unit of the folder, too, to be loaded if one that brings it is
+// to be loaded.
 //
-// Hidden files do not count, nor what is no unit file and begins with README or LICENSE; whatever else is there is named.
+// Hidden files do not count, nor what is no unit file and begins with README or LICENSE; whatever else is
+// there is named.
 
 #include "buf.h"
 #include "carried-sources.h"
@@ -46,7 +51,8 @@ typedef struct UnitFolderFile {
 
 typedef struct UnitFolderUnit {
         const char *name;
-        const UnitFolderFile *file; // its own, or its template's; NULL: the folder has none, and it is brought
+        // its own, or its template's; NULL: the folder has none, and it is brought
+        const UnitFolderFile *file;
         Argosy__Target target;
         bool from_template;
         bool brought; // the folder does not name it: others activate it, or are to be loaded with it
@@ -73,6 +79,6 @@ typedef struct UnitFolder {
 void unit_folder_done(UnitFolder *f);
 #define _cleanup_unit_folder_ _cleanup_(unit_folder_done)
 
-// *ret is to be zeroed but for `problem`, and is to be ended also after an error. 0; a negative errno with a sentence appended to `why`; or
-// -ENOMEM.
+// *ret is to be zeroed but for `problem`, and is to be ended also after an error. 0; a negative errno with a
+// sentence appended to `why`; or -ENOMEM.
 int unit_folder_read(const char *path, UnitFolder *ret, Buf *why);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A difference as `diff -u` prints it, made here: unit files are small, a host need not have diffutils for it, and what
-// stands in a unit file must not reach the terminal as it is.
+// A difference as `diff -u` prints it, made here: unit files are small, a host need not have diffutils for
+// it, and what stands in a unit file must not reach the terminal as it is.
 //
-// Myers' greedy algorithm: V(d, k) is how far one comes in `a` on diagonal k with d lines removed or added; the first
-// d with which one comes to both ends is the shortest way, and is walked back through what was noted of each d. Lines
-// that are the same at both ends are taken off before. A way longer than DIFF_LINES_MAX is not looked for, since it
-// takes the square of that: then all between the ends is removed and added.
+// Myers' greedy algorithm: V(d, k) is how far one comes in `a` on diagonal k with d lines removed or added;
+// the first d with which one comes to both ends is the shortest way, and is walked back through what was
+// noted of each d. Lines that are the same at both ends are taken off before. A way longer than
+// DIFF_LINES_MAX is not looked for, since it takes the square of that: then all between the ends is removed
+// and added.
 //
-// A line is its bytes with the newline, so a last line without one differs from one with it. -ENOMEM ends it.
+// A line is its bytes with the newline, so a last line without one differs from one with it. -ENOMEM ends
+// it.
 
 #include "diff.h"
 
@@ -205,7 +207,8 @@ static Place skip_same(const Lines *a, const Lines *b, Place at) {
         return at;
 }
 
-// A hunk begins in `at`, which differs, and ends behind the last difference that is near enough to the one before it.
+// A hunk begins in `at`, which differs, and ends behind the last difference that is near enough to the one
+// before it.
 static Place find_end(const Lines *a, const Lines *b, Place at) {
         for (;;) {
                 Place end = skip_marked(a, b, at);

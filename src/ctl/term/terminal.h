@@ -37,7 +37,8 @@ void pager_open(Terminal *t);
 void pager_close(Terminal *t);
 
 // One line on stderr that is drawn over itself: how far a wait has come. progress_begin() says that another
-// wait begins. Nothing is drawn of a total of 0. progress_clear() takes the line away, e.g. before a message.
+// wait begins. Nothing is drawn of a total of 0. progress_clear() takes the line away, e.g. before a
+// message.
 typedef struct ProgressState {
         const char *verb;
         size_t done, failed, total; // failed ones are also done

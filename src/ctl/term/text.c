@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Text as a terminal shows it: how many columns it takes, shortened where it is too long, and without what a
-// terminal would obey: control characters, those that turn text around, and bytes that are no UTF-8, in somebody's words
-// become `?`.
-// Times, spans and amounts for people. -ENOMEM: the output holds a part of it.
+// terminal would obey: control characters, those that turn text around, and bytes that are no UTF-8, in
+// somebody's words become `?`. Times, spans and amounts for people. -ENOMEM: the output holds a part of it.
 
 #include <errno.h>
 #include <inttypes.h>

@@ -27,15 +27,16 @@ typedef struct TextStyle {
 const char *colour_on(const TextStyle *s, Colour c);
 const char *colour_off(const TextStyle *s, Colour c);
 
-// Columns that `s` takes on a terminal, by wcwidth(3) of this locale: two of a wide character, none of what is combined with another.
-// One for each invalid byte, and for what the locale does not know.
+// Columns that `s` takes on a terminal, by wcwidth(3) of this locale: two of a wide character, none of what
+// is combined with another. One for each invalid byte, and for what the locale does not know.
 size_t text_width(const char *s);
-// Appends `s` without control characters, also of direction, and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):
-// what units, nodes and logs say must not reach the terminal as a command to it.
+// Appends `s` without control characters, also of direction, and invalid bytes ('?' in their place; a tab
+// stays if `keep_tabs`): what units, nodes and logs say must not reach the terminal as a command to it.
 int text_append_clean(Buf *out, const char *s, bool keep_tabs);
 // The same of a whole file, with its lines and tabs. A byte that is 0 is one of those.
 int text_append_clean_file(Buf *out, const void *data, size_t len);
-// Appends `s` in at most `width` columns, taking characters out of its middle, in *ret_width how many these are. `s` must be clean.
+// Appends `s` in at most `width` columns, taking characters out of its middle, in *ret_width how many these
+// are. `s` must be clean.
 int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8, size_t *ret_width);
 
 // "5min 3s", "2 days 4h", two units at most, as systemctl shows ages; "0" below a microsecond.

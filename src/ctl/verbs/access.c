@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// access: who may do what. A right is given and taken back in the same words: RIGHT to user:NAME, user:NAME@HOST or
-// group:NAME, and "on role ROLE" behind it if it is only about units of that role. What cannot be a right, or nobody's name,
-// never reaches the daemon.
+// access: who may do what. A right is given and taken back in the same words: RIGHT to user:NAME,
+// user:NAME@HOST or group:NAME, and "on role ROLE" behind it if it is only about units of that role. What
+// cannot be a right, or nobody's name, never reaches the daemon.
 
 #include <errno.h>
 

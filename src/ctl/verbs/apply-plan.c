@@ -168,7 +168,8 @@ int apply_plan_say_wrong(Ctl *ctl, const Argosy__Response__ApplyPlan *plan) {
                 return 0;
         if (name_wrong(plan, n, &text) < 0)
                 return -ENOMEM;
-        ctl_warn(ctl, "%zu of %" PRIu32 " units %s not as %s to be: %.*s", n, plan->named, n == 1 ? "is" : "are",
-                 n == 1 ? "it is" : "they are", (int) text.len, (const char *) text.data);
+        ctl_warn(ctl, "%zu of %" PRIu32 " units %s not as %s to be: %.*s", n, plan->named,
+                 n == 1 ? "is" : "are", n == 1 ? "it is" : "they are", (int) text.len,
+                 (const char *) text.data);
         return 0;
 }

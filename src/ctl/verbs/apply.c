@@ -4,11 +4,13 @@
 //
 //      1. the folder is read (unit-folder.c)
 //      2. the leader is asked what it would change, by hashes alone
-//      3. with --plan the difference is printed, else what the cluster does not have is sent, with the plan's fingerprint
-//      4. what each unit is to come to is waited for (mixed-change.c), or the end of the rollout that brings it there (rollouts.c)
+//      3. with --plan the difference is printed, else what the cluster does not have is sent, with the
+//      plan's fingerprint
+//      4. what each unit is to come to is waited for (mixed-change.c), or the end of the rollout that brings
+//      it there (rollouts.c)
 //
-// When something has changed between 2 and 3, nothing is done and that is said. What the leader would refuse, --plan shows all
-// the same, with the reason.
+// When something has changed between 2 and 3, nothing is done and that is said. What the leader would
+// refuse, --plan shows all the same, with the reason.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,8 +67,10 @@ static int refuse_folder(Apply *a, const char *dir, const Buf *why) {
 
         if (stat(dir, &st) < 0 || !S_ISREG(st.st_mode))
                 return ctl_fail(a->ctl, "%.*s", (int) why->len, (const char *) why->data);
-        return ctl_usage(a->ctl, "%s is a file, and apply takes a folder; `argosyctl start %s%s` starts what is in a unit file", dir,
-                         strchr(dir, '/') ? "" : "./", dir);
+        return ctl_usage(a->ctl,
+                         "%s is a file, and apply takes a folder; `argosyctl start %s%s` starts what is in "
+                         "a unit file",
+                         dir, strchr(dir, '/') ? "" : "./", dir);
 }
 
 static int read_folder(Apply *a, const char *dir) {
@@ -100,7 +104,8 @@ static int fill_message(Apply *a) {
                 u->name = (char *) unit->name;
                 u->brought = unit->brought;
                 if (unit->file)
-                        u->spec = (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes, .len = HASH_SIZE};
+                        u->spec = (ProtobufCBinaryData){.data = (uint8_t *) unit->file->hash.bytes,
+                                                        .len = HASH_SIZE};
                 u->from_template = unit->from_template;
                 u->target = unit->target;
         }
@@ -216,16 +221,21 @@ static int describe_row(const Argosy__Response__ApplyRow *row, Argosy__FileChang
 
 // What the unit file that is handed in asks for, where nothing changes but its files.
 static Argosy__FileChange file_change_of(const Buf *before, const UnitFolderFile *next) {
-        if (!next || !next->parsed || !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len))
+        if (!next || !next->parsed ||
+            !carried_files_same_settings(before->data, before->len, next->content.data, next->content.len))
                 return ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         return next->parsed->file_change;
 }
 
-static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const DiffSide *from, const DiffSide *to, const UnitFolderUnit *unit, Buf *out) {
+static int diff_files(Apply *a, const Argosy__Response__ApplyRow *row, const DiffSide *from,
+                      const DiffSide *to, const UnitFolderUnit *unit, Buf *out) {
         const CarriedSources *sent = unit && unit->file ? &unit->file->carried : NULL;
 
         return carried_diff_append(a->ctl, row->unit, &(CarriedSide){.content = from},
-                                   &(CarriedSide){.content = to, .sent = sent ? sent->list : NULL, .n_sent = sent ? sent->n : 0}, out);
+                                   &(CarriedSide){.content = to,
+                                                  .sent = sent ? sent->list : NULL,
+                                                  .n_sent = sent ? sent->n : 0},
+                                   out);
 }
 
 static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
@@ -267,25 +277,32 @@ static const char *change_word(const Argosy__Response__ApplyRow *row) {
 static const UnitFolderFile *fetch_other(Apply *a, const Argosy__Response__ApplyRow *row, Buf *before) {
         const UnitFolderUnit *unit = find_unit(a, row->unit);
 
-        return unit && unit->file && *row->rev && !streq(row->rev, row->rev_after) && fetch(a->ctl, row, before) == EXIT_OK ? unit->file : NULL;
+        return unit && unit->file && *row->rev && !streq(row->rev, row->rev_after) &&
+                               fetch(a->ctl, row, before) == EXIT_OK
+                       ? unit->file
+                       : NULL;
 }
 
 static void print_json_parts(Json *j, const Buf *before, const UnitFolderFile *next) {
         Argosy__Response__Parts *parts;
 
-        if (!next || content_difference_parts(before->data, before->len, next->content.data, next->content.len, &parts) < 0 || !parts)
+        if (!next ||
+            content_difference_parts(before->data, before->len, next->content.data, next->content.len,
+                                     &parts) < 0 ||
+            !parts)
                 return;
         json_key(j, "parts");
         parts_json(parts, j);
         message_free(parts);
 }
 
-// For programs: what differs, by hashes and parts, not how. `file_change`: "reload" or "none" of a unit for which that comes in place of a
-// restart. `revision` is what --if-revision takes.
+// For programs: what differs, by hashes and parts, not how. `file_change`: "reload" or "none" of a unit for
+// which that comes in place of a restart. `revision` is what --if-revision takes.
 static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *row) {
         _cleanup_buf_ Buf before = {};
         const UnitFolderFile *next = fetch_other(a, row, &before);
-        Argosy__FileChange change = next ? file_change_of(&before, next) : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        Argosy__FileChange change =
+                next ? file_change_of(&before, next) : ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
         const char *const words[][2] = {{"unit", row->unit},
                                         {"change", change_word(row)},
                                         {"rev", row->rev},
@@ -296,7 +313,9 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
                                         {"state", row->state},
                                         {"why", row->why},
                                         {"node", row->node},
-                                        {"file_change", change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART ? "" : file_change_to_string(change)}};
+                                        {"file_change", change == ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART
+                                                                ? ""
+                                                                : file_change_to_string(change)}};
 
         json_begin(j, '{');
         json_strings(j, words, ELEMENTSOF(words));
@@ -335,7 +354,8 @@ static int say_nothing_to_do(const Apply *a) {
         bool is_well = a->plan->n_rows == 0;
 
         if (!a->ctl->opt.given[OPT_QUIET])
-                fprintf(a->ctl->term.out, "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to %s.\n", a->set,
+                fprintf(a->ctl->term.out,
+                        "The set %s is as the folder says: %" PRIu32 " unit%s, nothing to %s.\n", a->set,
                         a->plan->same, a->plan->same == 1 ? "" : "s", is_well ? "do" : "change");
         return EXIT_OK;
 }
@@ -379,7 +399,8 @@ static FileWarnings *begin_warnings(const Apply *a) {
 
         for (size_t i = 0; files && i < a->plan->n_rows; i++) {
                 const Argosy__Response__ApplyRow *row = a->plan->rows[i];
-                const UnitFolderUnit *unit = streq(row->rev, row->rev_after) ? NULL : find_unit(a, row->unit);
+                const UnitFolderUnit *unit =
+                        streq(row->rev, row->rev_after) ? NULL : find_unit(a, row->unit);
 
                 if (unit && unit->file && map_add_str(&noted, unit->file->name, (void *) unit) == 0)
                         files[n++] = (HandedFile){unit->name, unit->file->path, unit->file->content.data,
@@ -455,8 +476,8 @@ static int check_units(Ctl *ctl, MixedReport report, void *report_data, void *us
                 return code;
         for (size_t i = 0; report && i < a->plan->n_rows; i++)
                 if (a->plan->rows[i]->wrong)
-                        report(a->plan->rows[i]->unit, a->plan->rows[i]->node, apply_state_phrase(a->plan->rows[i]->state),
-                               report_data);
+                        report(a->plan->rows[i]->unit, a->plan->rows[i]->node,
+                               apply_state_phrase(a->plan->rows[i]->state), report_data);
         if (apply_plan_say_wrong(ctl, a->plan) < 0)
                 return ctl_oom(ctl);
         return apply_plan_has_wrong(a->plan) ? EXIT_FAILED : EXIT_OK;
@@ -485,7 +506,8 @@ static int carry_out(Apply *a) {
         a->message.rolling &= changes_something(a);
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = &a->message;
-        return a->message.rolling ? roll(a, &request) : mixed_change_run(a->ctl, &apply_verb, &request, check_units, a);
+        return a->message.rolling ? roll(a, &request)
+                                  : mixed_change_run(a->ctl, &apply_verb, &request, check_units, a);
 }
 
 static int run(Apply *a, const char *dir) {

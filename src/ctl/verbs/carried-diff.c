@@ -48,7 +48,8 @@ static int read_side(const CarriedDiff *d, FileSide *s) {
         const ProtobufCBinaryData *sent = s->file ? find_sent(s) : NULL;
         char hex[HASH_HEX_SIZE];
 
-        str_fit(s->name, sizeof(s->name), "%s%s%s", s->file ? s->side->content->name : "/dev/null", s->file ? ": " : "", s->file ? s->file->name : "");
+        str_fit(s->name, sizeof(s->name), "%s%s%s", s->file ? s->side->content->name : "/dev/null",
+                s->file ? ": " : "", s->file ? s->file->name : "");
         if (!s->file)
                 return EXIT_OK;
         if (sent) {
@@ -61,7 +62,8 @@ static int read_side(const CarriedDiff *d, FileSide *s) {
 }
 
 static bool is_text(const FileSide *s) {
-        return !s->file || (s->content.there && !memchr(s->content.bytes.data ?: (const void *) "", 0, s->content.bytes.len));
+        return !s->file || (s->content.there &&
+                            !memchr(s->content.bytes.data ?: (const void *) "", 0, s->content.bytes.len));
 }
 
 static int append_word(const FileSide *s, Buf *out) {
@@ -70,25 +72,32 @@ static int append_word(const FileSide *s, Buf *out) {
         if (!s->file)
                 return buf_printf(out, "not there");
         hash_hex(&s->file->hash, HASH_SIZE, hex);
-        return buf_printf(out, "%zu bytes, %s%s", s->file->size, hex, s->content.there ? "" : ", not kept any more");
+        return buf_printf(out, "%zu bytes, %s%s", s->file->size, hex,
+                          s->content.there ? "" : ", not kept any more");
 }
 
 // The difference of files that are no text or not kept any more: their sizes and hashes.
 static int append_summary(const CarriedDiff *d, const FileSide *from, const FileSide *to) {
-        int r = buf_printf(d->out, "--- %s\n+++ %s\n-", from->name, to->name) ?: append_word(from, d->out) ?: buf_printf(d->out, "\n+");
+        int r = buf_printf(d->out, "--- %s\n+++ %s\n-", from->name, to->name)
+                ?: append_word(from, d->out)
+                ?: buf_printf(d->out, "\n+");
 
         return r ?: append_word(to, d->out) ?: buf_printf(d->out, "\n");
 }
 
 static int append_difference(const CarriedDiff *d, const FileSide *from, const FileSide *to) {
-        DiffSide a = {from->name, from->content.bytes.data, from->content.bytes.len}, b = {to->name, to->content.bytes.data, to->content.bytes.len};
+        DiffSide a = {from->name, from->content.bytes.data, from->content.bytes.len},
+                 b = {to->name, to->content.bytes.data, to->content.bytes.len};
         int r = 0;
 
         if (from->file && to->file && from->file->executable != to->file->executable)
-                r = buf_printf(d->out, "%s is %sexecutable\n", to->name, to->file->executable ? "" : "no longer ");
+                r = buf_printf(d->out, "%s is %sexecutable\n", to->name,
+                               to->file->executable ? "" : "no longer ");
         if (r < 0 || (from->file && to->file && hash_equal(&from->file->hash, &to->file->hash)))
                 return r;
-        return is_text(from) && is_text(to) ? diff_append(&a, &b, &d->ctl->term.style, d->ctl->term.out_tty, d->out) : append_summary(d, from, to);
+        return is_text(from) && is_text(to)
+                       ? diff_append(&a, &b, &d->ctl->term.style, d->ctl->term.out_tty, d->out)
+                       : append_summary(d, from, to);
 }
 
 typedef struct Walk {
@@ -113,7 +122,8 @@ int carried_diff_append(Ctl *ctl, char *unit, const CarriedSide *from, const Car
         _cleanup_carried_files_ CarriedFiles a = {}, b = {};
         const CarriedDiff d = {ctl, unit, out};
         Walk w = {.d = &d, .from = from, .to = to, .code = EXIT_OK};
-        int r = carried_files_read(from->content->data, from->content->len, &a), k = carried_files_read(to->content->data, to->content->len, &b);
+        int r = carried_files_read(from->content->data, from->content->len, &a),
+            k = carried_files_read(to->content->data, to->content->len, &b);
 
         if (r == -ENOMEM || k == -ENOMEM)
                 return ctl_oom(ctl);

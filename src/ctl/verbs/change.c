@@ -67,7 +67,8 @@ typedef struct Change {
 
 // ---- results
 
-static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job, const char *cursor) {
+static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job,
+                        const char *cursor) {
         json_begin(j, '{');
         json_key(j, "unit");
         json_string(j, u->name);
@@ -112,13 +113,14 @@ static bool will_wait(const Change *c) {
 static void note_failure(Change *c, const char *name) {
         Argosy__Verb verb = c->verb->verb;
 
-        if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART || verb == ARGOSY__VERB__VERB_LOAD)
+        if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART ||
+            verb == ARGOSY__VERB__VERB_LOAD)
                 last_words_note(&c->words, name);
 }
 
 static void report_failure(Change *c, const Argosy__Response__UnitResult *u) {
         bool there = *u->node && u->status != EAGAIN && u->status != ECANCELED && // those are about no node
-                     !u->n_may_run_on;                                            // and this is about several
+                     !u->n_may_run_on; // and this is about several
 
         ctl_fail(c->ctl, "%s %s%s%s: %s", c->verb->name, u->name, there ? " on " : "", there ? u->node : "",
                  status_text(u->status, u->message));
@@ -478,14 +480,17 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         code = send_change(c, &change);
         if (code != CHANGE_SPLIT)
                 return code;
-        // Under that key the whole may fit when it is asked for again, since the cluster has the contents then.
+        // Under that key the whole may fit when it is asked for again, since the cluster has the contents
+        // then.
         if (c->ctl->opt.key)
-                return ctl_fail(c->ctl, "%s: %s; with --key it is not asked for in halves", c->verb->name, c->message);
+                return ctl_fail(c->ctl, "%s: %s; with --key it is not asked for in halves", c->verb->name,
+                                c->message);
         code = change_some(c, a, names, n_names / 2);
         return code != EXIT_OK ? code : change_some(c, a, names + n_names / 2, n_names - n_names / 2);
 }
 
-// More than one request may name would be read as a whole, in one turn of the leader's loop, only to be refused.
+// More than one request may name would be read as a whole, in one turn of the leader's loop, only to be
+// refused.
 static int change_all(Change *c, const UnitArgs *a) {
         size_t most = c->ctl->opt.key ? a->n_names : (size_t) CHANGE_UNITS_MAX, at = 0, n;
         int code;
@@ -514,7 +519,8 @@ static int change_units(Change *c, const UnitArgs *a) {
 
 // Says how to go back, for units that were down before; running ones go back by themselves.
 static void say_way_back(const Change *c) {
-        if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given[OPT_REPLACE] && c->verb->verb == ARGOSY__VERB__VERB_START)
+        if (c->asked_job > 0 && c->waiting.n_failed > c->n_reverted && c->ctl->opt.given[OPT_REPLACE] &&
+            c->verb->verb == ARGOSY__VERB__VERB_START)
                 ctl_warn(c->ctl, "argosyctl undo %" PRIu64 " puts the files of before back", c->asked_job);
 }
 
@@ -599,8 +605,9 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
                 ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, false, false};
         Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Change c = {
-                .ctl = ctl, .verb = &verb, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Change c = {.ctl = ctl,
+                    .verb = &verb,
+                    .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code, r;
 

@@ -9,6 +9,6 @@
 
 typedef struct Ctl Ctl;
 
-// Asks for these units, which the cluster knows, as that verb of units does (not submit); no file of this disk goes with it. Returns an
-// exit code.
+// Asks for these units, which the cluster knows, as that verb of units does (not submit); no file of this
+// disk goes with it. Returns an exit code.
 int change_again(Ctl *ctl, Argosy__Verb verb, char **names, size_t n);

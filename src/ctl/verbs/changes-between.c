@@ -31,10 +31,13 @@ int changes_between(Ctl *ctl, char *unit, uint64_t since, uint64_t until, JobCha
         job_changes_begin(ret, unit, since, until);
         code = ask_all(ctl, ret);
         if (code == EXIT_OK && ret->late_left_out)
-                ctl_warn(ctl, "so many jobs were under way or held back then that what the first of them have done since is left out");
+                ctl_warn(ctl, "so many jobs were under way or held back then that what the first of them "
+                              "have done since is left out");
         if (code == EXIT_OK && ret->late_forgotten)
-                ctl_warn(ctl, "jobs that were under way or held back then have gone on since and are not kept any more: what they did is left out");
+                ctl_warn(ctl, "jobs that were under way or held back then have gone on since and are not "
+                              "kept any more: what they did is left out");
         if (code == EXIT_OK && ret->cut)
-                ctl_warn(ctl, "one of the jobs changed more units than it can name: what it did to the others is left out");
+                ctl_warn(ctl, "one of the jobs changed more units than it can name: what it did to the "
+                              "others is left out");
         return code;
 }

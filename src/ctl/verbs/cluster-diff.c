@@ -148,7 +148,8 @@ static int print_files(ClusterDiff *d) {
         for (size_t i = 0, n; i < d->is.n_units; i += n) {
                 UnitChange *first = d->is.units[i];
 
-                for (n = 1; i + n < d->is.n_units && streq(d->is.units[i + n]->before.rev, first->before.rev) &&
+                for (n = 1; i + n < d->is.n_units &&
+                            streq(d->is.units[i + n]->before.rev, first->before.rev) &&
                             streq(d->is.units[i + n]->after.rev, first->after.rev);)
                         n++;
                 if (!streq(first->before.rev, first->after.rev))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What differs in the whole cluster between two jobs, or since one: the verb diff, where its words begin with @.
+// What differs in the whole cluster between two jobs, or since one: the verb diff, where its words begin
+// with @.
 
 #include <stddef.h>
 

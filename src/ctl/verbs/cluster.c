@@ -189,7 +189,8 @@ static int print_span(Ctl *ctl, const char *what, uint64_t span_us, const char *
         int r = text_append_span(&text, span_us);
 
         if (r == 0)
-                fprintf(ctl->term.out, "      Warning: %s %.*s %s\n", what, (int) text.len, (const char *) text.data, than);
+                fprintf(ctl->term.out, "      Warning: %s %.*s %s\n", what, (int) text.len,
+                        (const char *) text.data, than);
         return r;
 }
 
@@ -199,7 +200,8 @@ static int warn_of_clocks(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
 
         for (size_t i = 0; i < c->n_members && r == 0; i++) {
                 const Argosy__Response__ClusterStatus__Member *m = c->members[i];
-                uint64_t off_us = (uint64_t) (m->clock_ahead_us < 0 ? -m->clock_ahead_us : m->clock_ahead_us);
+                uint64_t off_us =
+                        (uint64_t) (m->clock_ahead_us < 0 ? -m->clock_ahead_us : m->clock_ahead_us);
                 char what[320];
 
                 if (!m->clock_known || off_us <= CLOCK_OFF_US)
@@ -208,7 +210,8 @@ static int warn_of_clocks(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
                 r = print_span(ctl, what, off_us, m->clock_ahead_us > 0 ? "ahead" : "behind");
         }
         if (r == 0 && c->clocks_agree && c->log_us > c->wall_us + LOG_AHEAD_US)
-                r = print_span(ctl, "the log's time is", c->log_us - c->wall_us, "ahead: argosyctl cluster set-time");
+                r = print_span(ctl, "the log's time is", c->log_us - c->wall_us,
+                               "ahead: argosyctl cluster set-time");
         return r;
 }
 
@@ -218,7 +221,9 @@ static int print_time(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
 
         if (r == 0 && c->wall_us > 0)
                 fprintf(ctl->term.out, "         Time: %.*s%s\n", (int) when.len, (const char *) when.data,
-                        c->clocks_agree ? "" : " (counted on from the log's: the clocks of most voters do not agree)");
+                        c->clocks_agree
+                                ? ""
+                                : " (counted on from the log's: the clocks of most voters do not agree)");
         return r;
 }
 
@@ -238,12 +243,12 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
         if (!ctl->opt.given[OPT_NO_LEGEND]) {
                 fprintf(ctl->term.out, "      Cluster: %s (generation %" PRIu64 ")\n", c->cluster_id,
                         c->generation);
-                fprintf(ctl->term.out, "       Leader: %s (term %" PRIu64 ")\n", *c->leader ? c->leader : "none",
-                        c->term);
+                fprintf(ctl->term.out, "       Leader: %s (term %" PRIu64 ")\n",
+                        *c->leader ? c->leader : "none", c->term);
                 fprintf(ctl->term.out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
                 fprintf(ctl->term.out, "          Log: index %" PRIu64 "\n", c->index);
-                ctl_say(ctl, "Feature level: %" PRIu32 "%s%s%s", c->feature_level, *c->feature_notice ? " (" : "",
-                        c->feature_notice, *c->feature_notice ? ")" : "");
+                ctl_say(ctl, "Feature level: %" PRIu32 "%s%s%s", c->feature_level,
+                        *c->feature_notice ? " (" : "", c->feature_notice, *c->feature_notice ? ")" : "");
                 if (print_time(ctl, c) < 0)
                         return -ENOMEM;
                 if (*c->role)
@@ -485,10 +490,11 @@ static void exec_recover(const char *user) {
 
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
         if (!ctl->opt.given[OPT_YES])
-                return ctl_usage(ctl,
-                                 "this makes this host the only voter of a new generation of its cluster; what "
-                                 "only the other voters knew is lost. Make sure that they are gone for good, stop "
-                                 "argosyd.socket and argosyd.service here, and say --yes");
+                return ctl_usage(
+                        ctl,
+                        "this makes this host the only voter of a new generation of its cluster; what "
+                        "only the other voters knew is lost. Make sure that they are gone for good, stop "
+                        "argosyd.socket and argosyd.service here, and say --yes");
         fflush(ctl->term.out);
         exec_recover(ctl->opt.given[OPT_USER] ? "--user" : NULL);
         return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));

@@ -2,9 +2,9 @@
 //
 // cat, diff of a unit, history forget: the contents of unit files, as they are and as they were.
 //
-// Jobs say which content a unit had before and after each of them, by its hash. What it had when a job was done is
-// what the next one found there; if none came, it is what it has now (job-changes.h). Then the content is asked for by
-// its hash. What is not kept any more ends it.
+// Jobs say which content a unit had before and after each of them, by its hash. What it had when a job was
+// done is what the next one found there; if none came, it is what it has now (job-changes.h). Then the
+// content is asked for by its hash. What is not kept any more ends it.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -54,7 +54,9 @@ static int on_history(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         h->before = r->jobs->before;
         for (size_t i = 0; i < r->jobs->n_rows && !h->enough; i++) {
-                int e = r->jobs->rows[i]->n_units > 0 && !r->jobs->rows[i]->own ? h->each(r->jobs->rows[i], h->userdata) : 0;
+                int e = r->jobs->rows[i]->n_units > 0 && !r->jobs->rows[i]->own
+                                ? h->each(r->jobs->rows[i], h->userdata)
+                                : 0;
 
                 if (e < 0)
                         return e;
@@ -223,10 +225,12 @@ static int name_side(Ctl *ctl, Side *s, char *unit, const char *when) {
 
 int content_print_difference(Ctl *ctl, char *unit, const DiffSide *from, const DiffSide *to) {
         _cleanup_buf_ Buf text = {};
-        int code = diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0 ? ctl_oom(ctl) : EXIT_OK;
+        int code = diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0 ? ctl_oom(ctl)
+                                                                                         : EXIT_OK;
 
         if (code == EXIT_OK)
-                code = carried_diff_append(ctl, unit, &(CarriedSide){.content = from}, &(CarriedSide){.content = to}, &text);
+                code = carried_diff_append(ctl, unit, &(CarriedSide){.content = from},
+                                           &(CarriedSide){.content = to}, &text);
         if (code != EXIT_OK)
                 return code;
         if (text.len == 0)

@@ -2,8 +2,9 @@
 //
 // counters: what this host's argosyd has counted. Needs no leader.
 //
-// A figure with labels is name{key="value"} for people, who are not shown those that are 0, and an object by value for
-// programs. Of times there are only bounds: what is said of them is the bound that so many did not exceed.
+// A figure with labels is name{key="value"} for people, who are not shown those that are 0, and an object by
+// value for programs. Of times there are only bounds: what is said of them is the bound that so many did not
+// exceed.
 
 #include <inttypes.h>
 
@@ -79,7 +80,8 @@ static int add_counter(Counters *c, Row *row) {
 
 // ------------------------------------------------------------------------------------------------ times
 
-// The place of the bound that at least so many thousandths of all did not exceed: n_bounds_us if they are longer than all.
+// The place of the bound that at least so many thousandths of all did not exceed: n_bounds_us if they are
+// longer than all.
 static size_t bound_of(Turns *t, uint64_t permille) {
         uint64_t all = t->counts[t->n_bounds_us];
         size_t i = 0;

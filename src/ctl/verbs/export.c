@@ -2,12 +2,14 @@
 //
 // export: a set of units becomes a folder, the way back from apply.
 //
-//      1. the leader is asked what an empty folder would take away: that is each unit of the set, with the hash of its file
+//      1. the leader is asked what an empty folder would take away: that is each unit of the set, with the
+//      hash of its file
 //         and what it is to be, as they are at one moment
 //      2. what the folder has already is compared with that by hashes (folder-export.c)
 //      3. contents that differ are fetched by their hashes, all of them before the first file is written
 //
-// Nothing in the cluster changes. When a content is gone by the time it is fetched, nothing on the disk has changed either.
+// Nothing in the cluster changes. When a content is gone by the time it is fetched, nothing on the disk has
+// changed either.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,13 +121,17 @@ static int fetch(Export *e, const char *unit, const Hash *wanted, Buf *ret) {
 static int fetch_file(Export *e, FolderExportFile *f) {
         int code = fetch(e, f->name, &f->hash, &f->content);
 
-        return code >= 0 ? code : ctl_fail(e->ctl, "argosyd did not send the file of %s; nothing was written", f->name);
+        return code >= 0 ? code
+                         : ctl_fail(e->ctl, "argosyd did not send the file of %s; nothing was written",
+                                    f->name);
 }
 
 static int fetch_carried(Export *e, FolderExportCarried *c) {
         int code = fetch(e, c->unit, &c->hash, &c->bytes);
 
-        return code >= 0 ? code : ctl_fail(e->ctl, "argosyd did not send the file %s of %s; nothing was written", c->name, c->unit);
+        return code >= 0 ? code
+                         : ctl_fail(e->ctl, "argosyd did not send the file %s of %s; nothing was written",
+                                    c->name, c->unit);
 }
 
 static int fail_why(const Export *e, int error, const Buf *why) {

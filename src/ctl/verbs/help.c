@@ -69,7 +69,8 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
                 return EXIT_OK;
         }
         if (!v || taken != n) {
-                return ctl_usage(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
+                return ctl_usage(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "",
+                                 n > 1 ? args[1] : "");
         }
         help_verb(ctl->term.out, v);
         return EXIT_OK;

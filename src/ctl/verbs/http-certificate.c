@@ -24,20 +24,24 @@ static void print_hash(FILE *out, const Hash *h) {
                 fprintf(out, "%s%02X", i > 0 ? ":" : "", h->bytes[i]);
 }
 
-static void print_text(FILE *out, const Argosy__Response__HttpCertificate *m, const WebCertificateSummary *s) {
+static void print_text(FILE *out, const Argosy__Response__HttpCertificate *m,
+                       const WebCertificateSummary *s) {
         char until[UTC_TIME_SIZE];
 
         utc_time_format((uint64_t) s->until * USEC_PER_SEC, until);
         fprintf(out, "Certificate: SHA-256 ");
         print_hash(out, &s->certificate);
         fprintf(out, "\n        Key: sha256//%s\n  Signed by: %s\n Good until: %s\n", s->key,
-                m->own ? "itself (argosyd made it; the key stays when the certificate is made anew)" : "whoever the administrator chose", until);
+                m->own ? "itself (argosyd made it; the key stays when the certificate is made anew)"
+                       : "whoever the administrator chose",
+                until);
         for (size_t i = 0; i < s->n_names; i++)
                 fprintf(out, "%s%s", i == 0 ? "      Names: " : ", ", s->names[i]);
         fprintf(out, "%s%.*s", s->n_names > 0 ? "\n" : "", (int) m->pem.len, (const char *) m->pem.data);
 }
 
-static void print_json(Json *j, const Argosy__Response__HttpCertificate *m, const WebCertificateSummary *s, const char *pem) {
+static void print_json(Json *j, const Argosy__Response__HttpCertificate *m, const WebCertificateSummary *s,
+                       const char *pem) {
         char hex[HASH_HEX_SIZE];
 
         hash_hex(&s->certificate, HASH_SIZE, hex);

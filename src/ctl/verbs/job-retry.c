@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// job retry: asks again for the units of a job that did not end well. How each ended is fixed once the job is over, so
-// what is asked for is the same whenever it is, and --key makes it one job. Then it goes as the verb itself does, with its
-// waiting, its rights and the rules of the queue.
+// job retry: asks again for the units of a job that did not end well. How each ended is fixed once the job
+// is over, so what is asked for is the same whenever it is, and --key makes it one job. Then it goes as the
+// verb itself does, with its waiting, its rights and the rules of the queue.
 //
-// What is no verb of units, is not over, or has nothing to be asked for again, is refused in a sentence (job-retry.h). A unit that is not
-// there any more is the leader's to refuse.
+// What is no verb of units, is not over, or has nothing to be asked for again, is refused in a sentence
+// (job-retry.h). A unit that is not there any more is the leader's to refuse.
 
 #include "job-retry.h"
 

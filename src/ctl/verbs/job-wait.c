@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // job wait: until jobs of any author, from any host, have ended. One after the other: each is asked
-// for until the cluster's log says how it ended, over as many daemons and leaders as that takes, since asking again asks
-// for the same. Units that are not as they were to be are named as `start` would, and the exit code is that of `start`.
-// A job that there is not, or not any more, ends it; so does --timeout, which is for all together.
+// for until the cluster's log says how it ended, over as many daemons and leaders as that takes, since
+// asking again asks for the same. Units that are not as they were to be are named as `start` would, and the
+// exit code is that of `start`. A job that there is not, or not any more, ends it; so does --timeout, which
+// is for all together.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +28,8 @@ static void report_units(Ctl *ctl, const Argosy__Response__JobRow *job) {
         for (size_t i = 0; i < job->n_ends; i++) {
                 const Argosy__Response__JobUnitRow *u = job->ends[i];
 
-                ctl_fail(ctl, "%s %s%s%s: %s%s%s", job->verb, u->unit, *u->node ? " on " : "", u->node, u->end,
-                         *u->end_message ? ", " : "", u->end_message);
+                ctl_fail(ctl, "%s %s%s%s: %s%s%s", job->verb, u->unit, *u->node ? " on " : "", u->node,
+                         u->end, *u->end_message ? ", " : "", u->end_message);
         }
 }
 
@@ -81,8 +82,9 @@ static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
         const JobWait *w = userdata;
 
-        return buf_printf(text, "job %" PRIu64 " is left as it is (argosyctl job wait %" PRIu64 " waits for it again)", w->number,
-                          w->number);
+        return buf_printf(
+                text, "job %" PRIu64 " is left as it is (argosyctl job wait %" PRIu64 " waits for it again)",
+                w->number, w->number);
 }
 
 static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
@@ -93,7 +95,8 @@ static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         if (end->error == 0 && !end->no_leader)
                 return ctl_fail(ctl, "%s", end->message);
         // It may be held back, have ended since, or not exist.
-        return ctl_fail(ctl, "job %" PRIu64 ": %s; its end was not seen (see argosyctl job show %" PRIu64 ")",
+        return ctl_fail(ctl,
+                        "job %" PRIu64 ": %s; its end was not seen (see argosyctl job show %" PRIu64 ")",
                         w->number, wait_loop_reason(ctl, end), w->number);
 }
 

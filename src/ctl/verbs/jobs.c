@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// job show: who asked for what and why, how it ended, each unit that it changed, as that was before, how it ended, and how
-// it stands now with what was asked for. A job of thousands of units comes in several answers; each is judged when it is given. The first job that
-// there is not, or not any more, ends it.
+// job show: who asked for what and why, how it ended, each unit that it changed, as that was before, how it
+// ended, and how it stands now with what was asked for. A job of thousands of units comes in several
+// answers; each is judged when it is given. The first job that there is not, or not any more, ends it.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +34,8 @@ static int print_line(Ctl *ctl, const char *label, const char *text) {
                 return 0;
         if (text_append_clean(&clean, text, false) < 0)
                 return -ENOMEM;
-        fprintf(ctl->term.out, "%*s: %.*s\n", HEADER_WIDTH, label, (int) clean.len, (const char *) clean.data);
+        fprintf(ctl->term.out, "%*s: %.*s\n", HEADER_WIDTH, label, (int) clean.len,
+                (const char *) clean.data);
         return 0;
 }
 
@@ -42,7 +43,8 @@ static int print_state(Ctl *ctl, const Argosy__Response__JobRow *job) {
         _cleanup_buf_ Buf buf = {}, ended = {};
         _cleanup_free_ char *state = NULL, *when = NULL;
 
-        if (job_state_append(job, &buf) < 0 || (job->ended_us > 0 && text_append_time(&ended, job->ended_us) < 0))
+        if (job_state_append(job, &buf) < 0 ||
+            (job->ended_us > 0 && text_append_time(&ended, job->ended_us) < 0))
                 return -ENOMEM;
         state = buf_take_string(&buf);
         when = buf_take_string(&ended);
@@ -99,8 +101,9 @@ static int print_settings(Ctl *ctl, const Argosy__Response__JobRow *job) {
 
         for (size_t i = 0; r == 0 && i < job->n_settings; i++) {
                 const Argosy__Response__JobSettingRow *s = job->settings[i];
-                _cleanup_free_ char *text = str_printf("%s: %s -> %s", s->setting, *s->before ? s->before : "none",
-                                                       *s->after ? s->after : "none");
+                _cleanup_free_ char *text =
+                        str_printf("%s: %s -> %s", s->setting, *s->before ? s->before : "none",
+                                   *s->after ? s->after : "none");
 
                 r = text ? print_line(ctl, "Changed", text) : -ENOMEM;
         }
@@ -118,18 +121,20 @@ static int print_head(Ctl *ctl, const Argosy__Response__JobRow *job) {
         when = buf_take_string(&time);
         if (!text || !when || text_append_clean(&clean, text, false) < 0)
                 return -ENOMEM;
-        fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD), job->job,
-                colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len, (const char *) clean.data);
-        if (print_line(ctl, "Time", when) < 0 || print_waiting(ctl, job) < 0 || print_state(ctl, job) < 0 || print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
+        fprintf(ctl->term.out, "%sJob %" PRIu64 "%s: %.*s\n", colour_on(&ctl->term.style, COLOUR_BOLD),
+                job->job, colour_off(&ctl->term.style, COLOUR_BOLD), (int) clean.len,
+                (const char *) clean.data);
+        if (print_line(ctl, "Time", when) < 0 || print_waiting(ctl, job) < 0 || print_state(ctl, job) < 0 ||
+            print_line(ctl, "Author", *job->author ? job->author : "not known") < 0 ||
             print_groups(ctl, job) < 0 || print_line(ctl, "Reason", job->reason) < 0)
                 return -ENOMEM;
         if (job->own) {
-                fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Moved", job->changed, job->changed == 1 ? "" : "s",
-                        job->cut ? ", and more than a job can name" : "");
+                fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Moved", job->changed,
+                        job->changed == 1 ? "" : "s", job->cut ? ", and more than a job can name" : "");
                 return 0;
         }
-        fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision", job->revision,
-                job->revision_before);
+        fprintf(ctl->term.out, "%*s: %" PRIu64 ", before it %" PRIu64 "\n", HEADER_WIDTH, "Revision",
+                job->revision, job->revision_before);
         fprintf(ctl->term.out, "%*s: %" PRIu32 " unit%s%s\n", HEADER_WIDTH, "Changed", job->changed,
                 job->changed == 1 ? "" : "s", job->cut ? ", and more than a job can name" : "");
         return print_settings(ctl, job);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// journal: the log of a unit, read on its node and printed as it comes. Of several nodes one is to be named. Who
-// follows it is connected again when the leader or the node was away; lines that came meanwhile may be missing, which
-// is said.
+// journal: the log of a unit, read on its node and printed as it comes. Of several nodes one is to be named.
+// Who follows it is connected again when the leader or the node was away; lines that came meanwhile may be
+// missing, which is said.
 
 #include <errno.h>
 

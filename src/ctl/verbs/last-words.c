@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Why units failed, by their logs: their status is asked for once, with the few lines that say it, of the time since the
-// verb began. Nothing is said of a daemon or a node that does not answer soon; that units failed has been said
-// already.
+// Why units failed, by their logs: their status is asked for once, with the few lines that say it, of the
+// time since the verb began. Nothing is said of a daemon or a node that does not answer soon; that units
+// failed has been said already.
 
 #include <errno.h>
 #include <stdlib.h>

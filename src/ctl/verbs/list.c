@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units, list-unit-files, list-nodes, list-jobs, history. Rows keep the order in which the leader sorted them. Nothing is
-// printed before all are there: a table has to know how wide its columns are, and a list that comes in parts begins anew
-// when the leader ends in the middle. Of jobs each answer is a page, and where the next one begins.
+// list-units, list-unit-files, list-nodes, list-jobs, history. Rows keep the order in which the leader
+// sorted them. Nothing is printed before all are there: a table has to know how wide its columns are, and a
+// list that comes in parts begins anew when the leader ends in the middle. Of jobs each answer is a page,
+// and where the next one begins.
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -59,21 +60,28 @@ static int check_states(Ctl *ctl, StateWordsOf of) {
 static const struct {
         const char *word, *legend;
 } notes[] = {
-        {"looping", "it fails again and again, and systemd restarts it each time; `argosyctl journal UNIT` says why."},
+        {"looping",
+         "it fails again and again, and systemd restarts it each time; `argosyctl journal UNIT` says why."},
         {"drift", "changed on its node by somebody else; `argosyctl start UNIT` mends it."},
-        {"skipped", "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
+        {"skipped",
+         "systemd skipped its start, since a condition is not met; `argosyctl why UNIT` says which."},
         {"ended", "it ended well by itself; `argosyctl start UNIT` starts it again."},
-        {"unseen", "it is down, and argosyd was not there to see why; `argosyctl start UNIT` starts it again."},
-        {"bound", "stopped with a unit that it is bound to, which `argosyctl why UNIT` names; `argosyctl start UNIT` starts it again."},
-        {"conflict", "stopped by systemd for a unit that conflicts with it, which `argosyctl why UNIT` names; `argosyctl start UNIT` starts it again."},
+        {"unseen",
+         "it is down, and argosyd was not there to see why; `argosyctl start UNIT` starts it again."},
+        {"bound", "stopped with a unit that it is bound to, which `argosyctl why UNIT` names; `argosyctl "
+                  "start UNIT` starts it again."},
+        {"conflict", "stopped by systemd for a unit that conflicts with it, which `argosyctl why UNIT` "
+                     "names; `argosyctl start UNIT` starts it again."},
         {"unneeded", "stopped, as systemd does when no unit needs it (StopWhenUnneeded=)."},
         {"reset", "it failed, and somebody reset that; `argosyctl start UNIT` starts it again."},
         {"cancelled", "its start was cancelled on its node; `argosyctl start UNIT` starts it."},
         {"unbegun", "its start failed before it began; `argosyctl start UNIT` tries again."},
         {"pulling", "the image of its container is being pulled."},
-        {"mismatch", "its node does not match its file any more; `argosyctl rebalance UNIT` moves it to one that does."},
+        {"mismatch",
+         "its node does not match its file any more; `argosyctl rebalance UNIT` moves it to one that does."},
         {"stale", "systemd runs an older file of it; `argosyctl restart UNIT` takes up the new."},
-        {"older-secret", "it has an older version of a secret; `argosyctl restart UNIT` gives it the newest."},
+        {"older-secret",
+         "it has an older version of a secret; `argosyctl restart UNIT` gives it the newest."},
 };
 
 static bool is_word_of(const char *list, const char *word) {
@@ -170,8 +178,8 @@ static void drop_parts(List *l) {
         l->n_parts = l->n_kept = 0;
 }
 
-// Takes over what is in it. One with nothing before it begins the list, anew if there is something. If one before it is
-// missing, another list is asked for.
+// Takes over what is in it. One with nothing before it begins the list, anew if there is something. If one
+// before it is missing, another list is asked for.
 static int keep_part(Ctl *ctl, List *l, ProtobufCMessage *part, uint32_t first, size_t n_rows) {
         if (first == 0)
                 drop_parts(l);
@@ -274,7 +282,8 @@ static int ask_for_jobs(Ctl *ctl, List *l, Argosy__Request *request) {
                 m->before = l->before;
                 l->before = 0;
                 code = ctl_ask(ctl, request, 0, on_rows, l);
-        } while (code == EXIT_OK && l->before > 0 && (ctl->opt.given[OPT_ALL] || l->n_rows < ctl->opt.limit));
+        } while (code == EXIT_OK && l->before > 0 &&
+                 (ctl->opt.given[OPT_ALL] || l->n_rows < ctl->opt.limit));
         return code;
 }
 
@@ -325,7 +334,8 @@ static int list_past(Ctl *ctl, List *l, const Argosy__Request__ListUnitFiles *m,
 
                 for (size_t k = 0; k < part->n_rows; k++)
                         if (!map_find_str(&changes->units, part->rows[k]->unit))
-                                units[n++] = (PastUnit){part->rows[k]->unit, part->rows[k]->rev, part->rows[k]->desired};
+                                units[n++] = (PastUnit){part->rows[k]->unit, part->rows[k]->rev,
+                                                        part->rows[k]->desired};
         }
         map_foreach (slot, &changes->units) {
                 const UnitChange *u = slot->value;
@@ -427,7 +437,9 @@ static int read_labels(Ctl *ctl, LabelFilter *ret, Argosy__ListFilter **ret_m) {
                 if (r == -ENOMEM)
                         return ctl_oom(ctl);
                 if (r < 0)
-                        return ctl_usage(ctl, "--label takes up to %d labels, KEY=VALUE, separated by commas, and not '%.*s'",
+                        return ctl_usage(ctl,
+                                         "--label takes up to %d labels, KEY=VALUE, separated by commas, "
+                                         "and not '%.*s'",
                                          LABELS_MAX, (int) len, p);
                 p += len;
         }
@@ -542,8 +554,9 @@ static int read_since(Ctl *ctl, uint64_t *ret_us) {
         if (!ctl->opt.since || text_parse_date(ctl->opt.since, ret_us))
                 return EXIT_OK;
         if (!parse_span_us(ctl->opt.since, &span_us) || span_us > now_us)
-                return ctl_usage(ctl, "--since: '%s' is neither a time span like 2h nor a date like 2026-01-31 22:00",
-                                 ctl->opt.since);
+                return ctl_usage(
+                        ctl, "--since: '%s' is neither a time span like 2h nor a date like 2026-01-31 22:00",
+                        ctl->opt.since);
         *ret_us = now_us - span_us;
         return EXIT_OK;
 }

@@ -5,7 +5,8 @@
 //   the host does it (of a detach: nothing of the manager is left) -> the leader's list of nodes agrees, so
 //   that the next question, on any host, has the same answer
 //
-// What the host has done stays so if the leader cannot be waited for, and that is said. The list is in list.c.
+// What the host has done stays so if the leader cannot be waited for, and that is said. The list is in
+// list.c.
 
 #include <errno.h>
 #include <pwd.h>
@@ -57,7 +58,8 @@ static int manager_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
 
         return ctl_fail(ctl, "%s is %s on this host, but the cluster %s: %s", q->manager,
                         q->detached ? "detached" : "attached",
-                        q->detached ? "may still show it" : "may not show it yet", wait_loop_reason(ctl, end));
+                        q->detached ? "may still show it" : "may not show it yet",
+                        wait_loop_reason(ctl, end));
 }
 
 static const WaitKind manager_wait = {.judge = manager_judge, .leave = manager_leave};

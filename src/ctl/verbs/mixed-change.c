@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A request that makes each of its units something of its own (undo, apply): one answer for all units, which says of each
-// what it is to come to; then that is waited for, verb by verb, as start, stop and destroy do it.
+// A request that makes each of its units something of its own (undo, apply): one answer for all units, which
+// says of each what it is to come to; then that is waited for, verb by verb, as start, stop and destroy do
+// it.
 //
 // A unit that cannot be had is said, and the others are. Ctrl-C ends only our waiting.
 
@@ -121,7 +122,8 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
         else if (*result->message)
                 ctl_warn(ctl, "%s: %s", result->name, result->message);
         else if (ctl->opt.given[OPT_VERBOSE])
-                ctl_say(ctl, "%s: %s%s%s", result->name, c->verb->past, *result->node ? ", on " : "", result->node);
+                ctl_say(ctl, "%s: %s%s%s", result->name, c->verb->past, *result->node ? ", on " : "",
+                        result->node);
 }
 
 static WaitSet *set_of(MixedChange *c, Argosy__Verb verb) {
@@ -262,7 +264,8 @@ static int ask(MixedChange *c, Argosy__Request *request, MixedCheck check, void 
         return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
 }
 
-int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, MixedCheck check, void *userdata) {
+int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, MixedCheck check,
+                     void *userdata) {
         MixedChange c = {.ctl = ctl,
                          .verb = verb,
                          .words.since_us = clock_boot_us(),

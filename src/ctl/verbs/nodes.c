@@ -2,10 +2,10 @@
 //
 // cordon, uncordon, drain, maintenance, label.
 //
-// The mode of all nodes goes into the log by one request, so that what has to leave one of them moves to none
-// of the others; then drain and maintenance ask to wait until each node is empty. Both requests may be
-// repeated, so a lost daemon or leader costs time and nothing else. What cannot leave a node is told, and the
-// other nodes are waited for all the same.
+// The mode of all nodes goes into the log by one request, so that what has to leave one of them moves to
+// none of the others; then drain and maintenance ask to wait until each node is empty. Both requests may be
+// repeated, so a lost daemon or leader costs time and nothing else. What cannot leave a node is told, and
+// the other nodes are waited for all the same.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,8 @@ static int ask(Ctl *ctl, Argosy__Request *request) {
         int status = 0, code = ctl_ask(ctl, request, CALL_STATUS, on_mode, &status);
 
         if (code == EXIT_DETACHED)
-                ctl_fail(ctl, "interrupted before the cluster answered; it may have taken the request or not");
+                ctl_fail(ctl,
+                         "interrupted before the cluster answered; it may have taken the request or not");
         return code == EXIT_OK && status != 0 ? EXIT_FAILED : code;
 }
 

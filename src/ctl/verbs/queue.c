@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// queue: which requests may begin, and which are held back, refused, or limited. A rule is typed as what it does and then
-// what it is about: `queue rule add hold unit='db@*' verb=update`. What is not named it does not ask for.
+// queue: which requests may begin, and which are held back, refused, or limited. A rule is typed as what it
+// does and then what it is about: `queue rule add hold unit='db@*' verb=update`. What is not named it does
+// not ask for.
 //
-// job release: jobs that are held back may begin. job cancel: they never will, nor does what has not begun of those that run.
+// job release: jobs that are held back may begin. job cancel: they never will, nor does what has not begun
+// of those that run.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -221,8 +223,12 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         s->closed = r->queue->closed;
         s->held = r->queue->held;
         s->open_max = r->queue->open_max;
-        s->limits = (Argosy__Response__Queue){.history_mib = r->queue->history_mib, .file_kib = r->queue->file_kib, .unit_files_kib = r->queue->unit_files_kib,
-                                              .files_mib = r->queue->files_mib, .files_bytes = r->queue->files_bytes, .undo_from = r->queue->undo_from};
+        s->limits = (Argosy__Response__Queue){.history_mib = r->queue->history_mib,
+                                              .file_kib = r->queue->file_kib,
+                                              .unit_files_kib = r->queue->unit_files_kib,
+                                              .files_mib = r->queue->files_mib,
+                                              .files_bytes = r->queue->files_bytes,
+                                              .undo_from = r->queue->undo_from};
         s->reason = strdup(r->queue->reason);
         if (!s->reason)
                 return -ENOMEM;
@@ -263,13 +269,21 @@ static int print_legend(Ctl *ctl, const Show *s) {
                 s->closed ? "closed" : "open", reason.len ? ": " : "", (int) reason.len,
                 (const char *) reason.data, s->held, s->held == 1 ? " is" : "s are");
         if (s->open_max > 0)
-                fprintf(ctl->term.out, "An author has up to %" PRIu32 " jobs that are running or held back.\n", s->open_max);
-        fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files", s->limits.history_mib);
+                fprintf(ctl->term.out,
+                        "An author has up to %" PRIu32 " jobs that are running or held back.\n",
+                        s->open_max);
+        fprintf(ctl->term.out, "Of jobs that are over %" PRIu32 " MiB are kept, and as many of their files",
+                s->limits.history_mib);
         if (s->limits.undo_from > 0)
-                fprintf(ctl->term.out, ": what jobs before %" PRIu64 " have changed may not be there whole to be undone", s->limits.undo_from);
+                fprintf(ctl->term.out,
+                        ": what jobs before %" PRIu64 " have changed may not be there whole to be undone",
+                        s->limits.undo_from);
         if (s->limits.file_kib > 0)
-                fprintf(ctl->term.out, ".\nA file of a unit may have %" PRIu32 " KiB, a unit with all of its files %" PRIu32 " KiB; all of them may have %" PRIu32 " MiB, and have %" PRIu64 " KiB",
-                        s->limits.file_kib, s->limits.unit_files_kib, s->limits.files_mib, (s->limits.files_bytes + 1023) / 1024);
+                fprintf(ctl->term.out,
+                        ".\nA file of a unit may have %" PRIu32 " KiB, a unit with all of its files %" PRIu32
+                        " KiB; all of them may have %" PRIu32 " MiB, and have %" PRIu64 " KiB",
+                        s->limits.file_kib, s->limits.unit_files_kib, s->limits.files_mib,
+                        (s->limits.files_bytes + 1023) / 1024);
         fprintf(ctl->term.out, ".\n");
         return EXIT_OK;
 }
@@ -355,7 +369,10 @@ int verb_files_limit(Ctl *ctl, char **words, size_t n) {
                         *equals = '=';
                 }
                 if (!good)
-                        return ctl_usage(ctl, "'%s' is neither file=, unit= nor all= with a size, such as file=256K or all=32M", words[i]);
+                        return ctl_usage(ctl,
+                                         "'%s' is neither file=, unit= nor all= with a size, such as "
+                                         "file=256K or all=32M",
+                                         words[i]);
         }
         return send_change(ctl, &m, NULL);
 }

@@ -3,8 +3,8 @@
 // rebalance: what would be better off on another node is moved there, a few units at a time.
 //
 // One request, answered as moves come to their end. Nothing of it is in the log: when the leader changes,
-// the same request goes to the next one, less what was moved already. One that is held back is a job of which the
-// cluster takes care, and is waited for as such (ctl-main.c).
+// the same request goes to the next one, less what was moved already. One that is held back is a job of
+// which the cluster takes care, and is waited for as such (ctl-main.c).
 
 #include <errno.h>
 
@@ -43,9 +43,8 @@ static int print_move(Ctl *ctl, const Row *m) {
 
         if (text_append_clean(&line, m->unit, false) < 0 || buf_printf(&line, ": ") < 0 ||
             text_append_clean(&line, m->from, false) < 0 || buf_printf(&line, " -> ") < 0 ||
-            text_append_clean(&line, m->to, false) < 0 ||
-            buf_printf(&line, " (") < 0 || text_append_clean(&line, *m->error ? m->error : m->why, false) < 0 ||
-            buf_printf(&line, ")") < 0)
+            text_append_clean(&line, m->to, false) < 0 || buf_printf(&line, " (") < 0 ||
+            text_append_clean(&line, *m->error ? m->error : m->why, false) < 0 || buf_printf(&line, ")") < 0)
                 return -ENOMEM;
         fprintf(ctl->term.out, "%.*s\n", (int) line.len, (const char *) line.data);
         return 0;
@@ -84,7 +83,8 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
         return error;
 }
 
-// What a leader before this one moved counts against the limit; and it has changed what that one has found unchanged.
+// What a leader before this one moved counts against the limit; and it has changed what that one has found
+// unchanged.
 static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
         const Rebalance *o = userdata;
 
@@ -156,8 +156,8 @@ static const WaitKind rebalance_wait = {
 static void print_end(Ctl *ctl, const Rebalance *o, int code) {
         bool dry = ctl->opt.given[OPT_DRY_RUN];
 
-        if (ctl->opt.given[OPT_QUIET] || code != EXIT_OK || ctl->opt.given[OPT_NO_BLOCK] || ctl->opt.given[OPT_ABORT] ||
-            ctl->n_held > 0)
+        if (ctl->opt.given[OPT_QUIET] || code != EXIT_OK || ctl->opt.given[OPT_NO_BLOCK] ||
+            ctl->opt.given[OPT_ABORT] || ctl->n_held > 0)
                 return;
         if (o->n_moved == 0)
                 fprintf(ctl->term.out, "nothing %s better off elsewhere\n", dry ? "would be" : "is");

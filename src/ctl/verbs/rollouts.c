@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// update, and restart --rolling: new content, or a restart, a few units at a time; and the same of an undo and of an apply, which
-// the leader makes a rollout of.
+// update, and restart --rolling: new content, or a restart, a few units at a time; and the same of an undo
+// and of an apply, which the leader makes a rollout of.
 //
 // Two requests for each name, as for other changes: the rollout goes into the log, then its end is waited
 // for. Both may be repeated.
@@ -24,7 +24,8 @@ enum { HEALTH_DEFAULT_US = 2000000 };
 
 typedef struct Rollout {
         const char *verb, *name;
-        char *secret;                  // only those are restarted that have an older version of it; NULL: all
+        // only those are restarted that have an older version of it; NULL: all
+        char *secret;
         uint64_t revision;             // 0: there is nothing to wait for
         uint64_t job;                  // that has begun it; 0: none
         uint32_t most, left;           // units that are still to be changed: the most seen, and now
@@ -54,7 +55,8 @@ static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 bool rollouts_wanted(const Ctl *ctl) {
-        return ctl->opt.given[OPT_ROLLING] || ctl->opt.given[OPT_MAX_UNAVAILABLE] || ctl->opt.given[OPT_HEALTH];
+        return ctl->opt.given[OPT_ROLLING] || ctl->opt.given[OPT_MAX_UNAVAILABLE] ||
+               ctl->opt.given[OPT_HEALTH];
 }
 
 uint64_t rollouts_health_us(const Ctl *ctl) {

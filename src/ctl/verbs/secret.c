@@ -59,7 +59,8 @@ static int read_all(int fd, SecretBytes *ret) {
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b) {
-        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+        return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+               a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static int read_open_file(int fd, SecretBytes *ret) {
@@ -196,10 +197,13 @@ static int restart_stale(Ctl *ctl, char *name) {
                 free(before);
                 before = s.n > 0 ? strdup(s.units[0]) : NULL;
                 if (code == EXIT_OK && s.n > 0)
-                        code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name) : restart_some(ctl, name, &s);
+                        code = again ? ctl_fail(ctl, "%s has an older version of %s still", s.units[0], name)
+                                     : restart_some(ctl, name, &s);
                 strv_free(s.units);
                 if (code == EXIT_OK && more && ctl->opt.given[OPT_NO_BLOCK])
-                        code = ctl_fail(ctl, "%d units are being restarted, and more have an older version of %s: ask again when these are up",
+                        code = ctl_fail(ctl,
+                                        "%d units are being restarted, and more have an older version of "
+                                        "%s: ask again when these are up",
                                         STALE_IN_AN_ANSWER, name);
                 if (!before || ctl->opt.given[OPT_NO_BLOCK])
                         break;
@@ -217,9 +221,12 @@ static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (ctl->opt.json != JSON_OFF) {
                 row_json(&secret_row, r->secrets->rows[0], j);
                 json_finish(j);
-        } else if (!ctl->opt.given[OPT_QUIET] && !ctl->opt.given[OPT_RESTART] && r->secrets->rows[0]->units > 0)
-                fprintf(ctl->term.err, "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
-                        r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have", r->secrets->rows[0]->version);
+        } else if (!ctl->opt.given[OPT_QUIET] && !ctl->opt.given[OPT_RESTART] &&
+                   r->secrets->rows[0]->units > 0)
+                fprintf(ctl->term.err,
+                        "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
+                        r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have",
+                        r->secrets->rows[0]->version);
         return 0;
 }
 
@@ -308,7 +315,8 @@ static int add_nodes(Table *t, const Argosy__Response__SecretUse *use) {
         return r < 0 ? r : table_add(t, (const char *) text.data, COLOUR_NONE);
 }
 
-static int add_row(Table *t, const Argosy__Response__SecretRow *row, const Argosy__Response__SecretUse *use) {
+static int add_row(Table *t, const Argosy__Response__SecretRow *row,
+                   const Argosy__Response__SecretUse *use) {
         int r = table_add(t, row->name, COLOUR_NONE);
 
         r = r < 0 ? r : add_number(t, row->version);
@@ -333,7 +341,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         CtlRows *rows = userdata;
         int e = 0;
 
-        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows && e == 0; i++) {
+        for (size_t i = 0;
+             r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows && e == 0; i++) {
                 const Argosy__Response__SecretRow *row = r->secrets->rows[i];
 
                 if (ctl->opt.json != JSON_OFF)
@@ -341,7 +350,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 else
                         e = add_rows(&rows->table, row);
                 if (ctl->opt.json == JSON_OFF && row->n_uses < row->units && !ctl->opt.given[OPT_QUIET])
-                        fprintf(ctl->term.err, "%s: %u units have it, %zu are listed.\n", row->name, row->units, row->n_uses);
+                        fprintf(ctl->term.err, "%s: %u units have it, %zu are listed.\n", row->name,
+                                row->units, row->n_uses);
         }
         return e;
 }

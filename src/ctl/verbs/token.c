@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// token: programs that are let in. The secret is made here and printed once; what is sent is the hash of its proof, of which
-// nobody can make either again. A request whose answer was lost is sent once more with the same hash, and makes no second token. What the
-// cluster does not take is never printed.
+// token: programs that are let in. The secret is made here and printed once; what is sent is the hash of its
+// proof, of which nobody can make either again. A request whose answer was lost is sent once more with the
+// same hash, and makes no second token. What the cluster does not take is never printed.
 
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static void show(Ctl *ctl, const Create *c, const Argosy__Response__TokenRow *ro
         if (*c->text)
                 fprintf(ctl->term.out, "%s\n", c->text);
         else
-                fprintf(ctl->term.out, "%s%s", (const char *) c->certificate.data, (const char *) c->key.data);
+                fprintf(ctl->term.out, "%s%s", (const char *) c->certificate.data,
+                        (const char *) c->key.data);
         if (row && row->token && ctl->term.err_tty && !ctl->opt.given[OPT_QUIET] &&
             text_append_time(&when, row->token->expires_us) == 0)
                 fprintf(ctl->term.err, "It lets whoever shows it %s until %.*s, and is not shown again.\n",

@@ -119,7 +119,8 @@ static int draw(Top *t, const TopRow **rows, size_t n) {
                        nodes == 1 ? "" : "s", top_order_to_string(t->order), t->reverse ? " (reversed)" : "",
                        t->delay_ms / 1000.0);
         if (r == 0)
-                r = *t->notice ? put_notice(t, &style, &text) : buf_printf(&text, "   keys: p t c m i r + - space q\n");
+                r = *t->notice ? put_notice(t, &style, &text)
+                               : buf_printf(&text, "   keys: p t c m i r + - space q\n");
         // What finds no room on the screen is not made into text either.
         if (r == 0)
                 r = put_table(t, rows, MIN_OF(n, (size_t) t->screen.height), &style, &text);

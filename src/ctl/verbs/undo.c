@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// undo: one request, which the leader plans from what the job's record says; what each unit is to come to is waited for
-// (mixed-change.c).
+// undo: one request, which the leader plans from what the job's record says; what each unit is to come to is
+// waited for (mixed-change.c).
 //
-// What has been changed since refuses all of it, in one sentence, unless an option says what is to become of that.
+// What has been changed since refuses all of it, in one sentence, unless an option says what is to become of
+// that.
 
 #include "ctl.h"
 #include "mixed-change.h"

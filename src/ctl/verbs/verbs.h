@@ -8,5 +8,6 @@
 
 typedef struct Ctl Ctl;
 
-#define VERB(name, alias, args, group, options, min, max, run, help) int run(Ctl *ctl, char **words, size_t n);
+#define VERB(name, alias, args, group, options, min, max, run, help) \
+        int run(Ctl *ctl, char **words, size_t n);
 #include "verb-rows.h"

@@ -3,11 +3,12 @@
 // verify: what can be known of unit files before anything runs.
 //
 //      1. argosy's own options, and what argosy.set says, are read as `apply` and `start` read them
-//      2. systemd is asked: that of each node through argosyd, or, where there is none or with --local, this machine's
+//      2. systemd is asked: that of each node through argosyd, or, where there is none or with --local, this
+//      machine's
 //      3. what was found is printed, once, with the nodes that say so if others do not
 //
-// Nothing of it reaches the log, and PID 1 hears of none of the names. That systemd could not be asked is never taken for "all is
-// well": it has an exit status of its own.
+// Nothing of it reaches the log, and PID 1 hears of none of the names. That systemd could not be asked is
+// never taken for "all is well": it has an exit status of its own.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +101,8 @@ static Row *find_row(Verify *v, const char *path, unsigned line, const char *tex
         return NULL;
 }
 
-static int add_row(Verify *v, const char *path, unsigned line, Severity severity, bool systemd, const char *text, Row **ret) {
+static int add_row(Verify *v, const char *path, unsigned line, Severity severity, bool systemd,
+                   const char *text, Row **ret) {
         Row *row = find_row(v, path, line, text);
         int r;
 
@@ -194,14 +196,16 @@ static int add_folder(Verify *v, const char *path) {
         folder->problem_data = v;
         r = unit_folder_read(path, folder, &why);
         if (r < 0)
-                return why.len > 0 && r != -ENOMEM ? ctl_fail(v->ctl, "%.*s", (int) why.len, (const char *) why.data)
-                                                   : ctl_oom(v->ctl);
+                return why.len > 0 && r != -ENOMEM
+                               ? ctl_fail(v->ctl, "%.*s", (int) why.len, (const char *) why.data)
+                               : ctl_oom(v->ctl);
         ctl_warn_ignored(v->ctl, path, folder->ignored, folder->n_ignored);
         for (size_t i = 0; i < folder->n_units && r >= 0; i++) {
                 const UnitFolderUnit *u = &folder->units[i];
 
                 // what is empty, or could not be read, was said
-                if (!u->brought && u->file->content.len > 0 && map_add_str(&noted, u->file->name, (void *) u) == 0)
+                if (!u->brought && u->file->content.len > 0 &&
+                    map_add_str(&noted, u->file->name, (void *) u) == 0)
                         r = add_file(v, u->name, u->file->path, &u->file->content);
         }
         return r < 0 ? ctl_oom(v->ctl) : EXIT_OK;
@@ -226,8 +230,9 @@ static int add_files_of_words(Verify *v) {
 
         for (size_t i = 0; i < v->args.n_names && r >= 0; i++)
                 if (!map_find_str(&v->args.files_by_unit, v->args.names[i]))
-                        return ctl_fail(v->ctl, access(v->args.names[i], F_OK) == 0 ? "%s is not a regular file"
-                                                                                    : "there is no file of %s here",
+                        return ctl_fail(v->ctl,
+                                        access(v->args.names[i], F_OK) == 0 ? "%s is not a regular file"
+                                                                            : "there is no file of %s here",
                                         v->args.names[i]);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = add_file(v, pairs[i].name, pairs[i].file->path, &pairs[i].file->content);
@@ -274,7 +279,8 @@ static int judge_options(const VerifyFile *f, const Buf *content, char **ret_ign
 static int read_options(const VerifyFile *f, const Buf *content, char **ret_ignored, char **ret_why) {
         int r = judge_options(f, content, ret_ignored, ret_why);
 
-        return r == -EINVAL && unit_parts_place(f->path, content->data, content->len, ret_why) < 0 ? -ENOMEM : r;
+        return r == -EINVAL && unit_parts_place(f->path, content->data, content->len, ret_why) < 0 ? -ENOMEM
+                                                                                                   : r;
 }
 
 // Makes a line a comment, with those that continue it. False: there is no such line, or it is one already.
@@ -338,7 +344,8 @@ static int ask_argosy(Verify *v) {
 
 // ---- what systemd says
 
-static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindingKind kind, const char *text, const char *node) {
+static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindingKind kind, const char *text,
+                       const char *node) {
         _cleanup_free_ char *path = NULL;
         UnitPart part = {};
         Row *row;
@@ -349,7 +356,8 @@ static int add_finding(Verify *v, const VerifyFile *f, unsigned line, UnitFindin
         path = unit_part_path(&part, f->path);
         r = path ? 0 : -ENOMEM;
         if (r == 0)
-                r = add_row(v, path, line, kind == UNIT_FINDING_REFUSED ? SEVERITY_ERROR : SEVERITY_WARNING, true, text, &row);
+                r = add_row(v, path, line, kind == UNIT_FINDING_REFUSED ? SEVERITY_ERROR : SEVERITY_WARNING,
+                            true, text, &row);
         if (r == 0 && node) {
                 row->n_nodes++;
                 r = buf_printf(&row->nodes, "%s%s", row->nodes.len > 0 ? ", " : "", node);
@@ -379,7 +387,8 @@ static int ask_local_about(Verify *v, size_t at, size_t n) {
         int r = files && findings && made ? 0 : -ENOMEM;
 
         for (size_t i = 0; i < n && r == 0; i++)
-                files[i] = (UnitAnalysisFile){v->files[at + i].name, v->files[at + i].content->data, v->files[at + i].content->len};
+                files[i] = (UnitAnalysisFile){v->files[at + i].name, v->files[at + i].content->data,
+                                              v->files[at + i].content->len};
         if (r == 0)
                 r = file_analysis(files, n, v->ctl->opt.given[OPT_USER], LOCAL_MS, findings, made);
         if (r == 0)
@@ -402,7 +411,8 @@ static int ask_local(Verify *v) {
         if (r == -ENOMEM)
                 return ctl_oom(v->ctl);
         if (r == -ENOENT)
-                ctl_fail(v->ctl, "there is no systemd-analyze here: only argosy's own options were looked at");
+                ctl_fail(v->ctl,
+                         "there is no systemd-analyze here: only argosy's own options were looked at");
         else
                 ctl_fail(v->ctl, "systemd-analyze %s: only argosy's own options were looked at",
                          r == -ETIMEDOUT ? "did not end in time" : r == -EIO ? "failed" : strerror(-r));
@@ -418,7 +428,8 @@ static int take_node(Verify *v, const Argosy__Response__Verify *m) {
                 for (size_t k = 0; k < m->files[i]->n_findings && r == 0; k++) {
                         const Argosy__Response__Finding *f = m->files[i]->findings[k];
 
-                        r = add_finding(v, &v->files[v->at + i], f->line, (UnitFindingKind) f->kind, f->text, m->node);
+                        r = add_finding(v, &v->files[v->at + i], f->line, (UnitFindingKind) f->kind, f->text,
+                                        m->node);
                 }
         return r;
 }
@@ -448,7 +459,8 @@ static int on_verify(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static size_t n_of_question(const Verify *v, size_t at) {
         size_t n = 0, bytes = 0;
 
-        while (at + n < v->n_files && n < ASK_FILES_MAX && bytes + v->files[at + n].content->len <= ASK_BYTES_MAX)
+        while (at + n < v->n_files && n < ASK_FILES_MAX &&
+               bytes + v->files[at + n].content->len <= ASK_BYTES_MAX)
                 bytes += v->files[at + n++].content->len;
         return n;
 }
@@ -493,7 +505,8 @@ static int ask_nodes(Verify *v, bool *ret_absent) {
         if (r < 0 && !*ret_absent)
                 ctl_warn(v->ctl, "%s", v->ctl->client.why);
         if (v->n_nodes_there > v->n_nodes + v->n_missed && v->n_missed == 0)
-                ctl_warn(v->ctl, "%zu of %u nodes were asked; --node asks another one", v->n_nodes, v->n_nodes_there);
+                ctl_warn(v->ctl, "%zu of %u nodes were asked; --node asks another one", v->n_nodes,
+                         v->n_nodes_there);
         return r < 0 || v->n_missed > 0 || v->n_nodes == 0 ? EXIT_UNKNOWN : EXIT_OK;
 }
 
@@ -546,13 +559,14 @@ static UnitOptions *options_of(const VerifyFile *f) {
         _cleanup_free_ char *why = NULL, *more = NULL;
         UnitOptions *options = NULL;
 
-        if (unit_file_parse(f->path, f->content->data, f->content->len, &file, &why) < 0 || !unit_file_has_secrets(file) ||
-            unit_file_expand(file, f->path, f->name, &options, &more) < 0)
+        if (unit_file_parse(f->path, f->content->data, f->content->len, &file, &why) < 0 ||
+            !unit_file_has_secrets(file) || unit_file_expand(file, f->path, f->name, &options, &more) < 0)
                 return NULL; // it names none, or that was said
         return options;
 }
 
-static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *options, const KnownSecrets *known) {
+static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *options,
+                           const KnownSecrets *known) {
         int r = 0;
 
         for (size_t i = 0; i < options->n_secrets && r == 0; i++) {
@@ -561,8 +575,9 @@ static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *op
 
                 if (knows_secret(known, secret->name) || is_of_instance(f, secret->line))
                         continue;
-                text = str_printf("%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it", f->path, secret->line,
-                                  secret->name, secret->name);
+                text = str_printf(
+                        "%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it",
+                        f->path, secret->line, secret->name, secret->name);
                 r = text ? unit_parts_place(f->path, f->content->data, f->content->len, &text) : -ENOMEM;
                 if (r == 0)
                         r = add_sentence(v, SEVERITY_WARNING, text);
@@ -570,7 +585,8 @@ static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *op
         return r;
 }
 
-// What a unit starts with may be made after its file; so it is no error. Nobody is told who may not list secrets.
+// What a unit starts with may be made after its file; so it is no error. Nobody is told who may not list
+// secrets.
 static int ask_secrets(Verify *v) {
         Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -617,9 +633,10 @@ static int ask_systemd(Verify *v) {
 
 static void print_row(const Verify *v, const Row *row) {
         const char *severity = row->severity == SEVERITY_ERROR ? "error" : "warning";
-        _cleanup_free_ char *nodes = row->n_nodes > 0 && row->n_nodes < v->n_nodes
-                                             ? str_printf(" (%.*s)", (int) row->nodes.len, (const char *) row->nodes.data)
-                                             : NULL;
+        _cleanup_free_ char *nodes =
+                row->n_nodes > 0 && row->n_nodes < v->n_nodes
+                        ? str_printf(" (%.*s)", (int) row->nodes.len, (const char *) row->nodes.data)
+                        : NULL;
 
         if (!row->path)
                 ctl_say(v->ctl, "%s: %s", severity, row->text);
@@ -644,7 +661,8 @@ static void print_json_row(Json *j, const Row *row) {
         json_key(j, "nodes");
         json_begin(j, '[');
         for (size_t at = 0; at < row->nodes.len;) {
-                const char *p = (const char *) row->nodes.data + at, *end = memchr(p, ',', row->nodes.len - at);
+                const char *p = (const char *) row->nodes.data + at,
+                           *end = memchr(p, ',', row->nodes.len - at);
                 _cleanup_free_ char *name = strndup(p, end ? (size_t) (end - p) : row->nodes.len - at);
 
                 json_string(j, name ?: "");

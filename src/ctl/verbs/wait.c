@@ -2,9 +2,9 @@
 //
 // wait: until units are seen to be active, inactive, failed or gone, for whatever reason.
 //
-// One Wait with a goal instead of a verb, asked again for those that are open (wait-set.h) over as many daemons and
-// leaders as it takes. Nothing is wanted, so Ctrl-C and --timeout leave nothing behind. A unit that there is not
-// ends at once, with its name, unless it is to be gone.
+// One Wait with a goal instead of a verb, asked again for those that are open (wait-set.h) over as many
+// daemons and leaders as it takes. Nothing is wanted, so Ctrl-C and --timeout leave nothing behind. A unit
+// that there is not ends at once, with its name, unless it is to be gone.
 
 #include <errno.h>
 
@@ -169,7 +169,8 @@ int verb_wait(Ctl *ctl, char **args, size_t n) {
         if (!ctl->opt.given[OPT_FOR])
                 return ctl_usage(ctl, "wait: --for= says for what: active, inactive, failed or gone");
         if (!unit_goal_from_string(ctl->opt.for_what, &w.goal))
-                return ctl_usage(ctl, "--for: '%s' is not one of active, inactive, failed and gone", ctl->opt.for_what);
+                return ctl_usage(ctl, "--for: '%s' is not one of active, inactive, failed and gone",
+                                 ctl->opt.for_what);
         code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &n_names);
         if (code != EXIT_OK)
                 return code;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// watch: what the cluster comes to be, as lines for people, as JSON for programs, or handed to a program one by one.
+// watch: what the cluster comes to be, as lines for people, as JSON for programs, or handed to a program one
+// by one.
 //
-// Each request asks for what is newer than the cursor and is answered once; the next one has the cursor of the answer.
-// So a lost daemon or leader costs a repeated question, and whatever was missed is told, marked, by the next leader.
-// That nobody leads is told by the host that is asked, and stands nowhere in the stream: the cursor stays where it is.
-// The cursor is kept in a file, if one is named, behind everything that was printed, or was done by the program: what
-// is cut off in between is told again, and nothing is left out. A program that fails ends it for that reason, and so does
-// a file that cannot be written, before the first event.
+// Each request asks for what is newer than the cursor and is answered once; the next one has the cursor of
+// the answer. So a lost daemon or leader costs a repeated question, and whatever was missed is told, marked,
+// by the next leader. That nobody leads is told by the host that is asked, and stands nowhere in the stream:
+// the cursor stays where it is. The cursor is kept in a file, if one is named, behind everything that was
+// printed, or was done by the program: what is cut off in between is told again, and nothing is left out. A
+// program that fails ends it for that reason, and so does a file that cannot be written, before the first
+// event.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +88,8 @@ static int append_fields(Buf *line, const Shown *s) {
                 if (s->info->fields[i].type == EVENT_TIME) {
                         uint64_t us;
 
-                        if (parse_u64(event_value(e, i), UINT64_MAX, &us) && us > 0 && text_append_time(line, us) < 0)
+                        if (parse_u64(event_value(e, i), UINT64_MAX, &us) && us > 0 &&
+                            text_append_time(line, us) < 0)
                                 return -ENOMEM;
                 } else if (text_append_clean(line, event_value(e, i), false) < 0)
                         return -ENOMEM;
@@ -102,7 +105,9 @@ static int append_lead(Buf *line, const Argosy__Event *e) {
                 return -ENOMEM;
         if (!*leader)
                 return text_append_clean(line, event_value(e, EVENT_LEADER_REASON), false);
-        return buf_printf(line, " ") < 0 || text_append_clean(line, leader, false) < 0 ? -ENOMEM : buf_printf(line, " leads");
+        return buf_printf(line, " ") < 0 || text_append_clean(line, leader, false) < 0
+                       ? -ENOMEM
+                       : buf_printf(line, " leads");
 }
 
 static int print_text(Ctl *ctl, const Shown *s) {
@@ -120,8 +125,8 @@ static int print_text(Ctl *ctl, const Shown *s) {
                 r = append_word(&line, e);
         } else
                 r = e->gone ? buf_printf(&line, " is gone") : append_fields(&line, s);
-        if (r == 0 && e->kind != ARGOSY__EVENT_KIND__EVENT_STREAM && e->mark != ARGOSY__EVENT_MARK__EVENT_NEW &&
-            e->mark != ARGOSY__EVENT_MARK__EVENT_HERE)
+        if (r == 0 && e->kind != ARGOSY__EVENT_KIND__EVENT_STREAM &&
+            e->mark != ARGOSY__EVENT_MARK__EVENT_NEW && e->mark != ARGOSY__EVENT_MARK__EVENT_HERE)
                 r = buf_printf(&line, " (%s)", event_mark_word(e));
         if (r < 0)
                 return r;
@@ -155,7 +160,8 @@ static void set_variables(const Shown *s) {
         for (size_t i = 0; i < n; i++) {
                 set_variable(s->info->fields[i].name, event_value(e, i));
                 if (event_has_changed(e, i))
-                        (void) buf_printf(&changed, "%s%s", changed.len > 0 ? " " : "", s->info->fields[i].name);
+                        (void) buf_printf(&changed, "%s%s", changed.len > 0 ? " " : "",
+                                          s->info->fields[i].name);
         }
         (void) buf_append(&changed, "", 1);
         (void) buf_printf(&time, "%" PRIu64, e->at_us);
@@ -168,7 +174,8 @@ static void set_variables(const Shown *s) {
         set_variable("changed", changed.data ? (const char *) changed.data : "");
 }
 
-// A file in memory with the event as JSON, at its beginning: nobody waits for a program that reads none of it.
+// A file in memory with the event as JSON, at its beginning: nobody waits for a program that reads none of
+// it.
 static int open_input(const Shown *s) {
         int fd = memfd_create("event", MFD_CLOEXEC);
         FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -272,7 +279,8 @@ static int handle(Watch *w, const Shown *s) {
         return code;
 }
 
-// A program that asked for other kinds knows nothing of this one; people and readers of JSON are told in any case.
+// A program that asked for other kinds knows nothing of this one; people and readers of JSON are told in any
+// case.
 static bool is_for_program(const Watch *w) {
         for (size_t i = 0; i < w->request.n_kinds; i++)
                 if (w->kinds[i] == ARGOSY__EVENT_KIND__EVENT_LEADER)
@@ -287,7 +295,8 @@ static int handle_here(Watch *w, const ProtobufCBinaryData *packed) {
 
         r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
         if (r < 0)
-                return r == -ENOMEM ? ctl_oom(w->ctl) : ctl_fail(w->ctl, "argosyd sent an event that is none");
+                return r == -ENOMEM ? ctl_oom(w->ctl)
+                                    : ctl_fail(w->ctl, "argosyd sent an event that is none");
         s = (Shown){.event = e, .info = event_kind_info(e->kind)};
         memcpy(s.cursor, w->cursor, sizeof(s.cursor));
         w->request.lead = *event_value(e, EVENT_LEADER_NAME) ? ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY
@@ -365,7 +374,8 @@ static WaitStep watch_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
                 return w->code == EXIT_OK ? WAIT_FINISHED : WAIT_GIVE_UP;
         if (end->error < 0)
                 return end->lost ? WAIT_REDIAL : WAIT_GIVE_UP;
-        if (end->no_leader || end->status == ETIMEDOUT || end->status == EAGAIN || end->status == EHOSTUNREACH)
+        if (end->no_leader || end->status == ETIMEDOUT || end->status == EAGAIN ||
+            end->status == EHOSTUNREACH)
                 return WAIT_ASK_AGAIN;
         return WAIT_GIVE_UP;
 }
@@ -415,7 +425,9 @@ static int take_kinds(Watch *w) {
                 Argosy__EventKind kind = event_kind_from_string(word);
 
                 if (kind == ARGOSY__EVENT_KIND__EVENT_NONE)
-                        return ctl_usage(w->ctl, "--kinds: '%s' is no kind of event: see argosyctl watch --help", word);
+                        return ctl_usage(w->ctl,
+                                         "--kinds: '%s' is no kind of event: see argosyctl watch --help",
+                                         word);
                 if (w->request.n_kinds < EVENT_KINDS)
                         w->kinds[w->request.n_kinds++] = kind;
         }
@@ -439,8 +451,8 @@ static bool take_place(Watch *w, const char *place) {
         return event_cursor_parse(place, &cursor) && str_copy(w->cursor, sizeof(w->cursor), place);
 }
 
-// What cannot be kept is known before anything is told: else a program would be run for the same event again each time
-// that somebody starts us. (From now on: the first answer has a cursor, and no event.)
+// What cannot be kept is known before anything is told: else a program would be run for the same event again
+// each time that somebody starts us. (From now on: the first answer has a cursor, and no event.)
 static int take_since(Watch *w) {
         const char *since = w->ctl->opt.since, *path = w->ctl->opt.cursor_file;
         _cleanup_free_ char *kept = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The columns of all lists, one table each: where a value is in its row, and how it is shown to people. Those that others than
-// argosyctl have, too, and how a row becomes JSON, are in model/row-fields.c. `--fields` chooses among them; a word that is no
-// field is refused together with those that there are.
+// The columns of all lists, one table each: where a value is in its row, and how it is shown to people.
+// Those that others than argosyctl have, too, and how a row becomes JSON, are in model/row-fields.c.
+// `--fields` chooses among them; a word that is no field is refused together with those that there are.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -186,7 +186,8 @@ int job_targets_append(const Argosy__Response__JobRow *job, Buf *out) {
 
         for (size_t i = 0; i < job->n_targets && r == 0; i++)
                 r = buf_printf(out, "%s%s", i ? " " : "", job->targets[i]);
-        return r < 0 || job->more_targets == 0 ? r : buf_printf(out, " and %" PRIu32 " more", job->more_targets);
+        return r < 0 || job->more_targets == 0 ? r
+                                               : buf_printf(out, " and %" PRIu32 " more", job->more_targets);
 }
 
 int job_state_append(const Argosy__Response__JobRow *job, Buf *out) {
@@ -248,7 +249,8 @@ static int append_change(const Argosy__Response__JobRow *job, Buf *out) {
         if (job->n_units == 0)
                 return 0;
         r = job_change_append(job->units[0], out);
-        return r < 0 || more == 1 ? r : buf_printf(out, " (%s), and %zu more", job->units[0]->unit, more - 1);
+        return r < 0 || more == 1 ? r
+                                  : buf_printf(out, " (%s), and %zu more", job->units[0]->unit, more - 1);
 }
 
 int field_append(const Field *f, const void *row, Buf *out) {
@@ -275,7 +277,8 @@ int field_append(const Field *f, const void *row, Buf *out) {
         case FIELD_U64:
                 return buf_printf(out, "%" PRIu64, *(const uint64_t *) at(f, row));
         case FIELD_TIME:
-                return *(const uint64_t *) at(f, row) ? text_append_time(out, *(const uint64_t *) at(f, row)) : 0;
+                return *(const uint64_t *) at(f, row) ? text_append_time(out, *(const uint64_t *) at(f, row))
+                                                      : 0;
         case FIELD_TARGETS:
                 return job_targets_append(row, out);
         case FIELD_GROUPS:

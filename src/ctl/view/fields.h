@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs, history and top, from
-// which the text, `--fields` and the completions come. What a field is, and JSON: row-fields.h. Pure.
+// The columns of the lists: one table each for list-units, list-unit-files, list-nodes, list-jobs, history
+// and top, from which the text, `--fields` and the completions come. What a field is, and JSON:
+// row-fields.h. Pure.
 
 #include "argosy.pb-c.h"
 #include "row-fields.h"
@@ -15,8 +16,8 @@ typedef struct FieldList {
         Colour (*colour)(const Field *f, const void *row);
 } FieldList;
 
-extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, job_fields, history_fields,
-        top_fields;
+extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, job_fields,
+        history_fields, top_fields;
 
 enum { FIELDS_MAX = 24, HASH_SHOWN = 7 };
 
@@ -33,5 +34,6 @@ int job_groups_append(const Argosy__Response__JobRow *job, Buf *out);
 Colour job_state_colour(const char *state);
 // How it ended, and why: "failed (2 failed, 1 unplaced): MESSAGE".
 int job_state_append(const Argosy__Response__JobRow *job, Buf *out);
-// "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or again.
+// "launched -> loaded", "file 0123456 -> 89abcde", "new, launched", "removed"; "-": it was only started, or
+// again.
 int job_change_append(const Argosy__Response__JobUnitRow *unit, Buf *out);

@@ -142,12 +142,15 @@ static void put_loaded(StatusText *t) {
                 put(t, ")");
         }
         if (row->file_stale)
-                put_coloured(t, COLOUR_YELLOW,
-                             streq(row->active, "deactivating")
-                                     ? " - from an older file, which is being replaced"
-                                     : " - systemd runs an older file; argosyctl restart takes up the new one");
+                put_coloured(
+                        t, COLOUR_YELLOW,
+                        streq(row->active, "deactivating")
+                                ? " - from an older file, which is being replaced"
+                                : " - systemd runs an older file; argosyctl restart takes up the new one");
         if (row->note && strstr(row->note, "older-secret"))
-                put_coloured(t, COLOUR_YELLOW, " - it has an older version of a secret; argosyctl restart gives it the newest");
+                put_coloured(
+                        t, COLOUR_YELLOW,
+                        " - it has an older version of a secret; argosyctl restart gives it the newest");
         put(t, "\n");
 }
 

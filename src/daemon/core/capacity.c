@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   cores, memory, limits of the root control group -> what is there -> what is kept back, what is promised beyond -> what is offered
+//   cores, memory, limits of the root control group -> what is there -> what is kept back, what is promised
+//   beyond -> what is offered
 //
-// The kernel says for how many microseconds of CPU in a period the processes of a group may run, and how many bytes they may have
-// ("max": as they like). A machine's root group has no such file, so what is missing, or is no number, limits nothing.
+// The kernel says for how many microseconds of CPU in a period the processes of a group may run, and how
+// many bytes they may have ("max": as they like). A machine's root group has no such file, so what is
+// missing, or is no number, limits nothing.
 
 #include "capacity.h"
 
@@ -29,7 +31,8 @@ static uint64_t cpu_limit_milli(const char *text) {
         const char *behind = strchr(text, ' ');
         uint64_t quota, period;
 
-        if (!behind || !read_number(text, &quota) || !read_number(behind + 1, &period) || period == 0 || quota > UINT64_MAX / 1000)
+        if (!behind || !read_number(text, &quota) || !read_number(behind + 1, &period) || period == 0 ||
+            quota > UINT64_MAX / 1000)
                 return UINT64_MAX;
         return quota * 1000 / period;
 }
@@ -43,7 +46,8 @@ Capacity capacity_within(uint64_t cores, uint64_t bytes, const char *cpu_max, co
 
         if (read_number(memory_max, &limit))
                 bytes = MIN_OF(bytes, limit);
-        return (Capacity){.cpu_milli = clamp(MIN_OF(MIN_OF(cores, (uint64_t) INT32_MAX) * 1000, cpu_limit_milli(cpu_max))),
+        return (Capacity){.cpu_milli = clamp(MIN_OF(MIN_OF(cores, (uint64_t) INT32_MAX) * 1000,
+                                                    cpu_limit_milli(cpu_max))),
                           .memory_mib = clamp(bytes >> MIB_SHIFT)};
 }
 
@@ -52,8 +56,10 @@ static uint32_t offered(uint64_t whole, uint64_t keep_percent, uint64_t overcomm
 }
 
 Capacity capacity_offered(const Capacity *whole, const Config *c) {
-        return (Capacity){.cpu_milli = offered(whole->cpu_milli, c->keep_cpu_percent, c->overcommit_cpu_percent),
-                          .memory_mib = offered(whole->memory_mib, c->keep_memory_percent, c->overcommit_memory_percent)};
+        return (Capacity){
+                .cpu_milli = offered(whole->cpu_milli, c->keep_cpu_percent, c->overcommit_cpu_percent),
+                .memory_mib =
+                        offered(whole->memory_mib, c->keep_memory_percent, c->overcommit_memory_percent)};
 }
 
 static void read_limit(const char *cgroup, const char *name, char ret[LIMIT_MAX]) {

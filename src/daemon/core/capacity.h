@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What this host offers to units that reserve some: its cores and memory, or what a container may use of its host's, less and more what
-// the configuration says. It changes while the host is up: by hot-plug, and by new limits of the container.
+// What this host offers to units that reserve some: its cores and memory, or what a container may use of its
+// host's, less and more what the configuration says. It changes while the host is up: by hot-plug, and by
+// new limits of the container.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ typedef struct Capacity {
 Capacity capacity_within(uint64_t cores, uint64_t bytes, const char *cpu_max, const char *memory_max);
 // What is offered of it. Pure.
 Capacity capacity_offered(const Capacity *whole, const Config *config);
-// What it is now. Reads two small files of `cgroup`, the root of all control groups that this host sees: only a container's has limits.
+// What it is now. Reads two small files of `cgroup`, the root of all control groups that this host sees:
+// only a container's has limits.
 Capacity capacity_read(const char *cgroup, const Config *config);
 bool capacity_equal(const Capacity *a, const Capacity *b);

@@ -69,7 +69,8 @@ static const struct ConfigKey {
         {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
          24 * 3600 * USEC_PER_SEC, "in so long all units are looked at once for signals that systemd lost"},
         {"Node", "StopWhenRemoved", KEY_BOOL, offsetof(Config, stop_when_removed), "yes", 0, 0,
-         "stop the cluster's units when it turns out that this host was removed while it could not hear of it"},
+         "stop the cluster's units when it turns out that this host was removed while it could not hear of "
+         "it"},
         {"Node", "KeepCPUPercent", KEY_NUMBER, offsetof(Config, keep_cpu_percent), "0", 0, 100,
          "part of the cores that is not offered to units with ReserveCPU="},
         {"Node", "KeepMemoryPercent", KEY_NUMBER, offsetof(Config, keep_memory_percent), "10", 0, 100,
@@ -92,22 +93,28 @@ static const struct ConfigKey {
         {"Cluster", "EventsMiB", KEY_NUMBER, offsetof(Config, events_mib), "16", 1, 4096,
          "how much of the newest events the leader keeps for those who watch"},
         {"Http", "Listen", KEY_LISTEN, offsetof(Config, http), "unix", 0, 0,
-         "where programs are answered over HTTP: unix, the socket http.sock beside the local one; ADDRESS:PORT ..., over "
+         "where programs are answered over HTTP: unix, the socket http.sock beside the local one; "
+         "ADDRESS:PORT ..., over "
          "TCP, too; or none, and what stands behind that"},
         {"Http", "Names", KEY_NAMES, offsetof(Config, http_names), "", 0, 0,
-         "names and addresses by which one may ask for this host over TCP (default: its host name, and where it listens)"},
+         "names and addresses by which one may ask for this host over TCP (default: its host name, and "
+         "where it listens)"},
         {"Http", "TrustedProxy", KEY_PROXIES, offsetof(Config, http_proxies), "", 0, 0,
-         "addresses and prefixes of proxies that are believed when they say over TCP for whom they ask (default: none)"},
+         "addresses and prefixes of proxies that are believed when they say over TCP for whom they ask "
+         "(default: none)"},
         {"Http", "Tls", KEY_BOOL, offsetof(Config, http_tls), "yes", 0, 0,
          "no: what stands in Listen= and is a loopback address goes without TLS"},
         {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
-         "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our own)"},
+         "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our "
+         "own)"},
         {"Http", "Key", KEY_PATH, offsetof(Config, http_key), "", 0, 0, "file of PEM with its private key"},
         {"Fleet", "Listen", KEY_FLEET, offsetof(Config, fleet), "", 0, 0,
-         "where the API of fleet is spoken: a unix socket in /run/argosy; ADDRESS:PORT ..., over TLS to clients with a "
+         "where the API of fleet is spoken: a unix socket in /run/argosy; ADDRESS:PORT ..., over TLS to "
+         "clients with a "
          "certificate; empty: nowhere"},
         {"Fleet", "TakeOver", KEY_DIRECTORY, offsetof(Config, fleet_take_over), "", 0, 0,
-         "directory in which fleet has left unit files behind: units that run from there are taken over as they run"},
+         "directory in which fleet has left unit files behind: units that run from there are taken over as "
+         "they run"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
@@ -312,7 +319,8 @@ static int take_listen(Config *c, char *word) {
         return 0;
 }
 
-// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said before.
+// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said
+// before.
 static int assign_listen(Config *c, const char *value) {
         if (!*value) {
                 listen_clear(&c->http_listen);
@@ -340,7 +348,9 @@ static int take_name(Config *c, char *word) {
                 c->http_names = calloc(1, sizeof(*c->http_names));
         if (!c->http_names)
                 return -ENOMEM;
-        return http_name_parse(word, strlen(word), &name) && http_names_add(c->http_names, &name) ? 0 : NOT_A_VALUE;
+        return http_name_parse(word, strlen(word), &name) && http_names_add(c->http_names, &name)
+                       ? 0
+                       : NOT_A_VALUE;
 }
 
 // "argosy.example.org 192.0.2.7"; as above.
@@ -391,7 +401,8 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         case KEY_NAME:
                 return *value && !label_is_valid(value) ? NOT_A_VALUE : assign_string(where, value);
         case KEY_ADDRESS:
-                return *value && !host_address_may_be_configured(value) ? NOT_A_VALUE : assign_string(where, value);
+                return *value && !host_address_may_be_configured(value) ? NOT_A_VALUE
+                                                                        : assign_string(where, value);
         case KEY_NUMBER:
         case KEY_ODD:
                 if (!parse_u64(value, k->max, &n) || n < k->min || (k->type == KEY_ODD && n % 2 == 0))
@@ -448,8 +459,8 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
                 if (r == 0 && k->offset == offsetof(Config, voters))
                         c->voters_given = *value;
                 if (r == NOT_A_VALUE)
-                        log_warning("%s:%u: %s= cannot be \"%s\", ignored%s.", path, line->line, line->key, value,
-                                    names_a_link(value) ? ": " HOST_ADDRESS_LINK_WORDS : "");
+                        log_warning("%s:%u: %s= cannot be \"%s\", ignored%s.", path, line->line, line->key,
+                                    value, names_a_link(value) ? ": " HOST_ADDRESS_LINK_WORDS : "");
                 return r < 0 ? r : 0;
         }
         log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line->line, line->key, line->section);
@@ -635,16 +646,17 @@ static bool is_same_list(const HttpListenList *a, const HttpListenList *b) {
 }
 
 bool config_needs_restart(const Config *a, const Config *b) {
-        return a->port != b->port || a->election_us != b->election_us || a->http != b->http || a->http_tls != b->http_tls ||
-               !is_same_list(&a->http_listen, &b->http_listen) || !streq(a->fleet, b->fleet) ||
-               !is_same_list(&a->fleet_listen, &b->fleet_listen);
+        return a->port != b->port || a->election_us != b->election_us || a->http != b->http ||
+               a->http_tls != b->http_tls || !is_same_list(&a->http_listen, &b->http_listen) ||
+               !streq(a->fleet, b->fleet) || !is_same_list(&a->fleet_listen, &b->fleet_listen);
 }
 
 // Tokens go over these.
 static void refuse_clear_text(const Config *c) {
         for (size_t i = 0; i < c->http_listen.n; i++)
                 if (!c->http_tls && !c->http_listen.list[i].loopback)
-                        log_warning("Tls=no is refused for %s, which is no loopback address: it keeps TLS.", c->http_listen.list[i].text);
+                        log_warning("Tls=no is refused for %s, which is no loopback address: it keeps TLS.",
+                                    c->http_listen.list[i].text);
 }
 
 int config_load(const ConfigSource *source, Config *ret) {

@@ -68,10 +68,11 @@ typedef struct VoterJob VoterJob;
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
 
 // What the daemon counts itself.
-#define DAEMON_COUNTERS(COUNTER, GAUGE) \
-        GAUGE(turn_max_us, "longest turn of the loop, in microseconds, since SIGUSR1")                           \
-        GAUGE(turn_cpu_max_us, "most CPU time of one turn, in microseconds, since SIGUSR1: without what others " \
-                                 "of this machine took meanwhile")                                                 \
+#define DAEMON_COUNTERS(COUNTER, GAUGE)                                                         \
+        GAUGE(turn_max_us, "longest turn of the loop, in microseconds, since SIGUSR1")          \
+        GAUGE(turn_cpu_max_us,                                                                  \
+              "most CPU time of one turn, in microseconds, since SIGUSR1: without what others " \
+              "of this machine took meanwhile")                                                 \
         COUNTER(slow_turns, "turns of the loop of more than 10 ms")
 
 typedef struct DaemonStats {
@@ -106,7 +107,8 @@ struct Daemon {
         Identity identity;
         VoterSecrets secrets; // of a voter, as they are on its disk
         bool log_is_complete; // what lay in it when it was opened has been applied
-        uint32_t snapshot_key, compacted; // that alone seals secrets in the log's snapshot: released last, on the disk; 0: several do
+        // that alone seals secrets in the log's snapshot: released last, on the disk; 0: several do
+        uint32_t snapshot_key, compacted;
         Argosy__PeersFile *peers;
         StateWriter writer; // of all three
         TlsContext *tls;
@@ -143,7 +145,8 @@ struct Daemon {
         uint32_t voters_warned; // number of voters that Voters= was compared with last
         char *log_unreadable;               // why this build cannot read the log; NULL: it can
         bool raft_id_unsure;         // a write failed: the peers file may have one that memory has not
-        bool log_untidy;             // this host does not vote, and something of a voter's could not be cleared away
+        bool log_untidy;             // this host does not vote, and something of a voter's could not be
+                                     // cleared away
         VoterJob *voter_job;         // daemon-log-voter.c: a log is being made or cleared away by the pool
         Argosy__ToHost *voter_order; // StoreOpen or StoreClose that waits for the end of what goes on
 
@@ -151,7 +154,8 @@ struct Daemon {
         uint64_t leader_term;    // of the last one
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
-        // Set at the start: this host has another identity on disk, which a new process finds, or has given up its units for one in vain.
+        // Set at the start: this host has another identity on disk, which a new process finds, or has given
+        // up its units for one in vain.
         void (*identity_replaced)(Daemon *d);
         void (*address_changed)(Daemon *d); // `own` is another one
         ListNode detaching; // managers.c: who waits for a manager to be detached

@@ -2,8 +2,8 @@
 //
 // Both allocators, tuned in one place, and the keeper that gives back what a burst leaves behind.
 //
-// Which one it is shows at run time: jemalloc's mallctl() is there or not. So one object serves both programs
-// of the benchmark that compares them, and one with another allocator preloaded.
+// Which one it is shows at run time: jemalloc's mallctl() is there or not. So one object serves both
+// programs of the benchmark that compares them, and one with another allocator preloaded.
 //
 // Failures: a pool that takes no work leaves the pages until the next burst.
 
@@ -17,12 +17,17 @@
 // threads of the pool have short jobs, so all of that would be holes. tests/bench/README.md has the table of
 // what was tried.
 //   narenas                one heap for all
-//   tcache_max             what the loop's thread keeps for itself: objects of up to so many bytes. Without it every
-//                          allocation takes the heap's lock. GnuTLS takes a buffer of 17 kB for each record five times, and
-//                          to make and merge pages for that was more than half of what a beat of a host cost in user space.
+//   tcache_max             what the loop's thread keeps for itself: objects of up to so many bytes. Without
+//                          it every
+//                          allocation takes the heap's lock. GnuTLS takes a buffer of 17 kB for each record
+//                          five times, and
+//                          to make and merge pages for that was more than half of what a beat of a host cost
+//                          in user space.
 //                          The pool's threads keep nothing
-//   tcache_nslots_*        how many of a size that it keeps, if that is a large one: more would be memory that rests
-//   dirty, muzzy_decay_ms  how long pages that hold nothing stay for the next who needs some; HeapKeeper gives
+//   tcache_nslots_*        how many of a size that it keeps, if that is a large one: more would be memory
+//                          that rests
+//   dirty, muzzy_decay_ms  how long pages that hold nothing stay for the next who needs some; HeapKeeper
+//                          gives
 //                          them back after a burst, since an idle process has no ticks that would
 //   background_thread      none: an idle process does not wake up
 __attribute__((visibility("default"))) const char *malloc_conf =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The process's heap, whichever allocator it is linked with: jemalloc, or the C library's. How both are tuned
-// stands in heap.c and nowhere else.
+// The process's heap, whichever allocator it is linked with: jemalloc, or the C library's. How both are
+// tuned stands in heap.c and nowhere else.
 //
 // What is under way about many units at a time leaves pages behind that hold nothing. HeapKeeper gives them
 // back a while after, in the pool: it takes milliseconds, which a turn of the loop does not have.
@@ -33,7 +33,8 @@ void heap_tune_pool_thread(void);
 // Gives pages that hold nothing back to the kernel. From any thread; may take milliseconds.
 void heap_release(void);
 
-// In bytes, now. What is resident is so with the allocator's own bookkeeping, as far as the allocator tells that.
+// In bytes, now. What is resident is so with the allocator's own bookkeeping, as far as the allocator tells
+// that.
 #define HEAP_COUNTERS(COUNTER, GAUGE) \
         GAUGE(heap_allocated_bytes, "what argosyd has in use of its heap")          \
         GAUGE(heap_resident_bytes, "memory that the heap has from the kernel")      \

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What jemalloc's profiler wants of libm, in as many digits as it needs for its samples. Nothing else in argosyd calculates with
-// such numbers, and for three functions that are not called unless somebody profiles (MALLOC_CONF=prof:true) each process
-// would have a third of a megabyte of libm resident: the tables come with the code around them.
+// What jemalloc's profiler wants of libm, in as many digits as it needs for its samples. Nothing else in
+// argosyd calculates with such numbers, and for three functions that are not called unless somebody profiles
+// (MALLOC_CONF=prof:true) each process would have a third of a megabyte of libm resident: the tables come
+// with the code around them.
 //
-// They stand for libm's only in the program itself, and only for ordinary numbers: what is too large or too small becomes
-// infinite or zero, and the logarithm of what is not positive is as small as that of the smallest number.
+// They stand for libm's only in the program itself, and only for ordinary numbers: what is too large or too
+// small becomes infinite or zero, and the logarithm of what is not positive is as small as that of the
+// smallest number.
 #include <stdint.h>
 #include <string.h>
 

@@ -21,7 +21,8 @@ static uint64_t with_one_more(uint64_t used_until_us, unsigned times, uint64_t n
 
 bool join_pace_takes(JoinPace *p, const Principal *from, uint64_t now_us) {
         uint64_t *own = &p->used_until_us[map_hash(from, sizeof(*from)) % JOIN_PACE_SLOTS];
-        uint64_t next = with_one_more(*own, 1, now_us), of_all = with_one_more(p->all_used_until_us, JOIN_RATE_OF_ALL, now_us);
+        uint64_t next = with_one_more(*own, 1, now_us),
+                 of_all = with_one_more(p->all_used_until_us, JOIN_RATE_OF_ALL, now_us);
 
         if (MAX_OF(next, of_all) > now_us + JOIN_BURST * USEC_PER_SEC / JOIN_RATE_PER_SEC)
                 return false;

@@ -16,8 +16,8 @@ enum {
         JOIN_PACE_SLOTS = 256,
 };
 
-// Each request uses up a part of a second: when all of it will have come back, boot time. Zero at the beginning. Addresses share a slot by their hash,
-// which nobody outside can foresee.
+// Each request uses up a part of a second: when all of it will have come back, boot time. Zero at the
+// beginning. Addresses share a slot by their hash, which nobody outside can foresee.
 typedef struct JoinPace {
         uint64_t all_used_until_us, used_until_us[JOIN_PACE_SLOTS];
 } JoinPace;

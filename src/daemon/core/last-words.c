@@ -42,7 +42,8 @@ static void answer(int fd, uint64_t id, const char *why) {
 
         response.id = id;
         if (frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0)
-                (void) send(fd, frame.data, frame.len, MSG_NOSIGNAL | MSG_DONTWAIT); // far less than a socket holds
+                // far less than a socket holds
+                (void) send(fd, frame.data, frame.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // Whether it is done with.
@@ -63,7 +64,8 @@ static bool receive(int fd, Buf *in, const char *why) {
         r = frame_peek(in->data, in->len, API_SMALL_FRAME_MAX, &payload, &len);
         if (r == 0)
                 return false;
-        request = r > 0 ? (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len) : NULL;
+        request =
+                r > 0 ? (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len) : NULL;
         answer(fd, request ? request->id : 0, why);
         if (request)
                 argosy__request__free_unpacked(request, NULL);

@@ -15,7 +15,8 @@ static void log_count(const Refusal *f) {
         unsigned long long n = f->more;
 
         if (*f->address)
-                log_info("%llu more connection%s from %s refused: %s", n, n == 1 ? "" : "s", f->address, f->why);
+                log_info("%llu more connection%s from %s refused: %s", n, n == 1 ? "" : "s", f->address,
+                         f->why);
         else if (*f->why)
                 log_warning("%llu more times no connections were accepted: %s", n, f->why);
         else

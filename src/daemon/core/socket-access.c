@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See socket-access.h. The socket is root's and that of the group argosy. Only while somebody else has a right in the cluster
-// may all users of this machine connect to it, by its mode. Users without a right are disconnected as soon
-// as they are identified, and those that lose their right, at once.
+// See socket-access.h. The socket is root's and that of the group argosy. Only while somebody else has a
+// right in the cluster may all users of this machine connect to it, by its mode. Users without a right are
+// disconnected as soon as they are identified, and those that lose their right, at once.
 //
 // Each request is judged again where it is answered, so a host with an old list lets no user do too much; a
 // user with a new right may only have to wait until the host has heard of it. What a host answers alone it
@@ -47,7 +47,8 @@ AccessList socket_access_list(const Daemon *d) {
                 AccessList list = cluster_state_access(d->state);
 
                 if (d->leader)
-                        list.now = (AccessTime){.wall_us = leader_wall(d->leader), .counted_us = leader_counted(d->leader)};
+                        list.now = (AccessTime){.wall_us = leader_wall(d->leader),
+                                                .counted_us = leader_counted(d->leader)};
                 return list;
         }
         return told ? (AccessList){.grants = told->grants, .n = told->n_grants} : access_of_new_cluster();
@@ -62,7 +63,9 @@ LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userd
         here.host = d->peers->host;
         if (access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_DEPLOY))
                 return LOCAL_API_MAY_SUBMIT;
-        return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW) ? LOCAL_API_MAY_ASK : LOCAL_API_MAY_NOTHING;
+        return access_has_some(socket_access_list(d), &here, ARGOSY__RIGHT__RIGHT_VIEW)
+                       ? LOCAL_API_MAY_ASK
+                       : LOCAL_API_MAY_NOTHING;
 }
 
 // The path of argosyd's socket; "": it has none in the file system.
@@ -106,7 +109,8 @@ void socket_access_update(Daemon *d) {
         char local[sizeof(struct sockaddr_un) + 1];
         const struct {
                 const char *path, *which;
-        } sockets[] = {{local, "local"}, {http ?: "", "HTTP"}, {d->http ? d->config.fleet : "", "fleet API's"}};
+        } sockets[] = {
+                {local, "local"}, {http ?: "", "HTTP"}, {d->http ? d->config.fleet : "", "fleet API's"}};
         bool open;
 
         if (d->state)

@@ -10,8 +10,8 @@
 
 typedef struct Daemon Daemon;
 
-// The newest that this host has: from its copy of the log, or as a leader told it last, perhaps before this process began;
-// if none ever has, that of a new cluster. Valid until the loop runs on.
+// The newest that this host has: from its copy of the log, or as a leader told it last, perhaps before this
+// process began; if none ever has, that of a new cluster. Valid until the loop runs on.
 AccessList socket_access_list(const Daemon *d);
 // What the author, a user of this host, may do at all; as LocalApiOps.admits, `userdata`: the Daemon.
 LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userdata);

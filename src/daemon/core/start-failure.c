@@ -60,7 +60,8 @@ static unsigned count(const char *runtime_dir) {
         }
         n = n < FAILURES_MAX ? n + 1 : FAILURES_MAX;
         snprintf(text, sizeof(text), "%lu\n", n);
-        return file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0) < 0 ? FAILURES_UNKNOWN : (unsigned) n;
+        return file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0) < 0 ? FAILURES_UNKNOWN
+                                                                             : (unsigned) n;
 }
 
 static bool needs_a_person(int error) {

@@ -52,7 +52,10 @@ int state_dir_lock(const char *dir) {
 int state_dir_is_writable(const char *dir, char **ret_why) {
         int r = access(dir, W_OK | X_OK) < 0 ? -errno : 0;
 
-        return r == 0 ? 0 : explain(ret_why, r, str_printf("The state directory %s cannot be written: %s", dir, strerror(-r)));
+        return r == 0 ? 0
+                      : explain(ret_why, r,
+                                str_printf("The state directory %s cannot be written: %s", dir,
+                                           strerror(-r)));
 }
 
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {

@@ -26,8 +26,8 @@ int state_dir_lock(const char *dir);
 // Whether anything can be changed there, e.g. -EROFS, and *ret_why (malloc'd, may be NULL).
 int state_dir_is_writable(const char *dir, char **ret_why);
 
-// Finishes a replacement that was committed. To be called at every start, after the lock. Blocks on the disk, like
-// everything here.
+// Finishes a replacement that was committed. To be called at every start, after the lock. Blocks on the
+// disk, like everything here.
 int state_dir_settle(const char *dir, char **ret_why);
 
 // -ENOENT: this host is fresh. -EBADMSG and *ret_why (malloc'd) for damage, with the way out.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What belongs to identity and peers file is changed in memory first; then it is written here: its turn comes -> a copy
-// is taken -> a worker replaces the file -> done. While one waits for its turn, more changes cost nothing.
+// What belongs to identity and peers file is changed in memory first; then it is written here: its turn
+// comes -> a copy is taken -> a worker replaces the file -> done. While one waits for its turn, more changes
+// cost nothing.
 //
-// A write that fails leaves the file as it was (file_replace()). Memory is what counts until the next start, whose
-// older peers file is only less fresh. Where more than that hangs on the disk, as on the raft id in the peers file,
-// the change has a piece of its own in this queue (daemon-log-voter.c), and memory is changed when it is
-// done.
+// A write that fails leaves the file as it was (file_replace()). Memory is what counts until the next start,
+// whose older peers file is only less fresh. Where more than that hangs on the disk, as on the raft id in
+// the peers file, the change has a piece of its own in this queue (daemon-log-voter.c), and memory is
+// changed when it is done.
 
 #include "state-writer.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Identity and peers file, written while the loop runs: by the pool, one write after the other. Each writes what the
-// daemon has in memory when its turn comes, so the last one leaves the newest on the disk.
+// Identity and peers file, written while the loop runs: by the pool, one write after the other. Each writes
+// what the daemon has in memory when its turn comes, so the last one leaves the newest on the disk.
 
 #include <stdbool.h>
 
@@ -30,5 +30,6 @@ typedef struct StateWriter {
 void state_writer_init(Daemon *d);
 // The peers file is to be as d->peers is. If that fails the journal says so; the next one tries again.
 void state_writer_save_peers(Daemon *d);
-// identity.pem is to be as d->identity is; `done` gets 0 or negative errno. If one waits already they are one.
+// identity.pem is to be as d->identity is; `done` gets 0 or negative errno. If one waits already they are
+// one.
 void state_writer_save_identity(Daemon *d, void (*done)(Daemon *d, int error));

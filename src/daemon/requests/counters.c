@@ -97,11 +97,15 @@ void daemon_counted_times(const Daemon *d, CountedTimes ret[static COUNTED_TIMES
         ret[1] =
                 (CountedTimes){"log_snapshot", "How long snapshots of the log took until they were written.",
                                stats.snapshots};
-        ret[2] = (CountedTimes){"beat", "How long leaders took to answer a sign of life of this host, there and back.",
-                                d->agent ? agent_beat_times(d->agent) : (TimeHistogram){}};
-        ret[3] = (CountedTimes){"loop_lag", "How long the loop was not there for a request over HTTP that had come.",
+        ret[2] = (CountedTimes){
+                "beat", "How long leaders took to answer a sign of life of this host, there and back.",
+                d->agent ? agent_beat_times(d->agent) : (TimeHistogram){}};
+        ret[3] = (CountedTimes){"loop_lag",
+                                "How long the loop was not there for a request over HTTP that had come.",
                                 d->http ? http_api_loop_lag(d->http) : (TimeHistogram){}};
-        ret[4] = (CountedTimes){"placement", "How long this host took, while it led, to look for a node for a unit, or for all that wait.",
+        ret[4] = (CountedTimes){"placement",
+                                "How long this host took, while it led, to look for a node for a unit, or "
+                                "for all that wait.",
                                 d->leader ? leader_placement_times(d->leader) : (TimeHistogram){}};
 }
 

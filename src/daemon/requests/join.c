@@ -3,11 +3,14 @@
 // Joining, on the joiner's side:
 //
 //   check (not yet a member of anything bigger, token well formed) -> new key and signing request -> look up
-//   ADDRESS -> TLS to the first of its addresses that answers, whose CA the token names -> the token's id -> it proves that it
-//   is a member (join-token.h) -> the request and our proof -> the answer and its proof -> [--discard: stop and remove our
+//   ADDRESS -> TLS to the first of its addresses that answers, whose CA the token names -> the token's id ->
+//   it proves that it
+//   is a member (join-token.h) -> the request and our proof -> the answer and its proof -> [--discard: stop
+//   and remove our
 //   units] -> state_dir_replace() -> answer -> restart
 //
-// A host that was removed has a certificate of the CA, too. It cannot prove anything, and is told nothing but the token's id.
+// A host that was removed has a certificate of the CA, too. It cannot prove anything, and is told nothing
+// but the token's id.
 //
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
 // one-node cluster; where that one fails, argosyd begins anew as who it was.
@@ -39,7 +42,8 @@
 #include "tls-context.h"
 
 enum {
-        JOIN_PATIENCE_MS = 20000, // with who answers, from the handshake on; a member gives it up before that
+        // with who answers, from the handshake on; a member gives it up before that
+        JOIN_PATIENCE_MS = 20000,
         JOIN_NAME_SEC = 15,       // with the resolver
 };
 
@@ -217,7 +221,8 @@ static int send_body(Join *j, Stream *s) {
         if (!bytes)
                 return -ENOMEM;
         argosy__join_body__pack(&body, bytes);
-        r = join_proof_make(&j->secret_hash, JOIN_BY_HOST, j->channel, sizeof(j->channel), q.body.data, q.body.len, &proof);
+        r = join_proof_make(&j->secret_hash, JOIN_BY_HOST, j->channel, sizeof(j->channel), q.body.data,
+                            q.body.len, &proof);
         if (r < 0)
                 return r;
         q.proof = (ProtobufCBinaryData){HASH_SIZE, proof.bytes};
@@ -246,21 +251,23 @@ static int refuse(Join *j, const char *why) {
 }
 
 static bool holds(const Join *j, JoinProof kind, const Argosy__JoinReply *r) {
-        return join_proof_holds(&j->secret_hash, kind, j->channel, sizeof(j->channel), r->answer.data, r->answer.len, r->proof.data,
-                                r->proof.len);
+        return join_proof_holds(&j->secret_hash, kind, j->channel, sizeof(j->channel), r->answer.data,
+                                r->answer.len, r->proof.data, r->proof.len);
 }
 
 static bool answer_is_whole(const Join *j, const Argosy__JoinAnswer *a) {
         Hash ca_hash = hash_of(a->ca_cert.data, a->ca_cert.len);
 
-        return a->host > 0 && a->cert.len > 0 && a->cluster_id.len == 16 && a->n_voters > 0 && hash_equal(&ca_hash, &j->token.ca_hash);
+        return a->host > 0 && a->cert.len > 0 && a->cluster_id.len == 16 && a->n_voters > 0 &&
+               hash_equal(&ca_hash, &j->token.ca_hash);
 }
 
 // What is to be installed. Only what the proof covers counts.
 static int take_answer(Join *j, const Argosy__JoinReply *r) {
         if (!holds(j, JOIN_ANSWER, r))
                 return refuse(j, "it does not prove that its answer is the cluster's");
-        j->reply = (Argosy__JoinAnswer *) frame_unpack(&argosy__join_answer__descriptor, r->answer.data, r->answer.len);
+        j->reply = (Argosy__JoinAnswer *) frame_unpack(&argosy__join_answer__descriptor, r->answer.data,
+                                                       r->answer.len);
         if (j->reply && answer_is_whole(j, j->reply))
                 return 0;
         message_free(j->reply);
@@ -274,8 +281,9 @@ static int on_reply(Join *j, Stream *s, const Argosy__JoinReply *r) {
         if (j->proven)
                 return take_answer(j, r);
         if (r->answer.len > 0 || !holds(j, JOIN_BY_MEMBER, r))
-                return refuse(j, "it does not prove that it is a member (was it removed?), and was told nothing of the token: "
-                                              "ask another one");
+                return refuse(j, "it does not prove that it is a member (was it removed?), and was told "
+                                 "nothing of the token: "
+                                 "ask another one");
         j->proven = true;
         return send_body(j, s);
 }
@@ -349,7 +357,8 @@ static int dial(Join *j, const struct addrinfo *a) {
         int r;
 
         (void) stream_address_text(a->ai_addr, address);
-        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j, &j->stream);
+        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j,
+                        &j->stream);
         if (r == 0)
                 stream_set_frames(j->stream, FRAME_MAX_JOIN);
         return r;
@@ -376,7 +385,9 @@ static void on_lookup(int error, const char *why, struct addrinfo *found, void *
         j->lookup = NULL;
         j->found = j->next = found;
         if (error == -ETIMEDOUT)
-                fail(j, ETIMEDOUT, "cannot find the address of %s: the name service has not answered for %d seconds", j->host, JOIN_NAME_SEC);
+                fail(j, ETIMEDOUT,
+                     "cannot find the address of %s: the name service has not answered for %d seconds",
+                     j->host, JOIN_NAME_SEC);
         else if (error < 0)
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, why);
         if (error < 0) {
@@ -393,11 +404,13 @@ static const char *why_not_join(Daemon *d, bool discard, char *buf, size_t size)
         if (peers_verdict(d) == PEERS_REMOVED)
                 return NULL; // it is nobody's member any more
         if (!d->state || d->peers->n_voters > 1)
-                return "this host is a member of a cluster already; run 'argosyctl cluster leave' first, with --force if that "
+                return "this host is a member of a cluster already; run 'argosyctl cluster leave' first, "
+                       "with --force if that "
                        "cluster cannot be reached";
         (void) cluster_state_hosts(d->state, &n_hosts);
         if (n_hosts > 1)
-                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster leave' first, with "
+                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster "
+                       "leave' first, with "
                        "--force if they cannot be reached";
         n_units = cluster_state_n_units(d->state);
         if (n_units == 0 || discard)

@@ -23,7 +23,8 @@
 typedef char NameText[64];
 
 static const char *name_of(const Daemon *d, const MeshLinkInfo *l, NameText buf) {
-        return *l->peer->host_name ? l->peer->host_name : daemon_host_name((Daemon *) d, l->host, buf, sizeof(NameText));
+        return *l->peer->host_name ? l->peer->host_name
+                                   : daemon_host_name((Daemon *) d, l->host, buf, sizeof(NameText));
 }
 
 static int append_peer(const Daemon *d, Buf *text, const MeshLinkInfo *l) {
@@ -35,7 +36,8 @@ static int append_peer(const Daemon *d, Buf *text, const MeshLinkInfo *l) {
                 r = buf_printf(text, "%s, ", l->peer->name);
         if (r == 0 && *l->peer->address)
                 r = buf_printf(text, "%s, ", l->peer->address);
-        return r < 0 ? r : buf_printf(text, "port %u: %s)", l->peer->port, *l->why ? l->why : "being dialled");
+        return r < 0 ? r
+                     : buf_printf(text, "port %u: %s)", l->peer->port, *l->why ? l->why : "being dialled");
 }
 
 static PeersVerdict judge(const MeshLinkInfo *links, size_t n) {
@@ -58,7 +60,8 @@ PeersVerdict peers_verdict(const Daemon *d) {
 }
 
 // Appends the names of the voters that refuse this host for that reason.
-static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, size_t n, MeshRefusal refusal) {
+static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, size_t n,
+                        MeshRefusal refusal) {
         const char *separator = "";
         NameText name;
         int r = 0;
@@ -72,8 +75,9 @@ static int append_names(const Daemon *d, Buf *text, const MeshLinkInfo *links, s
         return r;
 }
 
-#define WAYS_OUT                                                                                                       \
-        "`argosyctl cluster join ADDRESS TOKEN` makes it a member again, `argosyctl cluster leave --force` makes it a host " \
+#define WAYS_OUT                                                                                    \
+        "`argosyctl cluster join ADDRESS TOKEN` makes it a member again, `argosyctl cluster leave " \
+        "--force` makes it a host "                                                                 \
         "of its own; both stop the units that it has from the cluster"
 
 static char *removal_notice(const Daemon *d, const MeshLinkInfo *links, size_t n, PeersVerdict verdict) {
@@ -89,7 +93,8 @@ static char *removal_notice(const Daemon *d, const MeshLinkInfo *links, size_t n
         } else {
                 r = append_names(d, &text, links, n, MESH_REFUSED_UNKNOWN);
                 if (r == 0)
-                        r = buf_printf(&text, " refused this host, whose key they do not know: if it was removed from the cluster, " WAYS_OUT);
+                        r = buf_printf(&text, " refused this host, whose key they do not know: if it was "
+                                              "removed from the cluster, " WAYS_OUT);
         }
         return r < 0 ? NULL : str_printf("%.*s", (int) text.len, (const char *) text.data);
 }
@@ -116,13 +121,15 @@ char *peers_notice(const Daemon *d) {
                        n_down == 1 ? "it is" : "they are") < 0)
                 return NULL;
         if (n_down == n && !(d->state && cluster_state_cluster(d->state)) &&
-            buf_printf(&text, ". If the cluster has other voters by now, and none of these hosts is a member of it any more, this host cannot "
+            buf_printf(&text, ". If the cluster has other voters by now, and none of these hosts is a "
+                              "member of it any more, this host cannot "
                               "find it: " WAYS_OUT) < 0)
                 return NULL;
         return str_printf("%.*s", (int) text.len, (const char *) text.data);
 }
 
-static void fill_member(const Daemon *d, const Argosy__Voter *v, Argosy__Response__ClusterStatus__Member *ret) {
+static void fill_member(const Daemon *d, const Argosy__Voter *v,
+                        Argosy__Response__ClusterStatus__Member *ret) {
         MeshLinkInfo links[MESH_VOTERS_MAX];
         size_t n = mesh_links(d->mesh, links, ELEMENTSOF(links));
 

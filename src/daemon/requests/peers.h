@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The voters that this host knows of, and whether it finds them: what a person has to know while nobody leads, and
-// what they can tell this host about it.
+// The voters that this host knows of, and whether it finds them: what a person has to know while nobody
+// leads, and what they can tell this host about it.
 
 #include "argosy.pb-c.h"
 
@@ -17,7 +17,8 @@ typedef enum PeersVerdict {
         PEERS_REMOVED, // at least one says that it was removed, which is final
 } PeersVerdict;
 PeersVerdict peers_verdict(const Daemon *d);
-// A sentence about that, or about the voters that are not found, and what helps. NULL: all are found, or out of memory.
+// A sentence about that, or about the voters that are not found, and what helps. NULL: all are found, or out
+// of memory.
 char *peers_notice(const Daemon *d);
 // `cluster status` of a host that keeps no log, from its peers file. Responds before it returns, once.
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),

@@ -17,7 +17,8 @@ enum {
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };
 
-#define ROUTER_COUNTERS(COUNTER, GAUGE) GAUGE(host_requests_open, "requests on this host whose last answer has not come, over HTTP or not")
+#define ROUTER_COUNTERS(COUNTER, GAUGE) \
+        GAUGE(host_requests_open, "requests on this host whose last answer has not come, over HTTP or not")
 
 typedef struct RouterStats {
         ROUTER_COUNTERS(COUNTER_FIELD, COUNTER_FIELD)

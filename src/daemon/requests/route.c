@@ -5,13 +5,15 @@
 //   WAITING   in `fresh`: just submitted, or asked
 //             by a leader that is none any more   -> route_dispatch() in the next turns (router.c)
 //             in `waiting`: for a leader          -> `fresh` when one appears, until its deadline
-//   HERE      at the leader in this process       (cancel token); or, while nobody leads, of what that leader knows
+//   HERE      at the leader in this process       (cancel token); or, while nobody leads, of what that
+//                                                 leader knows
 //   PACKING   a long one on its way there         (router-pack.c)
 //   AWAY      at the leader elsewhere             (forward id)
 //   LOCAL     at this host's agent, or joining    (cancel token)
 //
-// A request costs the same however many others wait or are asked for: each is in at most one list, and one timer runs for
-// the earliest deadline of all that wait. Failures are responses; the last response ends the route.
+// A request costs the same however many others wait or are asked for: each is in at most one list, and one
+// timer runs for the earliest deadline of all that wait. Failures are responses; the last response ends the
+// route.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -81,8 +83,8 @@ bool router_has_leader(const Router *r) {
         return r->daemon->leading || r->daemon->known_leader != 0;
 }
 
-// One limit for the earliest deadline of all that wait, or of one that waits no more. One that is over already is not begun
-// anew by whatever comes in between.
+// One limit for the earliest deadline of all that wait, or of one that waits no more. One that is over
+// already is not begun anew by whatever comes in between.
 static void arm_limit(Router *r, uint64_t due_us) {
         uint64_t now = clock_boot_us(), until = due_us <= now ? OVERDUE : due_us;
 
@@ -130,7 +132,8 @@ void route_tell_age(Route *route) {
         Argosy__Request__Job *job = route->request->job;
 
         if (job && route->asked)
-                job->age_ms = route->age_ms + MAX_OF((clock_boot_us() - route->asked_us) / USEC_PER_MSEC, UINT64_C(1));
+                job->age_ms = route->age_ms +
+                              MAX_OF((clock_boot_us() - route->asked_us) / USEC_PER_MSEC, UINT64_C(1));
 }
 
 void route_note_asked(Route *route) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A request on its way, and what all of them share: for the files of the router alone (router.h is for everybody else).
+// A request on its way, and what all of them share: for the files of the router alone (router.h is for
+// everybody else).
 //
-// A Route belongs to its Router. It is gone when its last response has been handed on (route_respond() with `final`), or when
-// its owner has cancelled it (router_cancel()); inside leader_request() and agent_call() it lives until that returns (`in_call`).
+// A Route belongs to its Router. It is gone when its last response has been handed on (route_respond() with
+// `final`), or when its owner has cancelled it (router_cancel()); inside leader_request() and agent_call()
+// it lives until that returns (`in_call`).
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,7 +44,8 @@ struct Route {
         uint64_t age_ms;      // of its job, as it came
         bool answered;        // at least one response has gone out
         bool makeshift;       // this host's agent answers until somebody leads
-        bool checking;        // while AWAY: the leader is asked whether its author may have this host answer it
+        bool checking;        // while AWAY: the leader is asked whether its author may have this host answer
+                              // it
         bool checked;         // it has said so
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
@@ -60,7 +63,8 @@ struct Router {
         uint64_t last_id;
         Drain drain;
         TimeLimit limit;
-        void (*on_due)(void *userdata); // of `limit`, with the router: something that waits is due (router.c)
+        // of `limit`, with the router: something that waits is due (router.c)
+        void (*on_due)(void *userdata);
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
         LeaderContact contact;
         TimeLimit silence; // until the leader is called silent
@@ -71,8 +75,10 @@ struct Router {
 
 // Hands one response on. The route may be gone afterwards if it is final.
 void route_respond(Route *route, const Argosy__Response *response);
-void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4); // a final one; the message is cut at 511 bytes
-void route_on_answer(const Argosy__Response *response, void *userdata);            // route_respond(), of a Route
+// a final one; the message is cut at 511 bytes
+void route_fail(Route *route, int status, const char *format, ...) _printf_(3, 4);
+// route_respond(), of a Route
+void route_on_answer(const Argosy__Response *response, void *userdata);
 // Without a response; in_call must be false.
 void route_free(Route *route);
 
@@ -89,5 +95,6 @@ void route_ask_again(Route *route);           // of the leader of then, soon
 uint64_t route_due_us(const Route *route);    // boot time at which one that waits is looked at again
 void route_note_asked(Route *route);          // a leader has been given it
 void route_is_away(Route *route);             // the leader elsewhere has it
-// The next leader may find it carried out, or has to know whether it may have been, and been forgotten: writes its age into its job.
+// The next leader may find it carried out, or has to know whether it may have been, and been forgotten:
+// writes its age into its job.
 void route_tell_age(Route *route);

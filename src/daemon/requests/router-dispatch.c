@@ -2,13 +2,15 @@
 //
 // Where a request goes, and what its receiver is told later: that it is taken, cancelled or called off.
 //
-//      route_dispatch() -> this daemon, this host's agent    what only this host can answer, if its author may (router-local.c)
+//      route_dispatch() -> this daemon, this host's agent    what only this host can answer, if its author
+//                                                            may (router-local.c)
 //                       -> the leader in this process
-//                       -> the leader elsewhere              short ones at once, long ones by way of router-pack.c
+//                       -> the leader elsewhere              short ones at once, long ones by way of
+//                                                            router-pack.c
 //                       -> nobody leads: it waits
 //
-// What this host answers alone under a token is judged by the leader first, if there is one. A leader that says EAGAIN leads
-// no more: the route waits for the next one.
+// What this host answers alone under a token is judged by the leader first, if there is one. A leader that
+// says EAGAIN leads no more: the route waits for the next one.
 
 #include <errno.h>
 #include <string.h>
@@ -38,9 +40,8 @@
 // ---- who may ask
 
 bool route_is_allowed_here(const Route *route) {
-        return route->checked ||
-               access_has(socket_access_list(route->router->daemon), route->author, request_right(route->request),
-                          NULL);
+        return route->checked || access_has(socket_access_list(route->router->daemon), route->author,
+                                            request_right(route->request), NULL);
 }
 
 bool route_refuse_here(Route *route) {
@@ -52,7 +53,8 @@ bool route_refuse_here(Route *route) {
                 return false;
         error = access_token_error(socket_access_list(route->router->daemon), route->author, why);
         if (error == EKEYREJECTED && !route->router->daemon->leading) {
-                route_fail(route, EHOSTUNREACH, "no leader can be reached, and this host alone does not know the token");
+                route_fail(route, EHOSTUNREACH,
+                           "no leader can be reached, and this host alone does not know the token");
                 return true;
         }
         if (error > 0) {
@@ -60,7 +62,8 @@ bool route_refuse_here(Route *route) {
                 return true;
         }
         route_fail(route, EACCES,
-                   "this host answers that alone, and it needs the right '%s' on all units, which %s does not have",
+                   "this host answers that alone, and it needs the right '%s' on all units, which %s does "
+                   "not have",
                    right_to_string(right), author_text(route->author, who));
         return true;
 }
@@ -87,7 +90,8 @@ void route_ask_agent(Route *route, AgentReply reply) {
         offer_window(route);
         route->place = ROUTE_LOCAL;
         route->in_call = true;
-        r = agent_call(route->router->daemon->agent, author_key(route->author), 0, route->request, reply, route, &route->cancel);
+        r = agent_call(route->router->daemon->agent, author_key(route->author), 0, route->request, reply,
+                       route, &route->cancel);
         route->in_call = false;
         if (route->done)
                 route_free(route);
@@ -122,7 +126,8 @@ static int ask_leader(Route *route) {
         Leader *l = route->router->daemon->leader;
 
         if (kind && kind->effect != REQUEST_CHANGES && request_is_long(route->request))
-                return leader_request_lent(l, route->author, route->request, on_leader_answer, route, &route->cancel);
+                return leader_request_lent(l, route->author, route->request, on_leader_answer, route,
+                                           &route->cancel);
         return leader_request(l, route->author, route->request, on_leader_answer, route, &route->cancel);
 }
 
@@ -145,13 +150,13 @@ static void dispatch_here(Route *route) {
                 route_note_asked(route);
 }
 
-// What a token may is the leader's to say while there is one: that it was made, or revoked, comes later to a copy of the log, and
-// hosts without a log have none.
+// What a token may is the leader's to say while there is one: that it was made, or revoked, comes later to a
+// copy of the log, and hosts without a log have none.
 static bool needs_check(const Route *route) {
         const Daemon *d = route->router->daemon;
 
-        if (!request_is_local(route->request) || route->author->token_proof.len == 0 || route->checked || d->leading ||
-            request_right(route->request) == ARGOSY__RIGHT__RIGHT_NONE)
+        if (!request_is_local(route->request) || route->author->token_proof.len == 0 || route->checked ||
+            d->leading || request_right(route->request) == ARGOSY__RIGHT__RIGHT_NONE)
                 return false;
         return d->known_leader != 0 || !access_token_of(socket_access_list(d), route->author);
 }

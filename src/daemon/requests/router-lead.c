@@ -3,7 +3,8 @@
 // This host tells clients that follow events that there is no leader: events come from the leader, which
 // cannot say it.
 //
-//      leader lost, or its answers fail to come -> LEADER_CONTACT_MS -> routes of events are recalled -> dispatch() -> route_answer_lead()
+//      leader lost, or its answers fail to come -> LEADER_CONTACT_MS -> routes of events are recalled ->
+//      dispatch() -> route_answer_lead()
 //
 // The answer is no event of the stream: it has no place there, the cursor stays. The client asks again, with
 // what it knows now, and is answered when that has changed. A new stream is refused at once instead. Out of
@@ -84,8 +85,8 @@ bool router_leader_is_silent(Router *r) {
 }
 
 bool router_leader_is_watched(const Router *r) {
-        return r->n_followers > 0 ||
-               (r->silence_asked_us > 0 && clock_boot_us() - r->silence_asked_us < ROUTER_WATCH_MS * USEC_PER_MSEC);
+        return r->n_followers > 0 || (r->silence_asked_us > 0 && clock_boot_us() - r->silence_asked_us <
+                                                                         ROUTER_WATCH_MS * USEC_PER_MSEC);
 }
 
 void route_count_follower(Route *route) {
@@ -106,8 +107,8 @@ static const char *why_nobody(const Router *r, char buf[REASON_SIZE]) {
         char name[64];
 
         if (d->known_leader != 0)
-                str_fit(buf, REASON_SIZE, "%s leads, and does not answer %s", daemon_host_name(d, d->known_leader, name, sizeof(name)),
-                        d->config.name);
+                str_fit(buf, REASON_SIZE, "%s leads, and does not answer %s",
+                        daemon_host_name(d, d->known_leader, name, sizeof(name)), d->config.name);
         else
                 str_fit(buf, REASON_SIZE, "%s reaches no host that leads", d->config.name);
         return buf;
@@ -117,7 +118,8 @@ static void respond_lead(Route *route, const Argosy__Event *e) {
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         _cleanup_free_ uint8_t *packed = malloc(argosy__event__get_packed_size(e));
-        _cleanup_free_ char *cursor = strdup(route->request->events->cursor); // the route's request goes with it
+        // the route's request goes with it
+        _cleanup_free_ char *cursor = strdup(route->request->events->cursor);
 
         if (!packed || !cursor) {
                 route_fail(route, EBUSY, "this host has no memory for the event");
@@ -158,7 +160,8 @@ bool route_answer_lead(Route *route) {
         if (!is_to_be_told(route))
                 return false;
         if (route->request->events->lead == UNSAID)
-                route_fail(route, EHOSTUNREACH, "nobody leads the cluster: %s", why_nobody(route->router, reason));
+                route_fail(route, EHOSTUNREACH, "nobody leads the cluster: %s",
+                           why_nobody(route->router, reason));
         else
                 tell(route);
         return true;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `cluster leave` is `cluster remove` of this host, asked of the leader. It is over when this host has forgotten the cluster:
+// `cluster leave` is `cluster remove` of this host, asked of the leader. It is over when this host has
+// forgotten the cluster:
 //
-//      route_translate_leave() -> the leader -> its answer, or ToHost.Removed, whichever comes first -> join_reset() -> answered
+//      route_translate_leave() -> the leader -> its answer, or ToHost.Removed, whichever comes first ->
+//      join_reset() -> answered
 //
-// A leave by force, or of a host that was removed already, is this daemon's own (router-local.c). What the leader refuses is
-// answered with its words; what this host cannot forget, with those of join_reset().
+// A leave by force, or of a host that was removed already, is this daemon's own (router-local.c). What the
+// leader refuses is answered with its words; what this host cannot forget, with those of join_reset().
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +46,8 @@ static void on_left(const Argosy__Response *response, void *userdata) {
 
 bool route_leave_is_granted(Route *route, const Argosy__Response *response) {
         if (!route->leaving || !response->final || response->status != 0 || response->held)
-                return false; // what the queue holds back is told when it has begun, as somebody else's removal would be
+                // what the queue holds back is told when it has begun, as somebody else's removal would be
+                return false;
         route->place = ROUTE_LOCAL;
         route->cancel = 0; // was the leader's, not the agent's
         join_reset(route->router->daemon, "it left", on_left, route->router);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a daemon answers itself, about its host: a row of the table for each of its requests (REQUEST_BY_DAEMON). Whether who
-// asks may have it is known by then.
+// What a daemon answers itself, about its host: a row of the table for each of its requests
+// (REQUEST_BY_DAEMON). Whether who asks may have it is known by then.
 //
-// Joining, leaving and managers take their time: their callbacks answer, and the route waits for that as one that is LOCAL.
+// Joining, leaving and managers take their time: their callbacks answer, and the route waits for that as one
+// that is LOCAL.
 //
 // Failures: those of the function that answers; -ENOMEM ends the request.
 
@@ -35,7 +36,8 @@ static void answer_version(Route *route) {
 }
 
 // `times` and `counts` are filled and borrowed.
-static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *times, uint64_t counts[static TIME_BOUNDS + 1]) {
+static void show_times(const TimeHistogram *h, Argosy__Response__TurnTimes *times,
+                       uint64_t counts[static TIME_BOUNDS + 1]) {
         time_histogram_cumulate(h, counts);
         argosy__response__turn_times__init(times);
         times->bounds_us = (uint64_t *) time_bounds_us;
@@ -134,7 +136,9 @@ static void answer_http_certificate(Route *route) {
                 return;
         }
         if (pem.len == 0) {
-                route_fail(route, ENOENT, "this host shows no certificate: it answers nowhere over TLS (Listen= of [Http] and [Fleet])");
+                route_fail(route, ENOENT,
+                           "this host shows no certificate: it answers nowhere over TLS (Listen= of [Http] "
+                           "and [Fleet])");
                 return;
         }
         shown.pem = (ProtobufCBinaryData){pem.len, pem.data};
@@ -168,7 +172,10 @@ static void leave(Route *route) {
         if (d->joining)
                 route_fail(route, EBUSY, "another join or leave is going on");
         else
-                join_reset(d, route->request->cluster_leave->force ? "asked to leave by force" : "it was removed", route_on_answer, route);
+                join_reset(d,
+                           route->request->cluster_leave->force ? "asked to leave by force"
+                                                                : "it was removed",
+                           route_on_answer, route);
 }
 
 static void ask_managers(Route *route) {

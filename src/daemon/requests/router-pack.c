@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Long requests on their way to the leader elsewhere. Packing one of many megabytes holds the loop for milliseconds, and so does putting it behind
-// what the link still has, so the pool packs, and the link gets the frame as it is:
+// Long requests on their way to the leader elsewhere. Packing one of many megabytes holds the loop for
+// milliseconds, and so does putting it behind what the link still has, so the pool packs, and the link gets
+// the frame as it is:
 //
-//      dispatch() -> PACKING: in line -> [pool] -> whatever the link has is taken -> mesh_to_leader_frame() -> AWAY
+//      dispatch() -> PACKING: in line -> [pool] -> whatever the link has is taken -> mesh_to_leader_frame()
+//      -> AWAY
 //
-// One at a time for the whole daemon, so one frame is held beside what the links have, however many ask. Short requests overtake.
+// One at a time for the whole daemon, so one frame is held beside what the links have, however many ask.
+// Short requests overtake.
 //
-// While the pool reads it, a request is nobody else's: a route that is cancelled leaves it to the pool, and one whose leader goes away waits for the
-// pool before it is asked again. A request that no frame has room for fails with E2BIG; out of memory fails the request.
+// While the pool reads it, a request is nobody else's: a route that is cancelled leaves it to the pool, and
+// one whose leader goes away waits for the pool before it is asked again. A request that no frame has room
+// for fails with E2BIG; out of memory fails the request.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +89,8 @@ static void on_packed(PoolWork *w) {
         } else if (error < 0) {
                 end(r);
                 if (error == -EMSGSIZE) // no other leader could be told either
-                        route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
+                        route_fail(route, E2BIG,
+                                   "the request is too long for one frame; split it into several");
                 else
                         route_fail(route, -error, "%s", strerror(-error));
         } else
@@ -96,7 +101,8 @@ static void run_pack(PoolWork *w) {
         RouterPacking *p = CONTAINER_OF(w, RouterPacking, work);
 
         p->error = frame_pack(&p->message.base, FRAME_MAX, &p->frame);
-        if (p->error == 0 && frame_cost(&argosy__to_voter__descriptor, p->frame.data + FRAME_HEADER_SIZE, p->frame.len - FRAME_HEADER_SIZE, MESH_MESSAGE_COST_MAX) == SIZE_MAX)
+        if (p->error == 0 && frame_cost(&argosy__to_voter__descriptor, p->frame.data + FRAME_HEADER_SIZE,
+                                        p->frame.len - FRAME_HEADER_SIZE, MESH_MESSAGE_COST_MAX) == SIZE_MAX)
                 p->error = -EMSGSIZE; // the leader would end the link
 }
 
@@ -127,7 +133,8 @@ static void begin_next(Router *r) {
 }
 
 bool route_is_to_be_packed(const Route *route) {
-        return request_is_long(route->request) || argosy__request__get_packed_size(route->request) > LONG_FRAME;
+        return request_is_long(route->request) ||
+               argosy__request__get_packed_size(route->request) > LONG_FRAME;
 }
 
 void route_pack(Route *route) {

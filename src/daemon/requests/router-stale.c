@@ -2,7 +2,8 @@
 //
 // A request whose time is over while nobody leads.
 //
-//      a read    -> answered from what this host knows, with its age: the leader's tables on a voter, else this host's agent or peers
+//      a read    -> answered from what this host knows, with its age: the leader's tables on a voter, else
+//                this host's agent or peers
 //      a change  -> fails, and says whether it may have been carried out
 //
 // What this host answers that way is judged by the rights that it knows itself.
@@ -49,14 +50,16 @@ static void answer_stale(Route *route) {
         if ((!d->leader || request_is_read_of_units(route->request)) && route_refuse_here(route))
                 return;
         if (request_is_read_of_units(route->request)) {
-                route->makeshift = route->request->what_case == ARGOSY__REQUEST__WHAT_TOP; // has no end of its own
+                // has no end of its own
+                route->makeshift = route->request->what_case == ARGOSY__REQUEST__WHAT_TOP;
                 route_ask_agent(route, on_stale_answer);
                 return;
         }
         if (d->leader) {
                 route->place = ROUTE_HERE; // of a long list the rest comes later
                 route->in_call = true;
-                leader_answer_stale(d->leader, route->author, route->request, on_stale_answer, route, &route->cancel);
+                leader_answer_stale(d->leader, route->author, route->request, on_stale_answer, route,
+                                    &route->cancel);
                 route->in_call = false;
                 if (route->done)
                         route_free(route);
@@ -96,7 +99,8 @@ static const char *what_became_of_it(const Route *route) {
         if (may_be_done(route))
                 return "it was asked for before, so look later whether it was carried out";
         if (job && job->keyed)
-                return "nothing was changed by this request, unless another host had it under the same key, too";
+                return "nothing was changed by this request, unless another host had it under the same key, "
+                       "too";
         return "nothing was changed";
 }
 
@@ -120,5 +124,6 @@ void route_on_deadline(Route *route) {
         }
         route_fail(route, may_be_done(route) ? EINPROGRESS : ETIMEDOUT, // unknown outcome, or not begun
                    "no leader can be reached for %.1f s; %s",
-                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC, what_became_of_it(route));
+                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
+                   what_became_of_it(route));
 }

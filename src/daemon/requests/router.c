@@ -3,7 +3,8 @@
 // The life of routes: submitted, dispatched, asked again when the leader changes, cancelled.
 //
 //      router_submit() -> `fresh` -> on_drain(), DISPATCHED_PER_TURN in each turn -> route_dispatch()
-//      nobody leads -> `waiting` -> on_time() at the earliest deadline -> asked again, or route_on_deadline()
+//      nobody leads -> `waiting` -> on_time() at the earliest deadline -> asked again, or
+//      route_on_deadline()
 //
 // Failures: -ENOMEM before a route is there; afterwards its response.
 
@@ -87,7 +88,8 @@ void router_on_leader_changed(Router *r) {
                         route_wait_for_dispatch(route);
                 if (route->place == ROUTE_PACKING && !route_pack_stop(route))
                         continue;
-                if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE && route->place != ROUTE_PACKING)
+                if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE &&
+                    route->place != ROUTE_PACKING)
                         continue;
                 if (route->answered && route->request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
                         route_fail(route, ECONNRESET, "the leader changed while the journal was being read");
@@ -119,7 +121,8 @@ void router_on_access_changed(Router *r) {
 
 // A read waits for an election, but not each time anew while there is nobody to elect a leader.
 static uint64_t plan_deadline(const Router *r, const Argosy__Request *q, uint64_t now) {
-        if (q->what_case == ARGOSY__REQUEST__WHAT_EVENTS && q->events->lead != ARGOSY__REQUEST__EVENTS__LEAD__UNSAID)
+        if (q->what_case == ARGOSY__REQUEST__WHAT_EVENTS &&
+            q->events->lead != ARGOSY__REQUEST__EVENTS__LEAD__UNSAID)
                 return UINT64_MAX; // told that nobody leads, it waits for the next leader
         if (q->timeout_ms > 0)
                 return now + q->timeout_ms * USEC_PER_MSEC;
@@ -176,7 +179,9 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
         r->n_routes++;
         route->request = request;
         route->age_ms = request && request->job ? request->job->age_ms : 0;
-        route->window = request && request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL ? request->journal->window : 0;
+        route->window = request && request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL
+                                ? request->journal->window
+                                : 0;
         if (request)
                 route_count_follower(route);
         route->author = copy_author(r->daemon, author);

@@ -17,8 +17,8 @@
 
 int router_new(Daemon *d, Router **ret);
 void router_close(Router *r); // asynchronous only in its timer; routes are dropped without a response
-// Takes the request, also when it fails; NULL: out of memory. `author`, who asks, is borrowed; NULL: this daemon itself.
-// How many there are is for the doors to say by which they come (accounts.h).
+// Takes the request, also when it fails; NULL: out of memory. `author`, who asks, is borrowed; NULL: this
+// daemon itself. How many there are is for the doors to say by which they come (accounts.h).
 int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *author, RouteRespond respond,
                   void *userdata, Route **ret);
 void router_cancel(Route *route);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      http_bulk_parse() -> each line as if it came alone (http-write.h) -> joined to the step before, or a step of its own
+//      http_bulk_parse() -> each line as if it came alone (http-write.h) -> joined to the step before, or a
+//      step of its own
 //
-// Whatever is wrong with the form of a line is found before anything is done, and the whole body is refused, with that line. Whether
-// units are there is the leader's to say, step by step.
+// Whatever is wrong with the form of a line is found before anything is done, and the whole body is refused,
+// with that line. Whether units are there is the leader's to say, step by step.
 //
 // Joining moves the names and the files of a Request to the one before; nothing is copied.
 
@@ -66,9 +67,9 @@ static bool may_join(const Joiner *j, const Argosy__Request *q) {
                 return false;
         a = last->request->change;
         b = q->change;
-        if (a->verb != b->verb || a->replace != b->replace || a->unpinned != b->unpinned || a->dry_run != b->dry_run ||
-            !same_job(last->request->job, q->job) || a->n_names + b->n_names > CHANGE_UNITS_MAX ||
-            j->bytes >= HTTP_STEP_BYTES)
+        if (a->verb != b->verb || a->replace != b->replace || a->unpinned != b->unpinned ||
+            a->dry_run != b->dry_run || !same_job(last->request->job, q->job) ||
+            a->n_names + b->n_names > CHANGE_UNITS_MAX || j->bytes >= HTTP_STEP_BYTES)
                 return false;
         for (size_t i = 0; i < b->n_names; i++)
                 if (map_find_str(&j->names, b->names[i]))
@@ -84,7 +85,8 @@ static bool may_join(const Joiner *j, const Argosy__Request *q) {
 
 // ---- joining
 
-// They are of the step from here on. Each unit is named once: so has each name one result, and each operation its own.
+// They are of the step from here on. Each unit is named once: so has each name one result, and each
+// operation its own.
 static int note_names(Joiner *j, const Argosy__Request__Change *change, size_t first_name,
                       size_t first_file) {
         int r = 0;

@@ -7,10 +7,11 @@
 //      the loop     work-bulk.c       each step in its order: Request -> Responses
 //      the thread   http_bulk_answer()    steps -> lines
 //
-// A step is one Request, which is one job. Operations that follow each other, do the same to units that the others do not name and
-// say the same for the job are one step: a thousand lines are one entry of the log, as one operation that names a thousand units is.
-// Which operations make a step follows from the body alone, and the id of a step from the key and its place. So who sends a body again
-// under its key has nothing done twice, wherever it was interrupted. Pure; it reads a client's bytes.
+// A step is one Request, which is one job. Operations that follow each other, do the same to units that the
+// others do not name and say the same for the job are one step: a thousand lines are one entry of the log,
+// as one operation that names a thousand units is. Which operations make a step follows from the body alone,
+// and the id of a step from the key and its place. So who sends a body again under its key has nothing done
+// twice, wherever it was interrupted. Pure; it reads a client's bytes.
 
 #include "event-cursor.h"
 #include "http-body.h"
@@ -49,7 +50,8 @@ typedef struct HttpBulk {
         size_t n_operations, operations_allocated;
 } HttpBulk;
 
-// body[len] is 0; lines are cut out of it. 0; or -EINVAL, -E2BIG, -ENOMEM, *ret_why as http_write_parse(), and *ret_line where (0: nowhere).
+// body[len] is 0; lines are cut out of it. 0; or -EINVAL, -E2BIG, -ENOMEM, *ret_why as http_write_parse(),
+// and *ret_line where (0: nowhere).
 int http_bulk_parse(const HttpTarget *t, const HttpWriteHeaders *headers, char *body, size_t len,
                     HttpBulk **ret, char **ret_why, unsigned *ret_line);
 void http_bulk_free(HttpBulk *b); // NULL is fine

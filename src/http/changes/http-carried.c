@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// read_files() notes what is no unit file -> drop-ins stand behind their files -> each content gets what it names by File=, and the manifest of
-// that, as argosyctl makes it of a folder. A file that nobody names is refused, since a change would do nothing about it.
+// read_files() notes what is no unit file -> drop-ins stand behind their files -> each content gets what it
+// names by File=, and the manifest of that, as argosyctl makes it of a folder. A file that nobody names is
+// refused, since a change would do nothing about it.
 //
 // A content that came with a manifest and without its files stays as it is: the cluster may have them.
 
@@ -71,7 +72,9 @@ static int decode_content(HttpCarriedFile *f, const char *text, char **ret_why) 
         if (!f->decoded)
                 return -ENOMEM;
         f->bytes.data = f->decoded;
-        return decode(text, f->decoded, &f->bytes.len) ? 0 : str_refuse(ret_why, "'%.128s': its content is not base64", f->name);
+        return decode(text, f->decoded, &f->bytes.len)
+                       ? 0
+                       : str_refuse(ret_why, "'%.128s': its content is not base64", f->name);
 }
 
 static int read_object(HttpCarriedFile *f, const cJSON *value, char **ret_why) {
@@ -81,12 +84,16 @@ static int read_object(HttpCarriedFile *f, const cJSON *value, char **ret_why) {
         for (const cJSON *m = value->child; m; m = m->next) {
                 if (streq(m->string, "content") && cJSON_IsString(m))
                         content = m->valuestring;
-                else if (streq(m->string, "encoding") && cJSON_IsString(m) && streq(m->valuestring, "base64"))
+                else if (streq(m->string, "encoding") && cJSON_IsString(m) &&
+                         streq(m->valuestring, "base64"))
                         base64 = true;
                 else if (streq(m->string, "executable") && cJSON_IsBool(m))
                         f->executable = cJSON_IsTrue(m);
                 else
-                        return str_refuse(ret_why, "'%.128s' has a 'content', and may have an 'encoding', which is 'base64', and be 'executable'", f->name);
+                        return str_refuse(ret_why,
+                                          "'%.128s' has a 'content', and may have an 'encoding', which is "
+                                          "'base64', and be 'executable'",
+                                          f->name);
         }
         if (!content)
                 return str_refuse(ret_why, "'%.128s' has no 'content'", f->name);
@@ -106,11 +113,14 @@ int http_carried_add(HttpCarried *c, const cJSON *value, char **ret_why) {
         *f = (HttpCarriedFile){.name = value->string};
         if (cJSON_IsString(value))
                 f->bytes = (ProtobufCBinaryData){strlen(value->valuestring), (uint8_t *) value->valuestring};
-        r = cJSON_IsString(value)   ? 0
-            : cJSON_IsObject(value) ? read_object(f, value, ret_why)
-                                    : str_refuse(ret_why, "'%.128s' is neither a text nor an object", value->string);
+        r = cJSON_IsString(value) ? 0
+            : cJSON_IsObject(value)
+                    ? read_object(f, value, ret_why)
+                    : str_refuse(ret_why, "'%.128s' is neither a text nor an object", value->string);
         if (r == 0 && f->bytes.len > CARRIED_FILE_MAX)
-                return str_refuse(ret_why, "'%.128s' is larger than %d KiB, the most that a file of a unit may have: larger things are images or packages",
+                return str_refuse(ret_why,
+                                  "'%.128s' is larger than %d KiB, the most that a file of a unit may have: "
+                                  "larger things are images or packages",
                                   f->name, CARRIED_FILE_MAX / 1024);
         if (r == 0)
                 f->hash = hash_of(f->bytes.data, f->bytes.len);
@@ -139,17 +149,19 @@ static int pick(HttpCarried *c, const UnitFile *file, CarriedFiles *ret, Protobu
         return 0;
 }
 
-static int compose(HttpCarried *c, Argosy__NamedFile *file, const UnitFile *parsed, CarriedFiles *carried, ProtobufCBinaryData *list,
-                   char **ret_why) {
+static int compose(HttpCarried *c, Argosy__NamedFile *file, const UnitFile *parsed, CarriedFiles *carried,
+                   ProtobufCBinaryData *list, char **ret_why) {
         Buf *content;
         int r;
 
-        if (ARRAY_GROW(c->composed, c->composed_allocated, c->n_composed + 1) < 0 || ARRAY_GROW(c->lists, c->lists_allocated, c->n_composed + 1) < 0)
+        if (ARRAY_GROW(c->composed, c->composed_allocated, c->n_composed + 1) < 0 ||
+            ARRAY_GROW(c->lists, c->lists_allocated, c->n_composed + 1) < 0)
                 return -ENOMEM;
         c->lists[c->n_composed] = NULL;
         content = &c->composed[c->n_composed++];
         *content = (Buf){};
-        r = buf_append(content, file->content.data, carried_files_text_len(file->content.data, file->content.len));
+        r = buf_append(content, file->content.data,
+                       carried_files_text_len(file->content.data, file->content.len));
         if (r == 0)
                 r = carried_files_compose(file->name, parsed, carried, content, ret_why);
         if (r < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Drop-ins that come with a change, and what containers name: composed with the unit files of the same request.
+// Drop-ins that come with a change, and what containers name: composed with the unit files of the same
+// request.
 //
 //      http_drop_ins_add() per drop-in
 //          -> http_drop_ins_take(): each file is replaced by its composed content
@@ -34,21 +35,25 @@ bool http_drop_ins_is_one(const char *name) {
 
         if (!slash)
                 return quadlet_is_beside(name, strlen(name)) && !quadlet_is_container(name);
-        return directory && unit_drop_in_directory_is_valid(directory) && unit_drop_in_name_is_valid(slash + 1);
+        return directory && unit_drop_in_directory_is_valid(directory) &&
+               unit_drop_in_name_is_valid(slash + 1);
 }
 
 int http_drop_ins_add(HttpDropIns *d, char *path, char *content, char **ret_why) {
         if (str_has_suffix(path, "/" CARRIED_FILES_DROP_IN))
-                return str_refuse(ret_why, "%.300s is argosy's own: it makes the list of a unit's files", path);
+                return str_refuse(ret_why, "%.300s is argosy's own: it makes the list of a unit's files",
+                                  path);
         if (d->n == HTTP_FILES_MAX)
                 return str_refuse(ret_why, "a request brings at most %i drop-ins", (int) HTTP_FILES_MAX);
         if (ARRAY_RESERVE(d->list, d->n + 1) < 0)
                 return -ENOMEM;
-        d->list[d->n++] = (UnitPart){.path = path, .path_len = strlen(path), .content = content, .len = strlen(content)};
+        d->list[d->n++] = (UnitPart){
+                .path = path, .path_len = strlen(path), .content = content, .len = strlen(content)};
         return 0;
 }
 
-static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__NamedFile *file, ProtobufCBinaryData content, char **ret_why) {
+static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__NamedFile *file,
+                   ProtobufCBinaryData content, char **ret_why) {
         _cleanup_buf_ Buf why = {};
         size_t bytes = content.len;
         Buf *composed;
@@ -58,7 +63,10 @@ static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__Named
                 bytes += list[i].len + list[i].path_len;
         d->bytes += bytes;
         if (d->bytes > d->most)
-                return str_refuse(ret_why, "with their drop-ins these files are more than %zu KiB: bring fewer instances at once", d->most / 1024);
+                return str_refuse(ret_why,
+                                  "with their drop-ins these files are more than %zu KiB: bring fewer "
+                                  "instances at once",
+                                  d->most / 1024);
         r = ARRAY_GROW(d->composed, d->composed_allocated, d->n_composed + 1);
 
         if (r < 0)
@@ -74,7 +82,8 @@ static int compose(HttpDropIns *d, const UnitPart *list, size_t n, Argosy__Named
 
 // The drop-ins of the unit and of its template; *ret_own: some are the unit's own. Marks them in `used`.
 static size_t pick(const HttpDropIns *d, const char *unit, UnitPart *ret, uint8_t *used, bool *ret_own) {
-        _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : NULL;
+        _cleanup_free_ char *template =
+                unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : NULL;
         size_t n = unit_parts_pick(d->list, d->n, unit, template, ret, used);
 
         *ret_own = false;
@@ -174,7 +183,8 @@ static int take_file(HttpDropIns *d, const Came *c, Argosy__NamedFile *file, cha
 
 // The name of the drop-in's unit, in `arena`. NULL: out of memory.
 static char *unit_of(const UnitPart *part, Arena *arena) {
-        size_t len = (size_t) ((const char *) memchr(part->path, '/', part->path_len) - part->path) - strlen(".d");
+        size_t len = (size_t) ((const char *) memchr(part->path, '/', part->path_len) - part->path) -
+                     strlen(".d");
         char *name = arena_alloc(arena, len + 1);
 
         if (name) {
@@ -188,7 +198,8 @@ static char *unit_of(const UnitPart *part, Arena *arena) {
 // Adds a file for an instance that has only drop-ins here, made from its template's file.
 static int add_instance(HttpDropIns *d, Came *c, char *name, Argosy__NamedFile **files, size_t *n_files,
                         char **ret_why) {
-        _cleanup_free_ char *template = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;
+        _cleanup_free_ char *template =
+                unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;
         size_t of = template ? find_file(*files, c->n, template) : c->n, n;
         Argosy__NamedFile *file;
         bool own;
@@ -216,10 +227,12 @@ static size_t find_most(const HttpDropIns *d, const Argosy__NamedFile *files, si
                 came += files[i].content.len;
         for (size_t i = 0; i < d->n; i++)
                 came += d->list[i].len + d->list[i].path_len;
-        return MIN_OF(MAX_OF(came * HTTP_COMPOSED_TIMES, (size_t) HTTP_COMPOSED_FEW), (size_t) HTTP_COMPOSED_MAX);
+        return MIN_OF(MAX_OF(came * HTTP_COMPOSED_TIMES, (size_t) HTTP_COMPOSED_FEW),
+                      (size_t) HTTP_COMPOSED_MAX);
 }
 
-int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files, char **ret_why) {
+int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files,
+                       char **ret_why) {
         size_t n_came = *n_files;
         _cleanup_free_ ProtobufCBinaryData *originals = calloc(n_came + 1, sizeof(*originals));
         _cleanup_free_ UnitPart *room = calloc(d->n + n_came + 1, sizeof(*room));

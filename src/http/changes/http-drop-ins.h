@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Drop-ins among the files of a body: {"web.service":"...","web.service.d/10-limits.conf":"..."} brings one content (unit-parts.h). An
-// instance's unit file, and its own drop-ins beside its template's file, are as in a folder.
+// Drop-ins among the files of a body: {"web.service":"...","web.service.d/10-limits.conf":"..."} brings one
+// content (unit-parts.h). An instance's unit file, and its own drop-ins beside its template's file, are as
+// in a folder.
 
 #include "arena.h"
 #include "argosy.pb-c.h"
@@ -30,6 +31,8 @@ void http_drop_ins_done(HttpDropIns *d);
 bool http_drop_ins_is_one(const char *name);
 // Notes one. 0; -EINVAL and *ret_why; -ENOMEM.
 int http_drop_ins_add(HttpDropIns *d, char *path, char *content, char **ret_why);
-// When all are noted: gives each file what belongs to it, and each instance that only has drop-ins a file of its own behind them, for which
-// `files` grows. Contents are valid until `d` is ended, names of such instances as long as the arena. Errors as above.
-int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files, char **ret_why);
+// When all are noted: gives each file what belongs to it, and each instance that only has drop-ins a file of
+// its own behind them, for which `files` grows. Contents are valid until `d` is ended, names of such
+// instances as long as the arena. Errors as above.
+int http_drop_ins_take(HttpDropIns *d, Arena *arena, Argosy__NamedFile **files, size_t *n_files,
+                       char **ret_why);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What cJSON would let pass and we do not: NULs (its strings end there), bytes that are no UTF-8, more depth and more values than
-// anybody needs, a member twice (who reads such a text differently from us sees another one). All of that but the last is found by
-// a look at the text itself: it knows no more of JSON than where strings begin and end.
+// What cJSON would let pass and we do not: NULs (its strings end there), bytes that are no UTF-8, more depth
+// and more values than anybody needs, a member twice (who reads such a text differently from us sees another
+// one). All of that but the last is found by a look at the text itself: it knows no more of JSON than where
+// strings begin and end.
 
 #include "http-json.h"
 

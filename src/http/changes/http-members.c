@@ -59,7 +59,8 @@ static int read_flag(HttpReading *g, const HttpMember *m, const cJSON *value, vo
 }
 
 static int refuse_number(HttpReading *g, const HttpMember *m) {
-        return str_refuse(g->ret_why, "'%s' is a whole number from 1 to %llu", m->name, (unsigned long long) m->max);
+        return str_refuse(g->ret_why, "'%s' is a whole number from 1 to %llu", m->name,
+                          (unsigned long long) m->max);
 }
 
 static int read_number(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
@@ -77,7 +78,8 @@ static int read_number32(HttpReading *g, const HttpMember *m, const cJSON *value
 }
 
 static int parse_span(HttpReading *g, const HttpMember *m, const cJSON *value, uint64_t *ret_us) {
-        if (!http_value_is_text(value) || !parse_span_us(value->valuestring, ret_us) || *ret_us / USEC_PER_SEC > m->max)
+        if (!http_value_is_text(value) || !parse_span_us(value->valuestring, ret_us) ||
+            *ret_us / USEC_PER_SEC > m->max)
                 return str_refuse(g->ret_why, "'%s' is a time span, as \"30s\" or \"5min\"", m->name);
         return 0;
 }
@@ -108,7 +110,8 @@ static int read_share(HttpReading *g, const HttpMember *m, const cJSON *value, v
         if (http_value_is_number(value, INT32_MAX))
                 share.value = (uint32_t) value->valuedouble;
         else if (!http_value_is_text(value) || !unit_share_parse(value->valuestring, &share))
-                return str_refuse(g->ret_why, "'%s' is a number from 1 on, or a text like \"25%%\"", m->name);
+                return str_refuse(g->ret_why, "'%s' is a number from 1 on, or a text like \"25%%\"",
+                                  m->name);
         *(uint32_t *) field(message, m->at) = share.value;
         *(protobuf_c_boolean *) field(message, m->other) = share.percent;
         return 0;
@@ -125,7 +128,8 @@ static int read_right(HttpReading *g, const HttpMember *m, const cJSON *value, v
 // ---- several values
 
 // Puts an empty list with room for all items of `value`, of `size` bytes each, into the field `at`.
-static void *begin_list(HttpReading *g, const HttpMember *m, const cJSON *value, size_t size, void *message) {
+static void *begin_list(HttpReading *g, const HttpMember *m, const cJSON *value, size_t size,
+                        void *message) {
         void *list = http_reading_alloc(g, (size_t) cJSON_GetArraySize(value), size);
 
         *(void **) field(message, m->at) = list;
@@ -200,7 +204,8 @@ static bool parse_amount(const cJSON *value, Argosy__Amount *a) {
         else if (streq(value->string, "memory") && !a->unset)
                 valid = text && memory_parse(text, &n);
         else {
-                valid = label_is_valid(value->string) && (a->unset || http_value_is_number(value, INT32_MAX));
+                valid = label_is_valid(value->string) &&
+                        (a->unset || http_value_is_number(value, INT32_MAX));
                 n = valid && !a->unset ? (uint32_t) value->valuedouble : 0;
         }
         a->amount = n;
@@ -209,7 +214,8 @@ static bool parse_amount(const cJSON *value, Argosy__Amount *a) {
 
 static int read_amounts(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
         Argosy__Amount **list = begin_list(g, m, value, sizeof(*list), message);
-        Argosy__Amount *amounts = http_reading_alloc(g, (size_t) cJSON_GetArraySize(value), sizeof(*amounts));
+        Argosy__Amount *amounts =
+                http_reading_alloc(g, (size_t) cJSON_GetArraySize(value), sizeof(*amounts));
         size_t *n = field(message, m->other);
 
         if (!list || !amounts)
@@ -218,10 +224,11 @@ static int read_amounts(HttpReading *g, const HttpMember *m, const cJSON *value,
                 return str_refuse(g->ret_why, "'%s' is an object of resources and amounts", m->name);
         for (const cJSON *one = value->child; one; one = one->next) {
                 if (!parse_amount(one, &amounts[*n]))
-                        return str_refuse(g->ret_why,
-                                          "'%.64s' is no amount: {\"cpu\": \"1.5\", \"memory\": \"2G\", \"NAME\": 3}, "
-                                          "or null for none",
-                                          one->string);
+                        return str_refuse(
+                                g->ret_why,
+                                "'%.64s' is no amount: {\"cpu\": \"1.5\", \"memory\": \"2G\", \"NAME\": 3}, "
+                                "or null for none",
+                                one->string);
                 list[*n] = &amounts[*n];
                 ++*n;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One member of a change as JSON has it: how it is read, into which field of a message, and what the description says of it. One
-// row says all three, so they cannot differ. Pure; a client's bytes.
+// One member of a change as JSON has it: how it is read, into which field of a message, and what the
+// description says of it. One row says all three, so they cannot differ. Pure; a client's bytes.
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -20,8 +20,9 @@ typedef struct HttpReading {
         char **ret_why;
 } HttpReading;
 
-// One kind of value. `read` gets NULL if a member is required and not there, and refuses that; it is NULL if somebody else reads
-// such members. 0; or -EINVAL, and *ret_why, a new text that names the member, says more; -ENOMEM.
+// One kind of value. `read` gets NULL if a member is required and not there, and refuses that; it is NULL if
+// somebody else reads such members. 0; or -EINVAL, and *ret_why, a new text that names the member, says
+// more; -ENOMEM.
 typedef struct HttpMemberKind {
         HttpShape shape;
         int (*read)(HttpReading *g, const HttpMember *m, const cJSON *value, void *message);
@@ -41,14 +42,16 @@ extern const HttpMemberKind http_member_text;        // char *; never empty
 extern const HttpMemberKind http_member_flag;        // protobuf_c_boolean
 extern const HttpMemberKind http_member_number;      // uint64_t, from 1 to max
 extern const HttpMemberKind http_member_number32;    // uint32_t, likewise
-extern const HttpMemberKind http_member_numbers;     // uint64_t *, size_t; not empty, from 1 to HTTP_NUMBER_MAX
+extern const HttpMemberKind http_member_numbers;     // uint64_t *, size_t; not empty, from 1 to
+                                                     // HTTP_NUMBER_MAX
 extern const HttpMemberKind http_member_texts;       // char **, size_t; not empty if required
 extern const HttpMemberKind http_member_span_us;     // uint64_t, "30s"
 extern const HttpMemberKind http_member_span_sec;    // uint64_t, likewise, in seconds
 extern const HttpMemberKind http_member_span_sec32;  // uint32_t, likewise
 extern const HttpMemberKind http_member_share;       // uint32_t, protobuf_c_boolean: 3, or "25%"
 extern const HttpMemberKind http_member_labels;      // Argosy__Label **, size_t: {"zone": "a"}
-extern const HttpMemberKind http_member_amounts;     // Argosy__Amount **, size_t: {"cpu": "1.5", "memory": "2G", "disks": 3}; null: none
+extern const HttpMemberKind http_member_amounts;     // Argosy__Amount **, size_t: {"cpu": "1.5", "memory":
+                                                     // "2G", "disks": 3}; null: none
 extern const HttpMemberKind http_member_right;       // Argosy__Right: "view", "operate", "deploy", "admin"
 
 #define HTTP_NUMBER_MAX UINT64_C(9007199254740992) // 2^53, beyond which not each number is one in JSON

@@ -16,11 +16,13 @@ int http_outcome_status(int status, bool keyed) {
 }
 
 int http_outcome_at_end(const HttpOutcome *o, const char **ret_why) {
-        *ret_why = o->job > 0          ? "argosyd is ending; another host, or this one later, says what becomes of the job"
-                   : !o->writes        ? "argosyd is ending"
-                   : !o->may_be_done   ? "argosyd is ending; nothing was changed by this request"
-                   : o->keyed          ? "argosyd is ending; asked again under the same key, this is done once"
-                                       : "argosyd is ending; it may have been carried out, so look later whether it was";
+        *ret_why =
+                o->job > 0
+                        ? "argosyd is ending; another host, or this one later, says what becomes of the job"
+                : !o->writes      ? "argosyd is ending"
+                : !o->may_be_done ? "argosyd is ending; nothing was changed by this request"
+                : o->keyed        ? "argosyd is ending; asked again under the same key, this is done once"
+                           : "argosyd is ending; it may have been carried out, so look later whether it was";
         return o->job == 0 && o->may_be_done ? EINPROGRESS : ESHUTDOWN;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      verb -> its row -> a message with the verb's defaults -> its members are read -> the whole is looked at -> Request
+//      verb -> its row -> a message with the verb's defaults -> its members are read -> the whole is looked
+//      at -> Request
 //
-// What is looked at here is the form alone. Whether there is such a node, role or job, and who may do that, is the leader's to say, as it
-// is for argosyctl. A member of another form, or one that is missing, is refused by its name.
+// What is looked at here is the form alone. Whether there is such a node, role or job, and who may do that,
+// is the leader's to say, as it is for argosyctl. A member of another form, or one that is missing, is
+// refused by its name.
 
 #include "http-verbs.h"
 
@@ -134,7 +136,9 @@ static void begin_pool(void *message, int remove) {
 static int finish_pool(Make *m, void *message) {
         const Argosy__Request__PoolChange *pool = message;
 
-        return !pool->remove && pool->n_hosts + pool->n_labels == 0 ? refuse(m, "pool set needs 'nodes', or 'labels'") : 0;
+        return !pool->remove && pool->n_hosts + pool->n_labels == 0
+                       ? refuse(m, "pool set needs 'nodes', or 'labels'")
+                       : 0;
 }
 
 static int read_subject(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
@@ -149,7 +153,8 @@ static int read_subject(HttpReading *g, const HttpMember *m, const cJSON *value,
                 return -ENOMEM;
         memcpy(copy, value->valuestring, strlen(value->valuestring));
         if (!access_subject_parse(copy, &subject))
-                return str_refuse(g->ret_why, "'%s' is one of user:NAME, user:NAME@HOST and group:NAME", m->name);
+                return str_refuse(g->ret_why, "'%s' is one of user:NAME, user:NAME@HOST and group:NAME",
+                                  m->name);
         access->user = (char *) subject.user;
         access->group = (char *) subject.group;
         access->host = (char *) subject.host;
@@ -183,7 +188,10 @@ static int read_hash(HttpReading *g, const HttpMember *m, const cJSON *value, vo
                 return -ENOMEM;
         return hex_decode(value->valuestring, hash->data, HASH_SIZE)
                        ? 0
-                       : str_refuse(g->ret_why, "'%s' is 64 hexadecimal digits: SHA-256 of the SHA-256 of the token's text", m->name);
+                       : str_refuse(
+                                 g->ret_why,
+                                 "'%s' is 64 hexadecimal digits: SHA-256 of the SHA-256 of the token's text",
+                                 m->name);
 }
 
 static const HttpMemberKind hash = {SHAPE_TEXT, read_hash};
@@ -197,12 +205,15 @@ static const HttpMember of_token[] = {
         {"hash", &hash, true},
         {},
 };
-static const HttpMember of_token_revoke[] = {{"tokens", &http_member_texts, true, LIST(TokenRevoke, tokens)}, {}};
+static const HttpMember of_token_revoke[] = {{"tokens", &http_member_texts, true, LIST(TokenRevoke, tokens)},
+                                             {}};
 
 // ---- jobs and rollouts
 
-static const HttpMember of_job_cancel[] = {{"jobs", &http_member_numbers, true, LIST(JobCancel, numbers)}, {}};
-static const HttpMember of_job_release[] = {{"jobs", &http_member_numbers, true, LIST(JobRelease, numbers)}, {}};
+static const HttpMember of_job_cancel[] = {{"jobs", &http_member_numbers, true, LIST(JobCancel, numbers)},
+                                           {}};
+static const HttpMember of_job_release[] = {{"jobs", &http_member_numbers, true, LIST(JobRelease, numbers)},
+                                            {}};
 
 #define SHARE(type) AT(type, max_unavailable), .other = offsetof(Argosy__Request__##type, percent)
 
@@ -224,7 +235,9 @@ static int finish_undo(Make *m, void *message) {
         undo->rolling |= is_given(m, "max-unavailable") || is_given(m, "health");
         if (undo->rolling && !is_given(m, "health"))
                 undo->health_us = HEALTH_DEFAULT_US;
-        return undo->only_untouched && undo->force ? refuse(m, "'only-untouched' and 'force' exclude each other") : 0;
+        return undo->only_untouched && undo->force
+                       ? refuse(m, "'only-untouched' and 'force' exclude each other")
+                       : 0;
 }
 
 enum { UPDATE, RESTART, ABORT };
@@ -251,7 +264,8 @@ static const HttpMember of_update_abort[] = {{"unit", &http_member_text, true, A
 static void begin_rollout(void *message, int which) {
         Argosy__Request__Rollout *rollout = message;
 
-        rollout->kind = which == RESTART ? ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART : ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        rollout->kind = which == RESTART ? ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
+                                         : ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         rollout->abort = which == ABORT;
         rollout->health_us = HEALTH_DEFAULT_US;
 }
@@ -269,12 +283,14 @@ static void begin_queue(void *message, int which) {
         queue->open = which == QUEUE_OPEN;
 }
 
-static const HttpMember of_queue_limit[] = {{"number", &http_member_number32, true, AT(QueueChange, open_max), .max = RULE_MAX}, {}};
+static const HttpMember of_queue_limit[] = {
+        {"number", &http_member_number32, true, AT(QueueChange, open_max), .max = RULE_MAX}, {}};
 
 static int read_history_size(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
         if (!http_value_is_text(value))
                 return str_refuse(g->ret_why, "'%s' is a text", m->name);
-        return history_size_parse(value->valuestring, &((Argosy__Request__QueueChange *) message)->history_mib)
+        return history_size_parse(value->valuestring,
+                                  &((Argosy__Request__QueueChange *) message)->history_mib)
                        ? 0
                        : str_refuse(g->ret_why, "'%s' is a size in M or G, as \"64M\"", m->name);
 }
@@ -291,13 +307,15 @@ static int read_files_size(HttpReading *g, const HttpMember *m, const cJSON *val
         str_fit(key, sizeof(key), "%.*s", (int) strcspn(m->name, "-"), m->name);
         return files_limit_parse(key, value->valuestring, message)
                        ? 0
-                       : str_refuse(g->ret_why, "'%s' is a size, as \"%s\"", m->name, streq(key, "all") ? "64M" : "256K");
+                       : str_refuse(g->ret_why, "'%s' is a size, as \"%s\"", m->name,
+                                    streq(key, "all") ? "64M" : "256K");
 }
 
 static const HttpMemberKind files_size = {SHAPE_TEXT, read_files_size};
 
 // {"file-max": "256K", "unit-max": "512K", "all-max": "32M"}
-static const HttpMember of_files_limit[] = {{"file-max", &files_size}, {"unit-max", &files_size}, {"all-max", &files_size}, {}};
+static const HttpMember of_files_limit[] = {
+        {"file-max", &files_size}, {"unit-max", &files_size}, {"all-max", &files_size}, {}};
 
 static int finish_files_limit(Make *m, void *message) {
         for (const HttpMember *of = of_files_limit; of->name; of++)
@@ -338,7 +356,8 @@ static const HttpMember of_rule[] = {
 };
 // Two actions say nothing without these.
 static const HttpMember of_refusing_rule[] = {{"text", &http_member_text, true, RULE(text)}, {}};
-static const HttpMember of_limiting_rule[] = {{"limit", &http_member_number32, true, RULE(limit), .max = RULE_MAX}, {}};
+static const HttpMember of_limiting_rule[] = {
+        {"limit", &http_member_number32, true, RULE(limit), .max = RULE_MAX}, {}};
 
 static int read_rule(HttpReading *g, const HttpMember *m, const cJSON *value, void *message) {
         Argosy__QueueRule *rule = http_reading_alloc(g, 1, sizeof(*rule));
@@ -368,7 +387,8 @@ static const HttpMember of_rule_add[] = {
         {"before", &http_member_number32, AT(QueueChange, before), .max = RULE_MAX},
         {},
 };
-static const HttpMember of_rule_delete[] = {{"rule", &http_member_number32, true, AT(QueueChange, remove), .max = RULE_MAX}, {}};
+static const HttpMember of_rule_delete[] = {
+        {"rule", &http_member_number32, true, AT(QueueChange, remove), .max = RULE_MAX}, {}};
 
 // ---- the cluster
 
@@ -384,8 +404,10 @@ static void begin_removal(void *message, int force) {
         ((Argosy__Request__ClusterRemove *) message)->force = force;
 }
 
-static const HttpMember of_voters[] = {{"number", &http_member_number32, true, AT(ClusterVoters, wanted), .max = UINT32_MAX}, {}};
-static const HttpMember of_set_time[] = {{"time", &http_member_number, AT(ClusterSetTime, to_us), .max = HTTP_NUMBER_MAX}, {}};
+static const HttpMember of_voters[] = {
+        {"number", &http_member_number32, true, AT(ClusterVoters, wanted), .max = UINT32_MAX}, {}};
+static const HttpMember of_set_time[] = {
+        {"time", &http_member_number, AT(ClusterSetTime, to_us), .max = HTTP_NUMBER_MAX}, {}};
 
 static void begin_rotation(void *message, int finish) {
         ((Argosy__Request__ClusterRotateCa *) message)->finish = finish;
@@ -402,8 +424,10 @@ static void begin_key_rotation(void *message, int abort) {
 static const HttpVerb verbs[] = {
         {"cordon", IS(NODE_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_CORDONED, begin_mode, finish_mode},
         {"uncordon", IS(NODE_CHANGE), of_mode, ARGOSY__NODE_MODE__MODE_OPEN, begin_mode, finish_mode},
-        {"drain", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_DRAINING, begin_mode, finish_mode},
-        {"maintenance", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_MAINTENANCE, begin_mode, finish_mode},
+        {"drain", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_DRAINING, begin_mode,
+         finish_mode},
+        {"maintenance", IS(NODE_CHANGE), of_mode_with_deadline, ARGOSY__NODE_MODE__MODE_MAINTENANCE,
+         begin_mode, finish_mode},
         {"label", IS(LABEL_CHANGE), of_label, .finish = finish_label},
         {"rebalance", IS(REBALANCE), of_rebalance, false, begin_rebalance},
         {"rebalance --abort", IS(REBALANCE), NULL, true, begin_rebalance},
@@ -462,7 +486,8 @@ const HttpMember *http_verb_members(const HttpVerb *v) {
 
 // The one that the request is to have; all are fields of one union.
 static void *begin_message(Make *m, Argosy__Request__WhatCase what) {
-        const ProtobufCFieldDescriptor *of = protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, (unsigned) what);
+        const ProtobufCFieldDescriptor *of =
+                protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, (unsigned) what);
         const ProtobufCMessageDescriptor *type = of->descriptor;
         void *message = http_reading_alloc(&m->reading, 1, type->sizeof_message);
 

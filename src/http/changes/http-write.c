@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      http_write_parse() -> the headers -> the body's members, each looked for in the table -> the verb's function -> Request
+//      http_write_parse() -> the headers -> the body's members, each looked for in the table -> the verb's
+//      function -> Request
 //
-// What is borrowed from the JSON until the message is copied is kept in one Write. Whether units are there, and who may do what, is
-// the leader's to say; here it is only that names are names.
+// What is borrowed from the JSON until the message is copied is kept in one Write. Whether units are there,
+// and who may do what, is the leader's to say; here it is only that names are names.
 
 #include "http-write.h"
 
@@ -69,7 +70,8 @@ static int refuse_name(Write *w, const char *name, const char *why) {
         if (unit_name_escape(name, &escaped) < 0)
                 return -ENOMEM;
         return escaped ? str_refuse(w->ret_why,
-                                    "'%.128s' is no name of a unit: what stands behind the '@' is escaped, as by "
+                                    "'%.128s' is no name of a unit: what stands behind the '@' is escaped, "
+                                    "as by "
                                     "systemd-escape; say '%s'",
                                     name, escaped)
                        : str_refuse(w->ret_why, "'%.128s' is no name of a unit: %s", name, why);
@@ -150,8 +152,9 @@ static int take_files(Write *w, const cJSON *value) {
                 if (http_carried_is_one(m->string))
                         r = http_carried_add(&w->carried, m, w->ret_why);
                 else
-                        r = cJSON_IsString(m) ? add_file_or_drop_in(w, m->string, m->valuestring)
-                                              : str_refuse(w->ret_why, "'files' is an object: names and contents");
+                        r = cJSON_IsString(m)
+                                    ? add_file_or_drop_in(w, m->string, m->valuestring)
+                                    : str_refuse(w->ret_why, "'files' is an object: names and contents");
         if (r == 0)
                 r = http_drop_ins_take(&w->drop_ins, &w->arena, &w->files, &w->n_files, w->ret_why);
         if (r == 0)
@@ -187,7 +190,9 @@ static int read_after(HttpReading *g, const HttpMember *of, const cJSON *value, 
                 if (valid)
                         w->after[w->job.n_after++] = (uint64_t) m->valuedouble;
         }
-        return valid ? 0 : str_refuse(g->ret_why, "'after' is an array of numbers of at most %i jobs", (int) HTTP_AFTER_MAX);
+        return valid ? 0
+                     : str_refuse(g->ret_why, "'after' is an array of numbers of at most %i jobs",
+                                  (int) HTTP_AFTER_MAX);
 }
 
 static const HttpMemberKind units = {SHAPE_TEXTS, read_units};
@@ -235,7 +240,8 @@ static int read_members(Write *w, const char *verb, const HttpMember *own) {
         HttpReading reading = {&w->arena, w->ret_why};
 
         for (const cJSON *m = w->body->child; m; m = m->next)
-                if (!streq(m->string, "verb") && !http_members_find(common_members, m->string) && !http_members_find(own, m->string))
+                if (!streq(m->string, "verb") && !http_members_find(common_members, m->string) &&
+                    !http_members_find(own, m->string))
                         return refuse_member(w, verb, m->string);
         return http_members_read(&reading, common_members, w->body, w);
 }
@@ -291,7 +297,9 @@ const char *http_write_verb(size_t i) {
 }
 
 const HttpMember *http_write_member(size_t i, size_t k) {
-        const HttpMember *own = i < ELEMENTSOF(verbs) ? verbs[i].members : http_verb_members(http_verb_at(i - ELEMENTSOF(verbs)));
+        const HttpMember *own = i < ELEMENTSOF(verbs)
+                                        ? verbs[i].members
+                                        : http_verb_members(http_verb_at(i - ELEMENTSOF(verbs)));
         const HttpMember *lists[] = {own, common_members};
 
         for (size_t l = 0; l < ELEMENTSOF(lists); l++)
@@ -310,7 +318,8 @@ static int read_headers(Write *w, const HttpWriteHeaders *h) {
         if (h->if_none_match)
                 return str_refuse(w->ret_why, "If-None-Match means nothing here; If-Match does");
         if (h->key && !request_key_is_valid(h->key))
-                return str_refuse(w->ret_why, "Idempotency-Key is a text of 1 to %i characters", (int) REQUEST_KEY_MAX);
+                return str_refuse(w->ret_why, "Idempotency-Key is a text of 1 to %i characters",
+                                  (int) REQUEST_KEY_MAX);
         w->job.keyed = h->key != NULL;
         if (h->key)
                 request_key_id(h->key, 0, w->id);
@@ -339,7 +348,10 @@ static int take_update_files(Write *w) {
         if (r < 0)
                 return r;
         if (w->n_files != 1 || !streq(w->files[0].name, rollout->name))
-                return str_refuse(w->ret_why, "'files' has the file of '%.128s', what stands beside that, and no other unit", rollout->name);
+                return str_refuse(
+                        w->ret_why,
+                        "'files' has the file of '%.128s', what stands beside that, and no other unit",
+                        rollout->name);
         rollout->file = &w->files[0];
         return 0;
 }
@@ -374,7 +386,8 @@ static int read_body(Write *w) {
 }
 
 static int read_file(Write *w, const HttpTarget *t, const char *body, size_t len) {
-        int r = len > 0 ? add_file(w, t->name, (char *) body, len) : str_refuse(w->ret_why, "the body is empty");
+        int r = len > 0 ? add_file(w, t->name, (char *) body, len)
+                        : str_refuse(w->ret_why, "the body is empty");
 
         w->change.replace = true;
         return r < 0 ? r : make_change(w, find_verb("submit"));
@@ -391,7 +404,8 @@ static int read_secret(Write *w, const HttpTarget *t, const char *body, size_t l
         if (len == 0)
                 return str_refuse(w->ret_why, "the body is empty: a secret has at least one byte");
         if (len > SECRET_VALUE_MAX) {
-                int r = str_refuse(w->ret_why, "the body is too long: a secret has at most %i bytes", (int) SECRET_VALUE_MAX);
+                int r = str_refuse(w->ret_why, "the body is too long: a secret has at most %i bytes",
+                                   (int) SECRET_VALUE_MAX);
 
                 return r == -ENOMEM ? r : -E2BIG;
         }
@@ -461,7 +475,9 @@ static int read_question(Write *w) {
                 else if (streq(m->string, "node") && cJSON_IsString(m))
                         w->verify.node = m->valuestring;
                 else
-                        r = str_refuse(w->ret_why, "the body has 'files' and, if need be, 'node', but no such '%.64s'", m->string);
+                        r = str_refuse(w->ret_why,
+                                       "the body has 'files' and, if need be, 'node', but no such '%.64s'",
+                                       m->string);
         }
         return r < 0 || w->n_files > 0 ? r : str_refuse(w->ret_why, "the body has no 'files'");
 }

@@ -64,7 +64,8 @@ typedef struct Headers {
 static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const char *name,
                                  const char *value) {
         Headers *h = userdata;
-        Header *all[] = {&h->host, &h->authorization, &h->cookie, &h->origin, &h->forwarded_host, &h->forwarded_proto};
+        Header *all[] = {&h->host,   &h->authorization,  &h->cookie,
+                         &h->origin, &h->forwarded_host, &h->forwarded_proto};
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++)
                 if (strcasecmp(name, all[i]->name) == 0) {
@@ -75,7 +76,8 @@ static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const 
 }
 
 static Headers find_all(struct MHD_Connection *connection) {
-        Headers h = {{"Host"}, {"Authorization"}, {"Cookie"}, {"Origin"}, {"X-Forwarded-Host"}, {"X-Forwarded-Proto"}};
+        Headers h = {{"Host"},   {"Authorization"},    {"Cookie"},
+                     {"Origin"}, {"X-Forwarded-Host"}, {"X-Forwarded-Proto"}};
 
         (void) MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header, &h);
         return h;
@@ -96,7 +98,8 @@ typedef struct Following {
         bool found;
 } Following;
 
-static enum MHD_Result on_forwarded(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value) {
+static enum MHD_Result on_forwarded(void *userdata, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
         Following *f = userdata;
 
         if (strcasecmp(name, "X-Forwarded-For") == 0)
@@ -118,7 +121,9 @@ Principal http_auth_client(HttpAuth *g, struct MHD_Connection *connection, const
 bool http_auth_is_secure(struct MHD_Connection *connection, bool tls) {
         Headers h = find_all(connection);
 
-        return h.forwarded_proto.n == 0 ? tls : h.forwarded_proto.n == 1 && strcasecmp(h.forwarded_proto.value, "https") == 0;
+        return h.forwarded_proto.n == 0
+                       ? tls
+                       : h.forwarded_proto.n == 1 && strcasecmp(h.forwarded_proto.value, "https") == 0;
 }
 
 // Whether Host is the address at which the client connected. This is safe against DNS rebinding: a foreign

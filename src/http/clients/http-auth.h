@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether a request over TCP may go on, and as whose. Loopback is TCP, too: who is at the other end of it, nobody attests.
+// Whether a request over TCP may go on, and as whose. Loopback is TCP, too: who is at the other end of it,
+// nobody attests.
 //
 //      Host is one of [Http] Names=           else 421; of a trusted proxy that says it X-Forwarded-Host
 //      no token in the target                 else 400
@@ -11,8 +12,8 @@
 //      Authorization: Bearer; over TLS, and   else 401
 //      without that, the cookie of a session
 //
-// What the token may do, and whether there is such a token at all, is the leader's to say. Threads of all listeners ask, and the loop
-// sets the names.
+// What the token may do, and whether there is such a token at all, is the leader's to say. Threads of all
+// listeners ask, and the loop sets the names.
 
 #include <microhttpd.h>
 #include <pthread.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// gnutls asks for bytes -> there are none: suspended, put into the list, and its socket into the epoll -> the thread takes it out of the list and lets
-// it go on -> gnutls asks again.
+// gnutls asks for bytes -> there are none: suspended, put into the list, and its socket into the epoll ->
+// the thread takes it out of the list and lets it go on -> gnutls asks again.
 //
-// A connection that is suspended is not ended by libmicrohttpd, so what is in the list is there; what was let go on may be gone at once, and is
-// not touched again. A socket is told of once (EPOLLONESHOT), and is out of the epoll when it is closed.
+// A connection that is suspended is not ended by libmicrohttpd, so what is in the list is there; what was
+// let go on may be gone at once, and is not touched again. A socket is told of once (EPOLLONESHOT), and is
+// out of the epoll when it is closed.
 //
-// Failures: a socket that cannot be waited for is let go on at once, and libmicrohttpd reads it again and again, as it did without this.
+// Failures: a socket that cannot be waited for is let go on at once, and libmicrohttpd reads it again and
+// again, as it did without this.
 
 #include "http-handshakes.h"
 
@@ -65,7 +67,8 @@ static int start(HttpHandshakes *all) {
 
         all->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         all->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (all->epoll_fd < 0 || all->stop_fd < 0 || epoll_ctl(all->epoll_fd, EPOLL_CTL_ADD, all->stop_fd, &stop) < 0)
+        if (all->epoll_fd < 0 || all->stop_fd < 0 ||
+            epoll_ctl(all->epoll_fd, EPOLL_CTL_ADD, all->stop_fd, &stop) < 0)
                 return -errno;
         return -pthread_create(&all->thread, NULL, run, all);
 }
@@ -153,7 +156,8 @@ static int on_pull_timeout(gnutls_transport_ptr_t userdata, unsigned ms) {
 }
 
 // The client's is the last that is waited for, in all versions of TLS.
-static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *message) {
+static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+                       const gnutls_datum_t *message) {
         gnutls_transport_ptr_t from, to;
 
         gnutls_transport_get_ptr2(session, &from, &to);
@@ -162,7 +166,8 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
         return 0;
 }
 
-void http_handshake_begin(HttpHandshakes *all, HttpHandshake *h, struct MHD_Connection *connection, gnutls_session_t session, int fd) {
+void http_handshake_begin(HttpHandshakes *all, HttpHandshake *h, struct MHD_Connection *connection,
+                          gnutls_session_t session, int fd) {
         gnutls_transport_ptr_t from, to;
 
         *h = (HttpHandshake){.all = all, .connection = connection, .fd = fd};
@@ -171,5 +176,6 @@ void http_handshake_begin(HttpHandshakes *all, HttpHandshake *h, struct MHD_Conn
         gnutls_transport_set_ptr2(session, h, to);
         gnutls_transport_set_pull_function(session, on_pull);
         gnutls_transport_set_pull_timeout_function(session, on_pull_timeout);
-        gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST, on_finished);
+        gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST,
+                                           on_finished);
 }

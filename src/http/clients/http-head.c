@@ -3,17 +3,19 @@
 //      on_target()  -> http_head_hide_parameters()
 //      on_headers() -> http_head_judge() -> 400 or 411, and the connection ends
 //
-// What a header is called and what it says libmicrohttpd tells. How its lines ended it does not, and before version 1.0 it takes a bare LF
-// for an end of line, joins lines that are folded, and stops at a NUL. But it copies nothing: a head lies in memory as it was sent, with NULs where a
-// word or line ended. So each word has to be where it is if everything between them is what it should be:
+// What a header is called and what it says libmicrohttpd tells. How its lines ended it does not, and before
+// version 1.0 it takes a bare LF for an end of line, joins lines that are folded, and stops at a NUL. But it
+// copies nothing: a head lies in memory as it was sent, with NULs where a word or line ended. So each word
+// has to be where it is if everything between them is what it should be:
 //
 //      GET 0 /v1/units 0 HTTP/1.1 0 0 Host 0 [blanks] x 0 0 ... 0 0 end
 //                                ^ CR LF                    ^ the empty line
 //
-// and the size of the whole head, which libmicrohttpd tells, says where that is. From 1.0 on it refuses all of this by itself, when it is told to
-// be strict (http_head_strictness()).
+// and the size of the whole head, which libmicrohttpd tells, says where that is. From 1.0 on it refuses all
+// of this by itself, when it is told to be strict (http_head_strictness()).
 //
-// What cannot be seen: empty lines before a request, which are skipped however they end, and a NUL right before a bare LF.
+// What cannot be seen: empty lines before a request, which are skipped however they end, and a NUL right
+// before a bare LF.
 
 #include "http-head.h"
 
@@ -38,7 +40,8 @@ static bool is_token(const char *text, size_t len) {
 
         for (size_t i = 0; i < len; i++) {
                 char c = text[i];
-                bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                bool alphanumeric =
+                        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 
                 if (!alphanumeric && (c == 0 || !strchr(marks, c)))
                         return false;
@@ -98,14 +101,16 @@ static bool first_line_is_whole(const HttpHead *head) {
 
 // All of it, and behind it the empty line.
 static bool is_displaced(const HttpHead *head, const HeadCheck *check) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(head->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+        const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(head->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
         return check->displaced || !first_line_is_whole(head) || !info ||
                check->at + strlen("\r\n") != place(head->method) + info->header_size;
 }
 
 unsigned http_head_judge(const HttpHead *head, const char **ret_why) {
-        HeadCheck check = {.looks = takes_anything(), .at = place(head->version) + strlen(head->version) + strlen("\r\n")};
+        HeadCheck check = {.looks = takes_anything(),
+                           .at = place(head->version) + strlen(head->version) + strlen("\r\n")};
 
         (void) MHD_get_connection_values_n(head->connection, MHD_HEADER_KIND, on_header, &check);
         *ret_why = "the method is no token, or the target has blanks or control characters";
@@ -114,7 +119,8 @@ unsigned http_head_judge(const HttpHead *head, const char **ret_why) {
         *ret_why = "the name of a header is no token, or its value has control characters";
         if (check.strange)
                 return 400;
-        *ret_why = "a line of the head does not end in CR LF, is folded, or has a NUL or a blank that nobody expects";
+        *ret_why = "a line of the head does not end in CR LF, is folded, or has a NUL or a blank that "
+                   "nobody expects";
         if (check.looks && is_displaced(head, &check))
                 return 400;
         *ret_why = "the request has more than one Host";

@@ -2,8 +2,9 @@
 //
 //      "[::1]:8443" -> http_listen_parse() -> http_listen_open() -> a listener of an HttpApi
 //
-// An IPv6 socket takes IPv6 alone, so that 0.0.0.0 and [::] with the same port can stand beside each other and each line says what it
-// does. An address that comes later (the network often comes up after us) is bound all the same.
+// An IPv6 socket takes IPv6 alone, so that 0.0.0.0 and [::] with the same port can stand beside each other
+// and each line says what it does. An address that comes later (the network often comes up after us) is
+// bound all the same.
 
 #include "http-listen.h"
 

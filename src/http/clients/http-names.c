@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Addresses are compared as text, but never as somebody wrote it: [::0001] and ::1 are one. What looks like neither name nor address (a
-// blank, an @, a second port, bytes that are no ASCII) is refused and not repaired: a proxy between us and
-// the client may have read it otherwise.
+// Addresses are compared as text, but never as somebody wrote it: [::0001] and ::1 are one. What looks like
+// neither name nor address (a blank, an @, a second port, bytes that are no ASCII) is refused and not
+// repaired: a proxy between us and the client may have read it otherwise.
 
 #include "http-names.h"
 

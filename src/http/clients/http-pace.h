@@ -5,7 +5,8 @@
 // listeners, and decided here alone. How many
 // connections there may be is the accounts' to say.
 //
-//      accepted     -> http_pace_begin()        HTTP_HEAD_SEC for the head of its first request, with the handshake of TLS
+//      accepted     -> http_pace_begin()        HTTP_HEAD_SEC for the head of its first request, with the
+//                                               handshake of TLS
 //      head is here -> http_pace_on_head()      no limit: it waits for us
 //      body wanted  -> http_pace_on_body()      HTTP_BODY_SEC for all of it
 //      body is here -> http_pace_on_request()   no limit again, but that of slow readers
@@ -39,7 +40,8 @@ typedef struct HttpPace {
 void http_pace_init(HttpPace *p);
 // When there is no connection any more.
 void http_pace_done(HttpPace *p);
-// From here on until http_pace_end() the socket is ended when it is late. True, also of the others: the loop has to be told to look.
+// From here on until http_pace_end() the socket is ended when it is late. True, also of the others: the loop
+// has to be told to look.
 bool http_pace_begin(HttpPace *p, HttpPaced *c, int fd, uint64_t now_us);
 void http_pace_on_head(HttpPace *p, HttpPaced *c);
 bool http_pace_on_body(HttpPace *p, HttpPaced *c, uint64_t now_us);

@@ -73,7 +73,8 @@ static void look_for_silent(int fd) {
         (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls, bool by_proxy) {
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls,
+                            bool by_proxy) {
         Principal place = by_proxy ? principal_of_proxy(from) : principal_of_address(from);
         HttpPeer *p = calloc(1, sizeof(*p));
 

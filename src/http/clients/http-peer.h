@@ -40,7 +40,8 @@ typedef struct HttpPeer {
 HttpPeer *http_peer_new(Accounts *accounts, int fd);
 // The same over TCP: not identified until one of its requests has a token. `by_proxy`: it is a proxy that we
 // trust, which has places of its own. NULL: there is no place for it either.
-HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls, bool by_proxy);
+HttpPeer *http_peer_new_tcp(Accounts *accounts, const struct sockaddr *from, int fd, bool tls,
+                            bool by_proxy);
 // The head of a request has come: the connection is busy until it is answered.
 void http_peer_asks(Accounts *accounts, HttpPeer *p);
 // A token of that proof was good: the place is its from now on, if it has one left.

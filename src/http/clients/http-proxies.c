@@ -3,8 +3,8 @@
 //      [Http] TrustedProxy= -> http_proxy_parse() -> http_proxies_have(), when somebody connects
 //      X-Forwarded-For: a, b, c -> http_proxies_follow() -> b, if c is such a proxy
 //
-// From the left to the right an address that is no proxy takes the place of all before it, and a proxy only that of nothing: so at the end it is the
-// rightmost, and where all are proxies the first of them.
+// From the left to the right an address that is no proxy takes the place of all before it, and a proxy only
+// that of nothing: so at the end it is the rightmost, and where all are proxies the first of them.
 
 #include "http-proxies.h"
 
@@ -33,7 +33,8 @@ static bool parse_address(const char *text, struct sockaddr_storage *ret) {
         if (inet_pton(AF_INET6, text, &six) != 1)
                 return false;
         if (IN6_IS_ADDR_V4MAPPED(&six)) {
-                memcpy(&four->sin_addr, six.s6_addr + sizeof(six) - sizeof(four->sin_addr), sizeof(four->sin_addr));
+                memcpy(&four->sin_addr, six.s6_addr + sizeof(six) - sizeof(four->sin_addr),
+                       sizeof(four->sin_addr));
                 return true;
         }
         ret->ss_family = AF_INET6;
@@ -92,7 +93,8 @@ bool http_proxies_have(const HttpProxies *all, const struct sockaddr *address) {
         return false;
 }
 
-// "192.0.2.7", "192.0.2.7:1234", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:1234": proxies differ in that.
+// "192.0.2.7", "192.0.2.7:1234", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:1234": proxies differ in
+// that.
 static bool parse_hop(const char *text, size_t len, struct sockaddr_storage *ret) {
         char copy[INET6_ADDRSTRLEN + sizeof("[]:65535")], *end;
         uint64_t port;
@@ -113,7 +115,8 @@ static bool parse_hop(const char *text, size_t len, struct sockaddr_storage *ret
         return parse_address(copy + (*copy == '['), ret);
 }
 
-void http_proxies_follow(const HttpProxies *all, const char *value, struct sockaddr_storage *client, bool *found) {
+void http_proxies_follow(const HttpProxies *all, const char *value, struct sockaddr_storage *client,
+                         bool *found) {
         for (const char *p = value; *p; p += *p == ',') {
                 struct sockaddr_storage hop;
                 size_t len;

@@ -13,8 +13,8 @@
 #include "http-bearer.h"
 
 enum {
-        // Beyond the first the oldest of all goes; and beyond the other, of one token, the oldest of that: so who has one token ends nobody
-        // else's session.
+        // Beyond the first the oldest of all goes; and beyond the other, of one token, the oldest of that:
+        // so who has one token ends nobody else's session.
         HTTP_SESSIONS_MAX = 1024,
         HTTP_SESSIONS_PER_TOKEN = 32,
         HTTP_SESSION_SEC = 12 * 3600,

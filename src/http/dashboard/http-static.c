@@ -2,9 +2,10 @@
 //
 //      dashboard/NAME -> tools/lib/static-files.py -> http_static_files -> GET /dashboard/NAME
 //
-// A browser asks again each time and is told that nothing has changed, so after an upgrade no page is made of two versions. What it
-// may do with a page stands in its headers: scripts, styles and requests of this very place and nothing else, so a name that
-// somebody has made of HTML stays a name. Files are never copied: libmicrohttpd sends them from where they stand.
+// A browser asks again each time and is told that nothing has changed, so after an upgrade no page is made
+// of two versions. What it may do with a page stands in its headers: scripts, styles and requests of this
+// very place and nothing else, so a name that somebody has made of HTML stays a name. Files are never
+// copied: libmicrohttpd sends them from where they stand.
 
 #include "http-static.h"
 

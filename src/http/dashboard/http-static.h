@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The files of the dashboard. They are the same on every host and say nothing of any cluster, so anybody may have them, who may ask
-// for anything at all. Compiled in: tools/lib/static-files.py makes a table of what dashboard/meson.build lists.
+// The files of the dashboard. They are the same on every host and say nothing of any cluster, so anybody may
+// have them, who may ask for anything at all. Compiled in: tools/lib/static-files.py makes a table of what
+// dashboard/meson.build lists.
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 //
 //      http_body_read() -> what is left of the last step, and as many steps as there is room for
 //
-// A step writes what stands before the rows, some ROWS_PER_STEP rows, or what stands behind them. One part of the answer at a time is
-// unpacked; it is freed before the next one. A part that cannot be read, or is of another kind than was asked for, ends the
-// document in the middle, which its reader is told.
+// A step writes what stands before the rows, some ROWS_PER_STEP rows, or what stands behind them. One part
+// of the answer at a time is unpacked; it is freed before the next one. A part that cannot be read, or is of
+// another kind than was asked for, ends the document in the middle, which its reader is told.
 
 #include "http-body.h"
 
@@ -85,7 +85,8 @@ static void error_json(const void *row, Json *j) {
         json_string(j, text);
 }
 
-// The key, and what is said of each response that stands there; NULL: the document is not of rows (BODY_TEXT).
+// The key, and what is said of each response that stands there; NULL: the document is not of rows
+// (BODY_TEXT).
 static const struct {
         const char *key;
         void (*write)(const void *row, Json *j);
@@ -148,7 +149,8 @@ static bool format_next(const HttpBody *b, const Argosy__Response *r, char ret[H
 }
 
 bool http_body_next(HttpBody *b, char ret[HTTP_PAGE_SIZE]) {
-        return b->stage == BODY_BEGINS && b->parts->n == 1 && unpack(b) == 0 && format_next(b, b->response, ret);
+        return b->stage == BODY_BEGINS && b->parts->n == 1 && unpack(b) == 0 &&
+               format_next(b, b->response, ret);
 }
 
 static void write_next(HttpBody *b) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A figure is three lines: its type, what it is, its value; of what has labels the first two are said once for all values.
-// What only ever grows is a counter, and OpenMetrics wants its name to end in _total; what goes up and down is a gauge, and
-// said to be one, since what falls would be taken for a new beginning by those who compute rates. What is no name of a
-// metric is left out.
+// A figure is three lines: its type, what it is, its value; of what has labels the first two are said once
+// for all values. What only ever grows is a counter, and OpenMetrics wants its name to end in _total; what
+// goes up and down is a gauge, and said to be one, since what falls would be taken for a new beginning by
+// those who compute rates. What is no name of a metric is left out.
 
 #include "http-metrics.h"
 
@@ -56,8 +56,8 @@ static int append_labels(Buf *out, const Argosy__Response__Counter *c) {
 }
 
 static int append_family(Buf *out, const Argosy__Response__Counter *c) {
-        int r = buf_printf(out, "# TYPE " PREFIX "%s %s\n# HELP " PREFIX "%s ", c->name, c->gauge ? "gauge" : "counter",
-                           c->name);
+        int r = buf_printf(out, "# TYPE " PREFIX "%s %s\n# HELP " PREFIX "%s ", c->name,
+                           c->gauge ? "gauge" : "counter", c->name);
 
         return r < 0 ? r : append_help(out, c->help);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A problem is the status once more, with its name, and a sentence for people. What a program does about it follows from
-// the status alone: there is one type of problem for each, which RFC 9457 calls about:blank. A status that is not in the table is
-// none that we send.
+// A problem is the status once more, with its name, and a sentence for people. What a program does about it
+// follows from the status alone: there is one type of problem for each, which RFC 9457 calls about:blank. A
+// status that is not in the table is none that we send.
 
 #include "http-problem.h"
 
@@ -20,7 +20,9 @@ static const struct {
         {403, "Forbidden", {EACCES, EPERM}},
         {404, "Not Found", {ENOENT}},
         {405, "Method Not Allowed", {}},
-        {409, "Conflict", {ECANCELED, EEXIST, EALREADY, ENOSPC, EHOSTDOWN, ENOTCONN, ENODATA, EPROTONOSUPPORT}},
+        {409,
+         "Conflict",
+         {ECANCELED, EEXIST, EALREADY, ENOSPC, EHOSTDOWN, ENOTCONN, ENODATA, EPROTONOSUPPORT}},
         {411, "Length Required", {}},
         {412, "Precondition Failed", {ESTALE}},
         {413, "Content Too Large", {E2BIG, EMSGSIZE}},
@@ -64,7 +66,9 @@ static void write_what(Json *j, const HttpProblem *p) {
 }
 
 void http_problem_members(const HttpProblem *problem, Json *j) {
-        json_strings(j, (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}}, 2);
+        json_strings(j,
+                     (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}},
+                     2);
         json_key(j, "status");
         json_u64(j, problem->status);
         write_what(j, problem);

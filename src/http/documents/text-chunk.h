@@ -20,7 +20,8 @@ typedef struct TextPiece {
         size_t offset, len;
 } TextPiece;
 
-// With room for so many bytes, not filled in, which are counted in *held as long as it lives; NULL: out of memory.
+// With room for so many bytes, not filled in, which are counted in *held as long as it lives; NULL: out of
+// memory.
 TextChunk *text_chunk_new(size_t len, _Atomic size_t *held);
 TextChunk *text_chunk_ref(TextChunk *c);
 TextChunk *text_chunk_unref(TextChunk *c); // NULL, and takes NULL

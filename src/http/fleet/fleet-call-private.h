@@ -34,7 +34,8 @@ static inline bool fleet_call_is_one(const FleetCall *c) {
 // Whether the call lists all: then only this page is asked for, and one row more to see whether there is
 // another.
 static inline bool fleet_call_is_whole(const FleetCall *c) {
-        return !fleet_call_is_one(c) && !fleet_call_is_of_machines(c) && !c->target.machine_id && !c->target.unit_name;
+        return !fleet_call_is_one(c) && !fleet_call_is_of_machines(c) && !c->target.machine_id &&
+               !c->target.unit_name;
 }
 
 static inline size_t fleet_call_wanted(const FleetCall *c) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What comes back of what a FleetCall has asked for: rows of the page that is wanted, and nothing of the others but how many there
-// are; contents and reasons, each to its row; or what became of a change. The first error ends the call.
+// What comes back of what a FleetCall has asked for: rows of the page that is wanted, and nothing of the
+// others but how many there are; contents and reasons, each to its row; or what became of a change. The
+// first error ends the call.
 //
 // A list that begins anew, since its leader went away in the middle, is taken from there.
 
@@ -15,7 +16,8 @@
 #include "message.h"
 #include "str.h"
 
-enum { FLEET_REFUSALS = 5 }; // of so many nodes it is said why they do not take a unit: the client prints it in one line
+// of so many nodes it is said why they do not take a unit: the client prints it in one line
+enum { FLEET_REFUSALS = 5 };
 
 // 0 or -ENOMEM.
 static int set(char **text, const char *value) {
@@ -53,7 +55,8 @@ static const FleetMachine *machine_of(const FleetCall *c, const char *node) {
 
 // The place for one more row that fits; NULL: it is on another page.
 static FleetRow *room_for(FleetCall *c) {
-        size_t at = c->n_fitting++, first = fleet_call_is_one(c) ? 0 : (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
+        size_t at = c->n_fitting++,
+               first = fleet_call_is_one(c) ? 0 : (c->target.page - 1U) * (size_t) FLEET_PAGE_ROWS;
 
         return at >= first && c->n_rows < FLEET_PAGE_ROWS ? &c->rows[c->n_rows++] : NULL;
 }
@@ -70,8 +73,9 @@ static int take_file(FleetCall *c, const Argosy__Response__UnitFileRow *from) {
                        : 0;
 }
 
-// A list has the units that are on a machine, also on one that is not heard (their state is unknown), and those that wait for one. Of a
-// single unit there is always a row, since fleet's client reads none as a crash: what is only submitted is inactive.
+// A list has the units that are on a machine, also on one that is not heard (their state is unknown), and
+// those that wait for one. Of a single unit there is always a row, since fleet's client reads none as a
+// crash: what is only submitted is inactive.
 static bool fits(const FleetCall *c, const Argosy__Response__UnitRow *row) {
         const FleetMachine *m = machine_of(c, row->node);
 
@@ -133,13 +137,15 @@ static bool follows(FleetCall *c, size_t first) {
 
 // False: no place of that name can be kept.
 static bool note_last(FleetPlace *place, const char *unit, const char *node) {
-        return str_copy(place->unit, sizeof(place->unit), unit) && str_copy(place->node, sizeof(place->node), node);
+        return str_copy(place->unit, sizeof(place->unit), unit) &&
+               str_copy(place->node, sizeof(place->node), node);
 }
 
 bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret) {
         const FleetRow *row = c->n_rows > 0 ? &c->rows[c->n_rows - 1] : NULL;
 
-        return c->status == 200 && fleet_call_reads(c) && row && fleet_call_is_whole(c) && c->n_fitting >= fleet_call_wanted(c) &&
+        return c->status == 200 && fleet_call_reads(c) && row && fleet_call_is_whole(c) &&
+               c->n_fitting >= fleet_call_wanted(c) &&
                note_last(ret, row->name, fleet_call_is_of_states(c) ? row->node : "");
 }
 
@@ -188,7 +194,8 @@ static char *describe_wait(const char *message, Argosy__Refusal *const *refusals
         int r = buf_printf(&why, "%s", message);
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = buf_printf(&why, "%s%s: %s", i == 0 ? ": " : "; ", refusals[i]->node, refusals[i]->reason);
+                r = buf_printf(&why, "%s%s: %s", i == 0 ? ": " : "; ", refusals[i]->node,
+                               refusals[i]->reason);
         if (n < n_refusals && r >= 0)
                 r = buf_printf(&why, "; and so on, %zu nodes in all", n_refusals);
         return r < 0 ? NULL : buf_take_string(&why);
@@ -196,7 +203,8 @@ static char *describe_wait(const char *message, Argosy__Refusal *const *refusals
 
 // A unit that has got a place since it was listed waits for none.
 static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
-        for (size_t i = fleet_call_find_waiting(c, 0); i < c->n_rows; i = fleet_call_find_waiting(c, i + 1)) {
+        for (size_t i = fleet_call_find_waiting(c, 0); i < c->n_rows;
+             i = fleet_call_find_waiting(c, i + 1)) {
                 char *text;
 
                 if (!s->row || !*s->why || !streq(c->rows[i].name, s->row->unit))
@@ -210,8 +218,8 @@ static int take_why(FleetCall *c, const Argosy__Response__Status *s) {
         return 0;
 }
 
-// What waits for a place was taken: its state says why it waits. A client that starts a unit before the one that it is to be with
-// (MachineOf=) goes on to start that one.
+// What waits for a place was taken: its state says why it waits. A client that starts a unit before the one
+// that it is to be with (MachineOf=) goes on to start that one.
 static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
         for (size_t i = 0; i < change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = change->units[i];
@@ -224,8 +232,9 @@ static void take_change(FleetCall *c, const Argosy__Response__Change *change) {
 
 // A unit that has gone since it was listed has no content, and no row either, and waits for nothing.
 static bool is_gone(const FleetCall *c, const Argosy__Response *r) {
-        return r->status == ENOENT && (c->step == FLEET_ASKS_WHY || (c->step == FLEET_ASKS_CONTENTS &&
-                                                                     r->what_case == ARGOSY__RESPONSE__WHAT_CAT));
+        return r->status == ENOENT &&
+               (c->step == FLEET_ASKS_WHY ||
+                (c->step == FLEET_ASKS_CONTENTS && r->what_case == ARGOSY__RESPONSE__WHAT_CAT));
 }
 
 int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
@@ -247,7 +256,8 @@ int fleet_call_take(FleetCall *c, const Argosy__Response *r) {
         case FLEET_ASKS_CONTENTS:
                 return r->what_case == ARGOSY__RESPONSE__WHAT_CAT ? take_content(c, r->cat) : 0;
         case FLEET_ASKS_WHY:
-                return r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY ? take_why(c, r->status_reply) : 0;
+                return r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY ? take_why(c, r->status_reply)
+                                                                           : 0;
         case FLEET_CHANGES:
                 if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE)
                         take_change(c, r->change);

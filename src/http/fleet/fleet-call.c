@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// See fleet-call.h. What a step needs is there when it is asked for; a step that a request does not need is passed over. The first
-// error ends it: nothing more is asked then. What comes back is taken by fleet-call-take.c.
+// See fleet-call.h. What a step needs is there when it is asked for; a step that a request does not need is
+// passed over. The first error ends it: nothing more is asked then. What comes back is taken by
+// fleet-call-take.c.
 //
 // Whatever nobody leads is answered as by a fleet without etcd.
 
@@ -120,7 +121,8 @@ static unsigned status_of(int error) {
 }
 
 void fleet_call_fail(FleetCall *c, int error, const char *why) {
-        bool unreachable = error == EHOSTUNREACH || error == ETIMEDOUT || error == EINPROGRESS || error == ECONNRESET;
+        bool unreachable =
+                error == EHOSTUNREACH || error == ETIMEDOUT || error == EINPROGRESS || error == ECONNRESET;
 
         fleet_call_end(c, status_of(error), unreachable ? no_leader : why);
 }
@@ -179,7 +181,8 @@ static Argosy__Request *ask_machines(void) {
 }
 
 bool fleet_call_is_later_page(const FleetCall *c) {
-        return fleet_call_reads(c) && c->target.resource != FLEET_DISCOVERY && fleet_call_is_whole(c) && c->target.page > 1;
+        return fleet_call_reads(c) && c->target.resource != FLEET_DISCOVERY && fleet_call_is_whole(c) &&
+               c->target.page > 1;
 }
 
 static Argosy__ListFilter *filter_of(FleetCall *c, Argosy__ListFilter *filter) {
@@ -263,8 +266,8 @@ static Argosy__Verb verb_of(const FleetCall *c) {
 
         if (c->target.method == FLEET_DELETE)
                 return ARGOSY__VERB__VERB_DESTROY;
-        // A new content of which nothing is said is to be inactive, also of a unit that runs: fleet's client waits for that before it
-        // says what is to become of it.
+        // A new content of which nothing is said is to be inactive, also of a unit that runs: fleet's client
+        // waits for that before it says what is to become of it.
         switch (c->unit.has_desired ? c->unit.desired : ARGOSY__TARGET__TARGET_INACTIVE) {
         case ARGOSY__TARGET__TARGET_LAUNCHED:
                 return ARGOSY__VERB__VERB_START;
@@ -373,7 +376,8 @@ static bool is_needed(const FleetCall *c, FleetStep step) {
 
         switch (step) {
         case FLEET_ASKS_MACHINES:
-                return fleet_call_reads(c) ? c->target.resource != FLEET_DISCOVERY : fleet_call_is_of_machines(c);
+                return fleet_call_reads(c) ? c->target.resource != FLEET_DISCOVERY
+                                           : fleet_call_is_of_machines(c);
         case FLEET_ASKS_LIST:
                 return lists && !names_nothing(c);
         case FLEET_ASKS_CONTENTS:
@@ -393,9 +397,15 @@ static bool is_needed(const FleetCall *c, FleetStep step) {
 
 static void end_well(FleetCall *c) {
         if (fleet_call_reads(c) && fleet_call_is_one(c) && c->n_rows == 0)
-                fleet_call_end(c, 404, fleet_call_is_of_states(c) ? "unit state does not exist" : "unit does not exist");
+                fleet_call_end(c, 404,
+                               fleet_call_is_of_states(c) ? "unit state does not exist"
+                                                          : "unit does not exist");
         else
-                fleet_call_end(c, fleet_call_reads(c) ? 200 : c->target.method == FLEET_PUT && c->made ? 201 : 204, NULL);
+                fleet_call_end(c,
+                               fleet_call_reads(c)                        ? 200
+                               : c->target.method == FLEET_PUT && c->made ? 201
+                                                                          : 204,
+                               NULL);
 }
 
 static Argosy__Request *ask(FleetCall *c) {

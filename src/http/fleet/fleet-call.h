@@ -4,12 +4,13 @@
 // One request of fleet's API, from its first line to its answer. Pure: its owner asks the leader what it
 // says, and hands it the responses.
 //
-//      fleet_call_parse() -> fleet_call_read(), if it has a body -> fleet_call_next() -> fleet_call_take() ... -> fleet_call_answer()
+//      fleet_call_parse() -> fleet_call_read(), if it has a body -> fleet_call_next() -> fleet_call_take()
+//      ... -> fleet_call_answer()
 //
-// Machines are asked for first, since fleet calls them by their machine id; then the list, of which no more than one page is kept,
-// and the contents of what stands on it, and why it waits, if it does. What changes something looks at the unit first, as fleet
-// does: which status is answered depends on it. In between somebody else may change it; the change is judged by the leader, as
-// any other.
+// Machines are asked for first, since fleet calls them by their machine id; then the list, of which no more
+// than one page is kept, and the contents of what stands on it, and why it waits, if it does. What changes
+// something looks at the unit first, as fleet does: which status is answered depends on it. In between
+// somebody else may change it; the change is judged by the leader, as any other.
 
 #include <cjson/cJSON.h>
 
@@ -90,7 +91,8 @@ typedef struct FleetCall {
 //
 // Whether it is answered with a page of a list of all there is, with rows behind it: *ret is where it ended.
 bool fleet_call_page_ended(const FleetCall *c, FleetPlace *ret);
-// Whether it is to be such a page, and not the first. If so, before anything is asked: it begins behind that row.
+// Whether it is to be such a page, and not the first. If so, before anything is asked: it begins behind that
+// row.
 bool fleet_call_is_later_page(const FleetCall *c);
 void fleet_call_begin_behind(FleetCall *c, const FleetPlace *place);
 // Whether it has stopped a unit that was launched; and whether it shows one of that name as loaded.

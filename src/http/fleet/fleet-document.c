@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What fleet's API answers, written from a call that has come to its end. As fleet has it, members that say nothing are not there:
-// an empty list is {}, and a unit that is nowhere has no machineID.
+// What fleet's API answers, written from a call that has come to its end. As fleet has it, members that say
+// nothing are not there: an empty list is {}, and a unit that is nowhere has no machineID.
 //
-//      {"units":[{"name":...,"options":[...],"desiredState":...,"currentState":...,"machineID":...},...],"nextPageToken":"..."}
+//      {"units":[{"name":...,"options":[...],"desiredState":...,"currentState":...,"machineID":...},...],
+//       "nextPageToken":"..."}
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A unit file as fleet's API has it: options, each with its section, in their order. Comments and blank lines are none, and a value
-// that goes on in the next line has backslash and line feed in it. So the file that is made of options is the same on every
-// way, and its SHA-1 is what fleet's client calls the hash of a unit. Pure.
+// A unit file as fleet's API has it: options, each with its section, in their order. Comments and blank
+// lines are none, and a value that goes on in the next line has backslash and line feed in it. So the file
+// that is made of options is the same on every way, and its SHA-1 is what fleet's client calls the hash of a
+// unit. Pure.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +37,6 @@ int fleet_options_hash(const FleetOptions *o, char ret[FLEET_HASH_SIZE]);
 int fleet_options_equal(const FleetOptions *a, const FleetOptions *b);
 // [{"section":...,"name":...,"value":...},...]
 void fleet_options_show(const FleetOptions *o, Json *j);
-// 0; -EINVAL: they make no file, since they would be read as others, and *ret_why (borrowed) says why; -ENOMEM.
+// 0; -EINVAL: they make no file, since they would be read as others, and *ret_why (borrowed) says why;
+// -ENOMEM.
 int fleet_options_check(const FleetOptions *o, const char **ret_why);

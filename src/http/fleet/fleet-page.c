@@ -2,8 +2,8 @@
 //
 //      "ZAACAA=="  <->  64 00 02 00  <->  page 2 of 100 rows each
 //
-// A token says nothing of what there was when it was made: as with fleet, a list that changes between two pages may have a row twice,
-// or miss one.
+// A token says nothing of what there was when it was made: as with fleet, a list that changes between two
+// pages may have a row twice, or miss one.
 
 #include "fleet-page.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Where a list of fleet's API goes on: {limit, page}, two numbers of 16 bits each, the lower byte first, in base64 for URLs. Pure.
+// Where a list of fleet's API goes on: {limit, page}, two numbers of 16 bits each, the lower byte first, in
+// base64 for URLs. Pure.
 
 #include <stddef.h>
 #include <stdint.h>

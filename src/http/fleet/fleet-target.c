@@ -2,8 +2,9 @@
 //
 //      /fleet/v1/units/web%401.service?nextPageToken=...        /v1-alpha is the same
 //
-// As fleet does, parameters that mean nothing are left alone: its client sends alt=json with everything. A method that a thing does
-// not know is 405, but 400 of the discovery document; what is no thing is 404, and the roots are 405.
+// As fleet does, parameters that mean nothing are left alone: its client sends alt=json with everything. A
+// method that a thing does not know is 405, but 400 of the discovery document; what is no thing is 404, and
+// the roots are 405.
 
 #include "fleet-target.h"
 

@@ -27,7 +27,8 @@ typedef struct FleetTarget {
         char *unit_name;  // and only this one; NULL: all
 } FleetTarget;
 
-// 0; or the status with which it is refused, and *ret_why (borrowed; "": nothing is said). Nothing is in *ret then.
+// 0; or the status with which it is refused, and *ret_why (borrowed; "": nothing is said). Nothing is in
+// *ret then.
 unsigned fleet_target_parse(const char *text, const char *method, FleetTarget *ret, const char **ret_why);
 void fleet_target_done(FleetTarget *t);
 // It comes with a body.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the parts of the description share: http-openapi.c has paths, http-openapi-schemas.c what they refer to by name, and
-// http-openapi-rows.c what lists in that consist of.
+// What the parts of the description share: http-openapi.c has paths, http-openapi-schemas.c what they refer
+// to by name, and http-openapi-rows.c what lists in that consist of.
 
 #include "http-parameters.h"
 #include "json.h"

@@ -2,9 +2,10 @@
 //
 //      tables -> schemas, headers and answers, each under the name by which paths refer to it
 //
-// A schema names every member that there can be, those that are always there as required. What rows have is http-openapi-rows.c's, what
-// a change takes http-write.h's; of what is written by hand elsewhere (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here
-// again, and tests/integration/http-described.py finds it out if the two differ.
+// A schema names every member that there can be, those that are always there as required. What rows have is
+// http-openapi-rows.c's, what a change takes http-write.h's; of what is written by hand elsewhere
+// (http-bulk-answer.c, job-difference.c, cluster-copy.c) the shape stands here again, and
+// tests/integration/http-described.py finds it out if the two differ.
 
 #include <string.h>
 
@@ -127,7 +128,8 @@ static void write_document(Json *j, HttpResource r) {
         end(j);
         write_aside(j, r);
         end(j);
-        list(j, "required", (const char *const[]){of_a_job ? "job" : "no_leader", of->key, aside}, aside ? 3 : 2);
+        list(j, "required", (const char *const[]){of_a_job ? "job" : "no_leader", of->key, aside},
+             aside ? 3 : 2);
         end(j);
 }
 
@@ -232,7 +234,8 @@ static void write_rows_of(Json *j, const char *key, const EventKindInfo *info) {
 static void write_lists(Json *j) {
         for (unsigned k = 0; k < EVENT_KINDS; k++)
                 if (cluster_copy_list((Argosy__EventKind) k))
-                        write_rows_of(j, cluster_copy_list((Argosy__EventKind) k), event_kind_info((Argosy__EventKind) k));
+                        write_rows_of(j, cluster_copy_list((Argosy__EventKind) k),
+                                      event_kind_info((Argosy__EventKind) k));
 }
 
 static void write_state(Json *j) {
@@ -294,7 +297,8 @@ static void write_texts(Json *j, const char *name, const char *const *words, siz
 // As job-difference.c has it.
 static void write_diff(Json *j) {
         static const char *const setting[] = {"setting", "change", "before", "after"},
-                                 *const unit[] = {"unit", "change", "rev", "rev_after", "desired", "desired_after"};
+                                 *const unit[] = {"unit",      "change",  "rev",
+                                                  "rev_after", "desired", "desired_after"};
 
         begin(j, "diff");
         text(j, "type", "object");
@@ -481,7 +485,8 @@ static void write_problem_answer(Json *j, const char *name, const char *words, b
 static void write_responses(Json *j) {
         begin(j, "responses");
         write_problem_answer(j, "problem", "It was refused, or has failed (RFC 9457)", false);
-        write_problem_answer(j, "unavailable", "It cannot be answered now; nothing is done twice if it is asked again", true);
+        write_problem_answer(j, "unavailable",
+                             "It cannot be answered now; nothing is done twice if it is asked again", true);
         write_problem_answer(j, "unknown", "It may have been carried out, and nobody here can tell", false);
         begin(j, "unchanged");
         text(j, "description", "It is as it was");

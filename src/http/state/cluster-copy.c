@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: an event -> its row, found by its kind and names -> the row's text as JSON, which is kept until the block of
-// rows that it is in is written -> one chunk of text for each block. Rows of a kind are in no order: one that goes is replaced by
-// the last. A chunk is shared with all documents that it is part of, and rows that rest are nothing but a place in it, so what a
-// document costs is what has changed since the one before.
+// The happy path: an event -> its row, found by its kind and names -> the row's text as JSON, which is kept
+// until the block of rows that it is in is written -> one chunk of text for each block. Rows of a kind are
+// in no order: one that goes is replaced by the last. A chunk is shared with all documents that it is part
+// of, and rows that rest are nothing but a place in it, so what a document costs is what has changed since
+// the one before.
 //
-// A unit that is told with a mark stands for all that nodes say of it, so each row of a unit has the list of those of its states.
-// Between `begins` and `complete` rows that are told have another epoch than those that are left over.
+// A unit that is told with a mark stands for all that nodes say of it, so each row of a unit has the list of
+// those of its states. Between `begins` and `complete` rows that are told have another epoch than those that
+// are left over.
 
 #include "cluster-copy.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One response of libmicrohttpd, which counts its own users: each connection that it is sent to. We hold one of these as long as
-// somebody of ours has the version; the pieces are freed with the response, when the last client has them.
+// One response of libmicrohttpd, which counts its own users: each connection that it is sent to. We hold one
+// of these as long as somebody of ours has the version; the pieces are freed with the response, when the
+// last client has them.
 //
-// Where there are few pieces, libmicrohttpd sends them as they are; it keeps a list of them for each connection, in the memory that
-// this has for its header. With many pieces, or a long header, it is sent a block at a time, copied from
-// where the client is.
+// Where there are few pieces, libmicrohttpd sends them as they are; it keeps a list of them for each
+// connection, in the memory that this has for its header. With many pieces, or a long header, it is sent a
+// block at a time, copied from where the client is.
 
 #include "http-version.h"
 

@@ -13,7 +13,8 @@
 
 typedef struct HttpVersion HttpVersion;
 
-enum { HTTP_VERSION_PIECES_MAX = 128 }; // that are sent as they are; libmicrohttpd keeps 16 bytes of each for a connection
+// that are sent as they are; libmicrohttpd keeps 16 bytes of each for a connection
+enum { HTTP_VERSION_PIECES_MAX = 128 };
 
 // Takes the pieces, also when it fails: NULL, out of memory. `cursor` is what it is the document of.
 HttpVersion *http_version_new(const EventCursor *cursor, TextPiece *pieces, size_t n);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The text of the newest answers to streams: all that are behind the same cursor, and ask for the same, are answered alike, and share
-// one text. For those that ask for something else there is the text of each event (events-memo.h). Used by one thread, but for the
-// texts themselves.
+// The text of the newest answers to streams: all that are behind the same cursor, and ask for the same, are
+// answered alike, and share one text. For those that ask for something else there is the text of each event
+// (events-memo.h). Used by one thread, but for the texts themselves.
 
 #include "event-cursor.h"
 #include "http-body.h"

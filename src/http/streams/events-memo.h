@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The text of the newest events, so that those that many streams are told of are unpacked and written once and not for each of
-// them. What an event's text is depends on nothing but its key. Pure.
+// The text of the newest events, so that those that many streams are told of are unpacked and written once
+// and not for each of them. What an event's text is depends on nothing but its key. Pure.
 
 #include "buf.h"
 #include "http-events.h"
@@ -17,7 +17,9 @@ typedef struct EventsMemoKey {
         const uint8_t *packed; // the event
         size_t len;
         const char *
-                place; // the answer's cursor, or of an event that is not its last, what that has but for the place itself
+                // the answer's cursor, or of an event that is not its last, what that has but for the place
+                // itself
+                place;
         bool last;
         HttpStreamFormat format;
 } EventsMemoKey;

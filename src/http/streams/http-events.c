@@ -55,7 +55,8 @@ static int append_event(const ProtobufCBinaryData *packed, const EventCursor *al
 
 // A word of the serving host, beside the stream: it has no id, so a browser that connects again goes on
 // where it was.
-static int append_here(const ProtobufCBinaryData *packed, const char *cursor, HttpStreamFormat format, Buf *out) {
+static int append_here(const ProtobufCBinaryData *packed, const char *cursor, HttpStreamFormat format,
+                       Buf *out) {
         const EventKindInfo *info;
         Argosy__Event *e;
         int r = message_unpack(&argosy__event__descriptor, packed->data, packed->len, (void **) &e);
@@ -102,7 +103,8 @@ static int append_all(const Argosy__Response__Events *events, HttpStreamFormat f
         for (size_t i = 0; r == 0 && i < events->n_events; i++) {
                 const ProtobufCBinaryData *packed = &events->events[i];
                 bool last = i + 1 == events->n_events;
-                EventsMemoKey key = {packed->data, packed->len, last ? events->cursor : places, last, format};
+                EventsMemoKey key = {packed->data, packed->len, last ? events->cursor : places, last,
+                                     format};
 
                 r = append_once(&key, packed, &all, memo, out);
         }
@@ -120,8 +122,9 @@ int http_events_append(const HttpPart *part, HttpStreamFormat format, EventsMemo
 
         if (r < 0)
                 return r;
-        r = response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS ? append_all(response->events, format, memo, out)
-                                                                 : -EBADMSG;
+        r = response->what_case == ARGOSY__RESPONSE__WHAT_EVENTS
+                    ? append_all(response->events, format, memo, out)
+                    : -EBADMSG;
         if (r == 0 && !str_copy(cursor, EVENT_CURSOR_SIZE, response->events->cursor))
                 r = -EBADMSG;
         message_free(response);

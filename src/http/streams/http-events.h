@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Events as they are streamed: as Server-Sent Events, which browsers read by themselves, or as JSON, one on a line. Pure.
+// Events as they are streamed: as Server-Sent Events, which browsers read by themselves, or as JSON, one on
+// a line. Pure.
 //
 //      id: CURSOR                              {"kind":"unit",...}
 //      event: unit
@@ -17,7 +18,7 @@ typedef struct EventsMemo EventsMemo;
 
 // As the header Accept wants it; NULL: it has no wishes.
 HttpStreamFormat http_events_format(const char *accept);
-// What one answer has; the cursor behind it is copied to `cursor`. memo: what others were told; NULL: none. 0, -EBADMSG: it is
-// none, or -ENOMEM.
+// What one answer has; the cursor behind it is copied to `cursor`. memo: what others were told; NULL: none.
+// 0, -EBADMSG: it is none, or -ENOMEM.
 int http_events_append(const HttpPart *part, HttpStreamFormat format, EventsMemo *memo, Buf *out,
                        char cursor[EVENT_CURSOR_SIZE]);

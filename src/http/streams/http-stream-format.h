@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What all streams have in common, whatever they tell of: their formats, how they end, and what is said when there is nothing
-// to say. Pure.
+// What all streams have in common, whatever they tell of: their formats, how they end, and what is said when
+// there is nothing to say. Pure.
 
 #include "buf.h"
 #include "http-problem.h"

@@ -102,10 +102,12 @@ char *http_list_etags(const char *header, const char *target) {
         char number[NUMBER + 1];
 
         format_number(target, number);
-        for (const char *begin = strchr(header, '"'), *end; begin && (end = strchr(begin + 1, '"')); begin = strchr(end + 1, '"')) {
+        for (const char *begin = strchr(header, '"'), *end; begin && (end = strchr(begin + 1, '"'));
+             begin = strchr(end + 1, '"')) {
                 size_t part = part_of_list(begin + 1, (size_t) (end - begin - 1), number);
 
-                if (part > 0 && ((out.len > 0 && buf_append(&out, " ", 1) < 0) || buf_append(&out, begin + 1, part) < 0))
+                if (part > 0 &&
+                    ((out.len > 0 && buf_append(&out, " ", 1) < 0) || buf_append(&out, begin + 1, part) < 0))
                         return NULL;
         }
         return buf_take_string(&out);

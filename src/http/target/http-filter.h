@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What of a list somebody wants, as its target says: what the leader is asked for, and of which question a page is. Pure.
+// What of a list somebody wants, as its target says: what the leader is asked for, and of which question a
+// page is. Pure.
 
 #include "http-resource.h"
 #include "unit-options.h"
@@ -18,9 +19,11 @@ Argosy__ListFilter *http_filter_of(const HttpTarget *t, HttpFilter *f);
 uint32_t http_filter_question(const HttpTarget *t);
 // Where the list goes on behind this part, which is its last. False: nowhere.
 bool http_filter_next(const Argosy__Response *r, HttpPage *ret);
-// Whether a row is in the states, and on the nodes, that were asked for. A leader may be of a version that looks at less.
+// Whether a row is in the states, and on the nodes, that were asked for. A leader may be of a version that
+// looks at less.
 bool http_filter_wants_unit(const HttpTarget *t, const void *row, const Argosy__Response *of);
 bool http_filter_wants_file(const HttpTarget *t, const void *row, const Argosy__Response *of);
 bool http_filter_wants_row_of_node(const HttpTarget *t, const void *row, const Argosy__Response *of);
-bool http_filter_wants_host(const HttpTarget *t, const void *row, const Argosy__Response *of); // of a ClusterStatus
+// of a ClusterStatus
+bool http_filter_wants_host(const HttpTarget *t, const void *row, const Argosy__Response *of);
 bool http_filter_wants_usage(const HttpTarget *t, const void *row, const Argosy__Response *of);

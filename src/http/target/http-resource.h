@@ -89,9 +89,11 @@ typedef struct HttpTarget {
         size_t n_states;
         char *nodes[HTTP_STATES_MAX]; // where a unit is; none: anywhere
         size_t n_nodes;
-        char *labels[HTTP_LABELS_MAX]; // KEY=VALUE, of the node where a unit is, or of nodes; it has all of them
+        // KEY=VALUE, of the node where a unit is, or of nodes; it has all of them
+        char *labels[HTTP_LABELS_MAX];
         size_t n_labels;
-        uint64_t job;      // of HTTP_JOB; of HTTP_DIFF: from which on; of HTTP_UNIT_FILE: as it was then; 0: now
+        // of HTTP_JOB; of HTTP_DIFF: from which on; of HTTP_UNIT_FILE: as it was then; 0: now
+        uint64_t job;
         uint64_t to_job;   // of HTTP_DIFF; 0: up to now
         char rev[HASH_HEX_SIZE]; // of HTTP_UNIT_FILE: the content of that hash; empty: what the unit has
         uint32_t first_unit; // of HTTP_JOB: so many of its units have come (work-rows.c)
@@ -176,10 +178,13 @@ const void *http_resource_beside(HttpResource r, const Argosy__Response *respons
 // Its one job; NULL: it has none, or many.
 const Argosy__Response__JobRow *http_resource_job(const Argosy__Response *r);
 
-// What there is of HTTP_EVENTS behind the cursor; "": where the target says. lead: what its client was told of the leader; UNSAID: it is
-// answered at once, also if there is nothing. To be freed; NULL: out of memory.
-Argosy__Request *http_resource_events(const HttpTarget *t, const char *cursor, Argosy__Request__Events__Lead lead);
-// What stands behind the rows of one thing: why a unit is as it is, or its file. To be freed; NULL: out of memory.
+// What there is of HTTP_EVENTS behind the cursor; "": where the target says. lead: what its client was told
+// of the leader; UNSAID: it is answered at once, also if there is nothing. To be freed; NULL: out of memory.
+Argosy__Request *http_resource_events(const HttpTarget *t, const char *cursor,
+                                      Argosy__Request__Events__Lead lead);
+// What stands behind the rows of one thing: why a unit is as it is, or its file. To be freed; NULL: out of
+// memory.
 Argosy__Request *http_resource_aside(const HttpTarget *t);
-// The lines of HTTP_JOURNAL. again: only those that are written from now on. To be freed; NULL: out of memory.
+// The lines of HTTP_JOURNAL. again: only those that are written from now on. To be freed; NULL: out of
+// memory.
 Argosy__Request *http_resource_journal(const HttpTarget *t, bool again);

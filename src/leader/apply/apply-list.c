@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See apply-list.h. The happy path: each unit that the folder names is looked at in the log and in what is seen of it,
-// apply-policy.c says what becomes of it, and it gets an aim if it is to be changed or started again.
+// See apply-list.h. The happy path: each unit that the folder names is looked at in the log and in what is
+// seen of it, apply-policy.c says what becomes of it, and it gets an aim if it is to be changed or started
+// again.
 //
-// What is brought along (a timer's service) is a unit of the request like others, but the folder says less of it: it has the
-// file of its template, or keeps the one that it has; it is loaded, if it is less than that; and if it belongs to others it
-// stays theirs. Where neither the folder nor the cluster has a file for it nothing is made, as at a start.
+// What is brought along (a timer's service) is a unit of the request like others, but the folder says less
+// of it: it has the file of its template, or keeps the one that it has; it is loaded, if it is less than
+// that; and if it belongs to others it stays theirs. Where neither the folder nor the cluster has a file for
+// it nothing is made, as at a start.
 //
-// How units are is judged in each turn in which it is put into an entry. One that the job has started again already is not
-// started once more, however it ended. Once a part of it is in the log, what somebody has changed since it was asked for stays
-// as it is (changed-since.h), and so does what the job has brought there before and somebody has changed again.
+// How units are is judged in each turn in which it is put into an entry. One that the job has started again
+// already is not started once more, however it ended. Once a part of it is in the log, what somebody has
+// changed since it was asked for stays as it is (changed-since.h), and so does what the job has brought
+// there before and somebody has changed again.
 
 #include "batch-content.h"
 #include "apply-list.h"
@@ -63,7 +66,7 @@ static void leave_changed(const ApplyList *list, ApplyItem *item) {
         item->to.aimed = !is_done && !item->changed;
 }
 
-// ------------------------------------------------------------------------------------------------ which units
+// ---------------------------------------------------------------------------------------------- which units
 
 static int add_item(ApplyList *list, const char *name, const Argosy__Request__Apply__Unit *wanted) {
         ApplyItem *item = &list->items[list->aims.n];
@@ -121,7 +124,8 @@ static void list_next(ApplyList *list) {
         size_t at = list->from + list->n_listed, n_gone = list->m->n_gone;
         const Argosy__Request__Apply__Unit *wanted = at < n_gone ? NULL : list->m->units[at - n_gone];
 
-        list->items[list->n_listed++] = (ApplyItem){.to.name = wanted ? wanted->name : list->m->gone[at], .wanted = wanted};
+        list->items[list->n_listed++] =
+                (ApplyItem){.to.name = wanted ? wanted->name : list->m->gone[at], .wanted = wanted};
 }
 
 int apply_list_fill_rest(ApplyList *list, size_t from) {
@@ -146,7 +150,7 @@ int apply_list_fill_asked(ApplyList *list) {
         return r == 0 ? add_named(list) : r;
 }
 
-// ------------------------------------------------------------------------------------------------ what they are to be
+// -------------------------------------------------------------------------------------- what they are to be
 
 // The cluster's record of the unit's template; NULL: it has none.
 static const UnitEntry *find_template(const ApplyList *list, const char *name) {
@@ -158,7 +162,8 @@ static const UnitEntry *find_template(const ApplyList *list, const char *name) {
         return template ? cluster_state_find_unit(list->leader->state, template) : NULL;
 }
 
-// A new one has the file that came for it, or that of its template, and one of the set that has it has it still.
+// A new one has the file that came for it, or that of its template, and one of the set that has it has it
+// still.
 static void want_brought(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
         bool ours = u && streq(u->record->set, list->m->set);
         const UnitEntry *t = u ? NULL : find_template(list, item->to.name);
@@ -218,7 +223,7 @@ static void look(const ApplyList *list, ApplyItem *item) {
         item->unit.now.seen = map_find_str(&list->done, item->to.name) ? APPLY_SEEN_WELL : item->sight.seen;
 }
 
-// ------------------------------------------------------------------------------------------------ what becomes of them
+// ------------------------------------------------------------------------------------- what becomes of them
 
 // What is only adopted goes on as it is.
 static bool is_about_set_only(const ApplyUnit *u) {
@@ -260,7 +265,8 @@ static void aim(const ApplyList *list, ApplyItem *item) {
         else if (verb == ARGOSY__VERB__VERB_STOP)
                 item->to.aim.bump = BATCH_BUMP_STOP;
         item->to.verb = verb;
-        if (!item->to.aim.spec && wanted->file > 0 && hash_from_bytes(wanted->spec.data, wanted->spec.len, &sent) &&
+        if (!item->to.aim.spec && wanted->file > 0 &&
+            hash_from_bytes(wanted->spec.data, wanted->spec.len, &sent) &&
             hash_equal(&sent, &item->source)) {
                 item->to.aim.file = wanted->file;
                 item->to.bytes = sent_file_bytes(list->m->files[wanted->file - 1]);
@@ -310,7 +316,8 @@ enum { PRINTED_BYTES = sizeof(uint64_t) }; // of the hash of a content: as much 
 static int add_to_print(const ApplyList *list, const ApplyItem *item, Buf *b) {
         const ApplyUnit *u = &item->unit;
         bool ours = u->now.exists && streq(u->now.set, list->m->set);
-        uint8_t head[5 + 2 * PRINTED_BYTES] = {u->named, (uint8_t) u->target, u->now.exists, (uint8_t) u->now.target, ours};
+        uint8_t head[5 + 2 * PRINTED_BYTES] = {u->named, (uint8_t) u->target, u->now.exists,
+                                               (uint8_t) u->now.target, ours};
         int r;
 
         memcpy(head + 5, item->source.bytes, PRINTED_BYTES);

@@ -12,7 +12,8 @@ typedef struct ApplyItem {
         AimItem to;
         const Argosy__Request__Apply__Unit *wanted; // NULL: it is not named
         ApplyUnit unit;
-        Hash source; // the content of `unit` as the folder has it, without the digest of its image (image-pinning.h)
+        // the content of `unit` as the folder has it, without the digest of its image (image-pinning.h)
+        Hash source;
         ApplySight sight;
         ApplyVerdict verdict;
         bool lost; // its content is not there, and did not come either
@@ -43,13 +44,16 @@ const ApplyItem *apply_list_item(const AimItem *item);
 // AimList.item, of units that go into an entry in this turn: those that were not judged in it are.
 const AimItem *apply_list_at(const AimList *list, size_t i);
 
-// All that it is about: for the plan, and to see whether it is still that. 0, -EEXIST: a unit is named twice, -ENOMEM.
+// All that it is about: for the plan, and to see whether it is still that. 0, -EEXIST: a unit is named
+// twice, -ENOMEM.
 int apply_list_fill_all(ApplyList *list);
 // What the request says is to be done: the same units in the same order each time. The same.
 int apply_list_fill_asked(ApplyList *list);
-// The same, when it was seen that none is named twice: those from one place on, in their order, as apply_list_at() comes to them.
+// The same, when it was seen that none is named twice: those from one place on, in their order, as
+// apply_list_at() comes to them.
 int apply_list_fill_rest(ApplyList *list, size_t from);
 // As they are now.
 void apply_list_judge(ApplyList *list);
-// A hash of what the folder says and of how the units are, but for what became of them by themselves. 0 or -ENOMEM.
+// A hash of what the folder says and of how the units are, but for what became of them by themselves. 0 or
+// -ENOMEM.
 int apply_list_fingerprint(const ApplyList *list, uint64_t *ret);

@@ -21,7 +21,8 @@
 #include "unit-record.h"
 
 static bool waits_on_node(const UnitOnNode *s) {
-        return list_is_linked(&unit_on_node_work_seen(s)->awaiting) || s->hold == HOLD_START || s->hold == HOLD_BLOCKED || s->hold == HOLD_BOUND;
+        return list_is_linked(&unit_on_node_work_seen(s)->awaiting) || s->hold == HOLD_START ||
+               s->hold == HOLD_BLOCKED || s->hold == HOLD_BOUND;
 }
 
 static bool has_answered(const UnitOnNode *s, const Argosy__UnitRecord *r) {
@@ -42,7 +43,8 @@ static ApplySeen see_on_node(const UnitEntry *e, const Node *n, const UnitOnNode
                 f.waits = waits_on_node(s);
                 f.answered = has_answered(s, r);
                 f.active = s->active;
-                f.restarts = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && str_has_prefix(unit_on_node_sub(s), "auto-restart");
+                f.restarts = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING &&
+                             str_has_prefix(unit_on_node_sub(s), "auto-restart");
                 f.loops = s->looping;
                 f.error = *unit_on_node_error(s);
                 f.down = s->down;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units that are each to be something of their own, as one job: contents, what they are to be, and whether they are there at
-// all. The caller (decide-apply.c, decide-undo.c, decide-cancel.c) says so of each unit, in a list that is the same
-// each time; how a unit gets there is planned like a Change (ChangeAim).
+// Units that are each to be something of their own, as one job: contents, what they are to be, and whether
+// they are there at all. The caller (decide-apply.c, decide-undo.c, decide-cancel.c) says so of each unit,
+// in a list that is the same each time; how a unit gets there is planned like a Change (ChangeAim).
 //
 //      1. limits.apply_part_units after limits.apply_part_units is planned and committed. The caller judges
 //         those of a part in the turn in which they are planned, so what is as it is to be stays, also what
 //         an earlier leader has done
 //      2. the client is answered about each part as the log has it (log-parts.c)
 //
-// A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others goes into the
-// next entry.
+// A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others
+// goes into the next entry.
 
 #include "decide-aims.h"
 

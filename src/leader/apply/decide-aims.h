@@ -27,15 +27,16 @@ struct AimList {
         // What is said of one that stays. AIM_SAID; 0: nothing; -ENOMEM.
         int (*describe)(const Leader *l, const Ticket *t, const AimList *list, const AimItem *item,
                         Argosy__Response__UnitResult *ret);
-        // May be NULL. What is no unit, and goes into the entry of the first part: it is put there, and said of it. 0 or a negative errno.
+        // May be NULL. What is no unit, and goes into the entry of the first part: it is put there, and said
+        // of it. 0 or a negative errno.
         int (*put_rest)(Decision *d, Ticket *t);
         int (*describe_rest)(const Leader *l, const Ticket *t, Argosy__Response *ret);
 };
-// The next part of it, as decide_change(). Each time the list has the same units in the same order; those of a part are judged anew when
-// they are asked for, one after the other.
+// The next part of it, as decide_change(). Each time the list has the same units in the same order; those of
+// a part are judged anew when they are asked for, one after the other.
 int decide_aims(Decision *d, Ticket *t, AimList *list);
-// Plans those for which `which` says so, at most apply_part_units of them, for who has more to put into the entry; what becomes
-// of them is not told. 0, -EBUSY, -ENOMEM.
+// Plans those for which `which` says so, at most apply_part_units of them, for who has more to put into the
+// entry; what becomes of them is not told. 0, -EBUSY, -ENOMEM.
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item));
 // What is said of all that stay. 0 or -ENOMEM.
 int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret);

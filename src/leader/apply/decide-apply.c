@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Apply: the units of a set are made what a folder says, as one job. What becomes of each is apply-policy.c's to say;
-// decide-aims.c brings it there, part by part.
+// Apply: the units of a set are made what a folder says, as one job. What becomes of each is
+// apply-policy.c's to say; decide-aims.c brings it there, part by part.
 //
-//      1. somebody asks what would be done. The answer has a fingerprint: a hash of what the folder says and of how all units
+//      1. somebody asks what would be done. The answer has a fingerprint: a hash of what the folder says and
+//      of how all units
 //         that it is about, and all of the set, are at that moment
 //      2. the client asks for it, with the fingerprint. If that is another one by now, nothing is done, and
 //         neither if the folder wants what belongs to others, is empty, or would take most of the set away
-//      3. units that are to go, then those that are named; also one that the log has as it is to be, and that has failed or was
-//         stopped on its node (apply-seen.h), is started again. How units are is judged in the turn in which that is decided:
-//         what has failed since the plan is started, too. As long as nothing is in the log the fingerprint is compared in
+//      3. units that are to go, then those that are named; also one that the log has as it is to be, and
+//      that has failed or was
+//         stopped on its node (apply-seen.h), is started again. How units are is judged in the turn in which
+//         that is decided:
+//         what has failed since the plan is started, too. As long as nothing is in the log the fingerprint
+//         is compared in
 //         each turn
-//      4. of more than one entry: what somebody has changed since the first one is left, named, and fails the job; so it is
+//      4. of more than one entry: what somebody has changed since the first one is left, named, and fails
+//      the job; so it is
 //         under the next leader, too, but for one that asks with the fingerprint of how all is by then
 //
-// With `rolling` all is brought there by one rollout, if what differs is the file of one template, or of one unit, and nothing else;
-// it gets the files of all units of a template, so a folder that does not name all of them is refused. What is only to be
-// started again is started with that.
+// With `rolling` all is brought there by one rollout, if what differs is the file of one template, or of one
+// unit, and nothing else; it gets the files of all units of a template, so a folder that does not name all
+// of them is refused. What is only to be started again is started with that.
 //
 // What the cluster itself does (where units are, what became of them) is no part of the fingerprint.
 
@@ -53,7 +58,7 @@ enum {
         NAMED_BYSTANDERS = 2048, // instances that are looked at for one to be named
 };
 
-// ------------------------------------------------------------------------------------------------ a few at a time
+// ------------------------------------------------------------------------------------------ a few at a time
 
 // What is only started again needs no rollout.
 static bool is_started_again(const AimItem *item) {
@@ -91,8 +96,8 @@ static size_t count_named(const ApplyList *list, const DisruptionBudget *g) {
         for (size_t i = 0; i < list->aims.n; i++) {
                 const ApplyItem *item = &list->items[i];
 
-                n += item->entry && item->entry->record->from_template && is_due(item) && item->sight.group == g &&
-                     !hash_equal(&item->entry->spec->hash, &list->rolls.spec);
+                n += item->entry && item->entry->record->from_template && is_due(item) &&
+                     item->sight.group == g && !hash_equal(&item->entry->spec->hash, &list->rolls.spec);
         }
         return n;
 }
@@ -115,16 +120,20 @@ static const char *name_bystander(const ApplyList *list, const DisruptionBudget 
         return list->rolls.name;
 }
 
-// An update gives the file to all that is made from a template, and a folder is about what it names only. NULL: nobody.
+// An update gives the file to all that is made from a template, and a folder is about what it names only.
+// NULL: nobody.
 static const char *find_bystander(const ApplyList *list) {
         const DisruptionBudget *g = disruption_budget_find(list->leader, list->rolls.name);
 
         if (!g || unit_name_kind(list->rolls.name, NULL) != UNIT_NAME_TEMPLATE)
                 return NULL;
-        return group_contents_count_others(g, &list->rolls.spec) > count_named(list, g) ? name_bystander(list, g) : NULL;
+        return group_contents_count_others(g, &list->rolls.spec) > count_named(list, g)
+                       ? name_bystander(list, g)
+                       : NULL;
 }
 
-// The first of those that are started again beside the rollout for which its entry has no room. NULL: it has room for all.
+// The first of those that are started again beside the rollout for which its entry has no room. NULL: it has
+// room for all.
 static const char *find_left_out(const ApplyList *list) {
         size_t n = 0;
 
@@ -136,7 +145,8 @@ static const char *find_left_out(const ApplyList *list) {
         return NULL;
 }
 
-// What is to be done is what one rollout does. 0; -EINVAL: it is not, of *ret_unit because of *ret_why; -ENOMEM.
+// What is to be done is what one rollout does. 0; -EINVAL: it is not, of *ret_unit because of *ret_why;
+// -ENOMEM.
 static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret_why) {
         int r = 0;
 
@@ -155,8 +165,9 @@ static int find_rollout(ApplyList *list, const char **ret_unit, const char **ret
         if (*ret_unit)
                 return -EINVAL;
         *ret_unit = find_bystander(list);
-        *ret_why = *ret_unit == list->rolls.name ? "has instances that the folder does not name, and that would get the file, too"
-                                                 : "is an instance that the folder does not name, and would get the file, too";
+        *ret_why = *ret_unit == list->rolls.name
+                           ? "has instances that the folder does not name, and that would get the file, too"
+                           : "is an instance that the folder does not name, and would get the file, too";
         return *ret_unit ? -EINVAL : 0;
 }
 
@@ -182,7 +193,8 @@ static bool find_content(const ApplyList *list, Argosy__NamedFile *ret) {
         for (size_t i = 0; !spec && i < list->aims.n; i++) {
                 const ApplyItem *item = &list->items[i];
 
-                if (!item->wanted || item->wanted->file == 0 || !hash_equal(&item->unit.spec, &list->rolls.spec))
+                if (!item->wanted || item->wanted->file == 0 ||
+                    !hash_equal(&item->unit.spec, &list->rolls.spec))
                         continue;
                 *ret = *list->m->files[item->wanted->file - 1];
                 return true;
@@ -267,7 +279,8 @@ static int fill_why(const ApplyList *list, const ApplyItem *item, Argosy__Respon
         return r < 0 ? r : field_set(&row->why, why);
 }
 
-static int fill_state(const ApplyList *list, const ApplyItem *item, size_t n_rows, Argosy__Response__ApplyRow *row) {
+static int fill_state(const ApplyList *list, const ApplyItem *item, size_t n_rows,
+                      Argosy__Response__ApplyRow *row) {
         int r = field_set(&row->state, apply_seen_word(item->sight.seen));
 
         row->starts = item->to.aimed && apply_starts(&item->unit);
@@ -286,15 +299,17 @@ static int fill_row(const ApplyList *list, const ApplyItem *item, Argosy__Respon
         row->adopted = u->now.exists && !streq(u->now.set, list->m->set) && !u->brought;
         row->need = item->lost || item->to.aim.file > 0;
         if (r == 0 && u->now.exists)
-                r = set_hex(&u->now.spec, &row->rev) ?: field_set(&row->desired, target_to_string(u->now.target)) ?:
-                    field_set(&row->set, u->now.set);
+                r = set_hex(&u->now.spec, &row->rev)
+                            ?: field_set(&row->desired, target_to_string(u->now.target))
+                            ?: field_set(&row->set, u->now.set);
         if (r == 0 && u->named)
                 r = set_hex(&u->spec, &row->rev_after)
                             ?: field_set(&row->desired_after, target_to_string(u->target));
         return r;
 }
 
-static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyPlan *plan, size_t *allocated) {
+static int add_row(const ApplyList *list, const ApplyItem *item, Argosy__Response__ApplyPlan *plan,
+                   size_t *allocated) {
         Argosy__Response__ApplyRow *row;
         int r;
 
@@ -331,7 +346,7 @@ static Argosy__Response *tell_plan(ApplyList *list, const ClusterState *state) {
         return TAKE_PTR(response);
 }
 
-// ------------------------------------------------------------------------------------------------ what was done
+// -------------------------------------------------------------------------------------------- what was done
 
 // The verb for a unit that an earlier entry has changed: its present state is the wanted one.
 static Argosy__Verb verb_of_done(const ApplyUnit *u) {
@@ -377,8 +392,8 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         return AIM_SAID;
 }
 
-// All that is in the log this ticket has put there, so it is about nothing that is to come: neither an earlier leader has, nor the same
-// request that came again.
+// All that is in the log this ticket has put there, so it is about nothing that is to come: neither an
+// earlier leader has, nor the same request that came again.
 static bool is_of_ticket_alone(const Argosy__JobRecord *job, const Ticket *t) {
         size_t n = 0;
 
@@ -404,7 +419,7 @@ static int read_job(ApplyList *list, const ClusterState *state, const Ticket *t)
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the request
+// ---------------------------------------------------------------------------------------------- the request
 
 static Argosy__Response *refuse_unit(const Argosy__Request__Apply *m,
                                      const Argosy__Request__Apply__Unit *u) {
@@ -413,7 +428,9 @@ static Argosy__Response *refuse_unit(const Argosy__Request__Apply *m,
         if (!has_spec || u->file > m->n_files || u->target > ARGOSY__TARGET__TARGET_LAUNCHED)
                 return response_error(EINVAL, "the request does not say what a unit is to be");
         if (u->from_template && unit_name_kind(u->name, NULL) != UNIT_NAME_INSTANCE)
-                return response_error(EINVAL, "the request gives a unit the file of a template, of which it is no instance");
+                return response_error(
+                        EINVAL,
+                        "the request gives a unit the file of a template, of which it is no instance");
         if (u->file > 0 && m->files[u->file - 1]->content.len > UNIT_FILE_MAX)
                 return response_error(E2BIG, "a unit file of more than %d KiB is not applied",
                                       UNIT_FILE_MAX / 1024);
@@ -487,7 +504,8 @@ static int begin(Decision *d, Ticket *t) {
         return STEP_PASSED;
 }
 
-// To say what is made here takes as long as to make it: the next turn does that, and nothing else is decided in this one.
+// To say what is made here takes as long as to make it: the next turn does that, and nothing else is decided
+// in this one.
 static int make_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         if (ticket_prepare(t, tell_plan(list, state)) < 0)
                 return -ENOMEM;
@@ -512,7 +530,8 @@ static bool is_about_all(const Ticket *t) {
         return t->job == 0 || !log_parts_of(t) || ticket_was_carried_out(t);
 }
 
-// What the request names: the set may have had others when it was compared. If it had not, the list is that one, and is judged.
+// What the request names: the set may have had others when it was compared. If it had not, the list is that
+// one, and is judged.
 static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *t) {
         int r;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See decide-rolling.h. An undo and an apply can put files in place a few units at a time: they begin a rollout, as somebody
-// who asks for an update does, and their job goes on for as long as that does.
+// See decide-rolling.h. An undo and an apply can put files in place a few units at a time: they begin a
+// rollout, as somebody who asks for an update does, and their job goes on for as long as that does.
 //
 //      1. the decision of the request has found that one rollout can do all of it (rules/rollout-group.h)
 //      2. one entry begins the rollout, with the request's id, and says in the job's record which one it is
 //      3. the rollout's own steps go into the log as that job's
 //
-// A request that comes again gets the revision of the same rollout, and waits for that. One for which the rollout is refused
-// changes nothing.
+// A request that comes again gets the revision of the same rollout, and waits for that. One for which the
+// rollout is refused changes nothing.
 
 
 #include "decide-rolling.h"

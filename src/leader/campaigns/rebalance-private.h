@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the files about rebalances share: rebalances.c (the plan and its moves) and rebalance-requests.c (who asks,
-// and what is told).
+// What the files about rebalances share: rebalances.c (the plan and its moves) and rebalance-requests.c (who
+// asks, and what is told).
 
 #include "leader-core.h"
 #include "name-patterns.h"
@@ -43,10 +43,12 @@ struct Rebalance {
         bool planned; // the moves that are PLANNED are a plan
         bool more;    // max_moves ended the last one
         bool aborted;
-        bool over; // nothing more is moved, and nobody was told yet; Leader.rebalance_job says whether the log was
+        // nothing more is moved, and nobody was told yet; Leader.rebalance_job says whether the log was
+        bool over;
         bool changed; // something has, after if_revision
         char failure[REBALANCE_FAILURE_SIZE]; // "": none
-        RebalanceJob job; // that of the leader, if somebody moves by it; its request is there as long as the rebalance
+        // that of the leader, if somebody moves by it; its request is there as long as the rebalance
+        RebalanceJob job;
         // In the order of their beginning, then the planned ones. Those that have ended stand in the order
         // of their end before those that fly.
         Move *moves;
@@ -63,7 +65,8 @@ int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *rec
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.
 bool rebalance_has_to_wait(const Leader *l);
-// Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go on; -ENOMEM.
+// Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go
+// on; -ENOMEM.
 typedef enum RebalanceOutcome { REBALANCE_PLANNED = 1 } RebalanceOutcome; // the planned moves are it
 int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler);
 // Whether something that its first plan has looked at has changed after the revision that it is bound to.

@@ -3,12 +3,12 @@
 // Requests for a rebalance, or for what one would do, and their answers: every move as it ends, and at the
 // end what was left and why.
 //
-// A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
-// queue, and so does one that only asks while another plan is being made. One that would rather wait than be refused
-// for the rebalance that is under way does not come here before that is over: it is a job that is held back until then
-// (jobs/decide-queue.c), and has no client when it begins. A client that sends its request again, also to
-// the next leader, is told what is under way if that has the same id. A dry run ends when its client goes
-// away.
+// A request that cannot be taken on is refused at once. One that comes while a host is away for a moment
+// waits in the queue, and so does one that only asks while another plan is being made. One that would rather
+// wait than be refused for the rebalance that is under way does not come here before that is over: it is a
+// job that is held back until then (jobs/decide-queue.c), and has no client when it begins. A client that
+// sends its request again, also to the next leader, is told what is under way if that has the same id. A dry
+// run ends when its client goes away.
 #include <errno.h>
 #include <inttypes.h>
 
@@ -155,7 +155,8 @@ static int begin(Leader *l, const Ticket *t) {
 
 // One that a leader before this one has begun, and that the log keeps, is about to go on.
 static bool is_to_be_resumed(const Leader *l) {
-        return !l->rebalance && cluster_state_job_state(l->state, l->rebalance_open) == ARGOSY__JOB_STATE__JOB_RUNNING &&
+        return !l->rebalance &&
+               cluster_state_job_state(l->state, l->rebalance_open) == ARGOSY__JOB_STATE__JOB_RUNNING &&
                cluster_state_find_stored_request(l->state, l->rebalance_open);
 }
 
@@ -165,8 +166,8 @@ static void on_abort_committed(Leader *l, Ticket *t) {
                 rebalance_abort(l);
 }
 
-// It is a job, whose entry has nothing of its own and names that of the rebalance, which may be in the same entry; 0, which no
-// job is, if there is no move yet. Returns what Handler.plan does.
+// It is a job, whose entry has nothing of its own and names that of the rebalance, which may be in the same
+// entry; 0, which no job is, if there is no move yet. Returns what Handler.plan does.
 static int plan_abort(Leader *l, Ticket *t) {
         Rebalance *o = l->rebalance;
 
@@ -198,7 +199,9 @@ Argosy__Response *rebalance_refuse(const Argosy__Request *request) {
                 return NULL;
         if (m->health_us > REBALANCE_HEALTH_MAX_SEC * USEC_PER_SEC)
                 return response_error(EINVAL, "a health time of more than an hour");
-        return m->dry_run || m->id.len == REBALANCE_ID_LEN ? NULL : response_error(EINVAL, "the request has no id of 16 bytes");
+        return m->dry_run || m->id.len == REBALANCE_ID_LEN
+                       ? NULL
+                       : response_error(EINVAL, "the request has no id of 16 bytes");
 }
 
 // What the log has begun goes on, and is not ended beside another one.

@@ -2,21 +2,21 @@
 //
 // Carries out rebalance.c's moves when an owner asks for it; nobody else does.
 //
-// A plan is made from the tables as they are, by the pool (scheduler-rebalance.c), one at a time: who wants one
-// meanwhile waits. Its moves are put into batches a few at a time: as many as have not been up where they went for a
-// while (limits.rebalance_flying), and never more of a group than its MaxUnavailable= leaves room for;
-// there, too, one that is not
-// up for that while counts as down. Each move is judged again when its turn has come. When all have been made another
-// plan is made, which is empty unless something has changed meanwhile; then it is over. It is also over if the moves
-// that are left cannot be made now: nobody waits for better times. If a unit that was moved fails, nothing more is
-// moved. If the request is bound to a revision, the units that the first plan asks about, and hosts, are compared with
-// that before anything is moved.
+// A plan is made from the tables as they are, by the pool (scheduler-rebalance.c), one at a time: who wants
+// one meanwhile waits. Its moves are put into batches a few at a time: as many as have not been up where
+// they went for a while (limits.rebalance_flying), and never more of a group than its MaxUnavailable= leaves
+// room for; there, too, one that is not up for that while counts as down. Each move is judged again when its
+// turn has come. When all have been made another plan is made, which is empty unless something has changed
+// meanwhile; then it is over. It is also over if the moves that are left cannot be made now: nobody waits
+// for better times. If a unit that was moved fails, nothing more is moved. If the request is bound to a
+// revision, the units that the first plan asks about, and hosts, are compared with that before anything is
+// moved.
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
-// in the log. Of one that was held back (queue/held-jobs.h) nobody listens: its request stays in the log until all of it is
-// over, which is said by an entry of its own, and the next leader goes on with it. Which units were moved by then says its
-// record.
+// in the log. Of one that was held back (queue/held-jobs.h) nobody listens: its request stays in the log
+// until all of it is over, which is said by an entry of its own, and the next leader goes on with it. Which
+// units were moved by then says its record.
 #include <errno.h>
 
 #include "activators.h"
@@ -243,7 +243,8 @@ int rebalance_resume(const Leader *l, Rebalance *o, const Argosy__JobRecord *rec
         int r = 0;
 
         for (size_t g = 0; g < record->n_units; g++)
-                for (size_t i = 0; r == 0 && i < record->units[g]->n_names && i < record->units[g]->n_revisions; i++)
+                for (size_t i = 0;
+                     r == 0 && i < record->units[g]->n_names && i < record->units[g]->n_revisions; i++)
                         r = add_resumed(l, o, record->units[g]->names[i], record->units[g]->revisions[i]);
         return r;
 }
@@ -264,9 +265,10 @@ static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
         m->error = strdup(failure); // only for the eye
 }
 
-// From when it has been up for long enough: by its host's clock and as far as the host has told everything, so that
-// neither a late report nor a new leader makes it well; more is known with a beat, not before. A host of before says
-// nothing of the time, and what is only installed does not begin: then by when this leader saw it.
+// From when it has been up for long enough: by its host's clock and as far as the host has told everything,
+// so that neither a late report nor a new leader makes it well; more is known with a beat, not before. A
+// host of before says nothing of the time, and what is only installed does not begin: then by when this
+// leader saw it.
 static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, const UnitOnNode *s,
                         const UnitEntry *e) {
         uint64_t known;
@@ -274,8 +276,9 @@ static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, cons
         if (!unit_on_node_is_timed(s) || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return m->up_us + o->health_us;
         known = unit_on_node_known_us(s);
-        return known >= o->health_us ? m->up_us
-                                     : leader_now(l) + MAX_OF(o->health_us - known, l->config.beat_ms * USEC_PER_MSEC);
+        return known >= o->health_us
+                       ? m->up_us
+                       : leader_now(l) + MAX_OF(o->health_us - known, l->config.beat_ms * USEC_PER_MSEC);
 }
 
 // Whether it is still ours to watch: nobody else has placed, stopped or destroyed it, and its host is there.
@@ -379,7 +382,8 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Schedu
 }
 
 static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **scheduler) {
-        for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < l->limits.rebalance_flying; i++) {
+        for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < l->limits.rebalance_flying;
+             i++) {
                 int r = begin(l, b, o, &o->moves[i], scheduler);
                 Move m = o->moves[i];
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Carries out rebalance.h's moves when an owner asks, as a job (RebalanceJob in queue-subject.h): all of its moves are one,
-// however many entries of the log they are.
+// Carries out rebalance.h's moves when an owner asks, as a job (RebalanceJob in queue-subject.h): all of its
+// moves are one, however many entries of the log they are.
 
 #include "batch-builder.h"
 #include "leader-core.h"

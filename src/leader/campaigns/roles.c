@@ -236,7 +236,7 @@ int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         return r < 0 ? r : into_batch(t);
 }
 
-// ------------------------------------------------------------------------------------------------ as they were
+// --------------------------------------------------------------------------------------------- as they were
 
 static int check_resources_back(Leader *l, Argosy__Amount *const *list, size_t n, char *why, size_t size) {
         for (size_t i = 0; i < n; i++) {
@@ -250,7 +250,8 @@ static int check_resources_back(Leader *l, Argosy__Amount *const *list, size_t n
         return 0;
 }
 
-int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why, size_t size) {
+int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why,
+                          size_t size) {
         size_t n_units;
         int r;
 

@@ -8,7 +8,9 @@
 
 int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b);
-// Whether a role, or a pool, can be as it was; `record` NULL: there was none. `why` stays as it is if it can. 0 or -ENOMEM.
-int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why, size_t size);
+// Whether a role, or a pool, can be as it was; `record` NULL: there was none. `why` stays as it is if it
+// can. 0 or -ENOMEM.
+int roles_check_role_back(Leader *l, const char *name, const Argosy__RoleRecord *record, char *why,
+                          size_t size);
 Argosy__Response *roles_answer_roles(Leader *l, const Argosy__Request *request);
 Argosy__Response *roles_answer_pools(Leader *l, const Argosy__Request *request);

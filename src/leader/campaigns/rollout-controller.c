@@ -88,7 +88,9 @@ static int rollout_begin(Leader *l, const Argosy__RolloutRecord *record) {
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
-        g->rollout->in_place = rollout_is_update(record) && changes_in_place(rollout_spec(l, &record->spec_before), rollout_spec(l, &record->spec));
+        g->rollout->in_place =
+                rollout_is_update(record) &&
+                changes_in_place(rollout_spec(l, &record->spec_before), rollout_spec(l, &record->spec));
         if (!u || !e || u->budget)
                 return 0;
         // A unit of its own was in no group before: whether it is up was not kept of it.
@@ -210,7 +212,8 @@ int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const Pro
 static unsigned secrets_bump(const UnitEntry *e, const Argosy__RolloutRecord *r, SpecEntry *spec) {
         const UnitFile *file;
 
-        if (rollout_is_returning(r) || spec_entry_file(rollout_is_update(r) && spec ? spec : e->spec, &file) < 0)
+        if (rollout_is_returning(r) ||
+            spec_entry_file(rollout_is_update(r) && spec ? spec : e->spec, &file) < 0)
                 return 0;
         return unit_file_has_secrets(file) ? BATCH_BUMP_SECRETS : 0;
 }
@@ -229,7 +232,9 @@ static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord
         if (rollout_is_update(r) && !rollout_is_returning(r))
                 next.spec = r->spec;
         spec = rollout_spec(l, &next.spec);
-        return batch_builder_put_unit(b, &next, changes_in_place(e->spec, spec) ? 0 : secrets_bump(e, r, spec), e->record->revision);
+        return batch_builder_put_unit(b, &next,
+                                      changes_in_place(e->spec, spec) ? 0 : secrets_bump(e, r, spec),
+                                      e->record->revision);
 }
 
 // From here on it goes back, or ends where it is if there is nothing to go back to.
@@ -268,10 +273,13 @@ static void say_left_behind(const RolloutSums *sums, char *ret, size_t size) {
 
         *ret = 0;
         if (n > 0)
-                len = snprintf(ret, size, "%zu unit%s no node, and start%s as soon as one is found", n, n == 1 ? " has" : "s have", n == 1 ? "s" : "");
+                len = snprintf(ret, size, "%zu unit%s no node, and start%s as soon as one is found", n,
+                               n == 1 ? " has" : "s have", n == 1 ? "s" : "");
         if (unseen > 0)
-                snprintf(ret + len, size - (size_t) len, "%s%zu unit%s on nodes that cannot be asked, so whether %s up is not known", n > 0 ? "; " : "", unseen,
-                         unseen == 1 ? " is" : "s are", unseen == 1 ? "it is" : "they are");
+                snprintf(ret + len, size - (size_t) len,
+                         "%s%zu unit%s on nodes that cannot be asked, so whether %s up is not known",
+                         n > 0 ? "; " : "", unseen, unseen == 1 ? " is" : "s are",
+                         unseen == 1 ? "it is" : "they are");
 }
 
 // `sums`: of its units.
@@ -310,13 +318,15 @@ static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit 
 }
 
 static int by_node(const void *a, const void *b) {
-        const Argosy__RolloutNode *x = *(Argosy__RolloutNode *const *) a, *y = *(Argosy__RolloutNode *const *) b;
+        const Argosy__RolloutNode *x = *(Argosy__RolloutNode *const *) a,
+                                  *y = *(Argosy__RolloutNode *const *) b;
 
         return (x->node > y->node) - (x->node < y->node);
 }
 
 // Those of before and the fresh ones, both sorted; of one node the fresh one. Returns how many.
-static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh, size_t n_fresh, Argosy__RolloutNode **ret) {
+static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh, size_t n_fresh,
+                    Argosy__RolloutNode **ret) {
         size_t n = 0, i = 0, k = 0;
 
         while (i < r->n_nodes || k < n_fresh)
@@ -330,8 +340,8 @@ static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh,
 }
 
 // Gives the nodes their turn, in one record.
-static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, const Unit *u, const size_t *chosen,
-                        size_t n_chosen) {
+static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                        const Unit *u, const size_t *chosen, size_t n_chosen) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
@@ -352,7 +362,8 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);
-                fresh[n].kept = (o->in_place && o->nodes->items[k].up) || has_kept_content(r, &o->nodes->items[k]);
+                fresh[n].kept =
+                        (o->in_place && o->nodes->items[k].up) || has_kept_content(r, &o->nodes->items[k]);
                 turns[n] = &fresh[n];
                 n++;
         }
@@ -364,7 +375,8 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
         return batch_builder_put_rollout(b, &next);
 }
 
-int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler, Argosy__UnitRecord *next) {
+int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
+                  Argosy__UnitRecord *next) {
         UnitOptions *options = NULL;
         SchedulerAnswer place = {};
         const UnitFile *file;
@@ -387,14 +399,16 @@ int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **schedul
 }
 
 // The same.
-static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, const RolloutItem *item,
-                       Scheduler **scheduler) {
+static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u,
+                       const RolloutItem *item, Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
         Argosy__UnitExtra extra;
         SpecEntry *spec = rollout_spec(l, rollout_is_returning(r) ? &r->spec_before : &r->spec);
         bool in_place = rollout_is_update(r) && item->up && changes_in_place(e->spec, spec);
-        unsigned bump = !item->wanted_up ? 0 : in_place || has_kept_content(r, item) ? BATCH_BUMP_START : BATCH_BUMP_START | BATCH_BUMP_RESTART;
+        unsigned bump = !item->wanted_up                        ? 0
+                        : in_place || has_kept_content(r, item) ? BATCH_BUMP_START
+                                                                : BATCH_BUMP_START | BATCH_BUMP_RESTART;
         int k;
 
         next.extra = unit_extra_with_trial(&extra, e->record, NULL);
@@ -542,7 +556,8 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
                                            : step_units(l, b, o, r, scheduler);
 }
 
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata) {
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped,
+                              void *userdata) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);

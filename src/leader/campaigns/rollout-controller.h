@@ -14,11 +14,13 @@ void rollout_controller_on_time(Leader *l);
 void rollout_controller_mark_all(Leader *l); // at all of them
 // What a step of a rollout has put into the batch, behind the mark. 0 or a negative errno.
 typedef int (*RolloutStepped)(const Argosy__RolloutRecord *r, BatchBuilderMark mark, void *userdata);
-int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped, void *userdata);
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler, RolloutStepped stepped,
+                              void *userdata);
 enum { ROLLOUT_NO_NODE = 1 }; // takes it with that content, now
-// Where the unit goes with another content: where it is, if that node may have it. 0, ROLLOUT_NO_NODE (and the record has none),
-// or a negative errno.
-int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler, Argosy__UnitRecord *next);
+// Where the unit goes with another content: where it is, if that node may have it. 0, ROLLOUT_NO_NODE (and
+// the record has none), or a negative errno.
+int rollout_place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
+                  Argosy__UnitRecord *next);
 int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 // The same of a ticket that asks for something else, of which this is a part.
 int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m);

@@ -59,7 +59,8 @@ static void take_out(RolloutNodes *v, uint32_t node, size_t i) {
         *index_of(v, v->nodes[i]) = (uint32_t) i + 1;
 }
 
-static void look(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, uint32_t number) {
+static void look(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *r, Unit *u,
+                 const UnitEntry *e, uint32_t number) {
         const Node *n = node_find(l, number);
         bool wanted = n && unit_wanted_on(l, u, e, n);
         size_t at = *index_of(v, number);
@@ -87,7 +88,8 @@ static RolloutNodes *begin(Rollout *o, const Argosy__RolloutRecord *r) {
         return o->nodes;
 }
 
-static void walk(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, size_t *left) {
+static void walk(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *r, Unit *u,
+                 const UnitEntry *e, size_t *left) {
         while (!v->whole && *left > 0) {
                 const Argosy__HostRecord *next = cluster_state_next_host(l->state, v->host);
 
@@ -103,7 +105,8 @@ static void walk(const Leader *l, RolloutNodes *v, const Argosy__RolloutRecord *
 
 // Looks at the nodes that were touched since, and at those whose time of being up matters, as time touches
 // nothing.
-static bool look_again(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e, size_t *left) {
+static bool look_again(const Leader *l, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
+                       const UnitEntry *e, size_t *left) {
         RolloutNodes *v = o->nodes;
 
         for (; v->n_due < o->rows.n && *left > 0; v->n_due++, (*left)--)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The nodes of a global unit while a rollout of it is under way, each as one item. All of them are looked at once, in turns; from then on
-// only those of which something was seen (RolloutRows), and those that have not been up for long enough. A record that changes begins
-// the walk anew.
+// The nodes of a global unit while a rollout of it is under way, each as one item. All of them are looked at
+// once, in turns; from then on only those of which something was seen (RolloutRows), and those that have not
+// been up for long enough. A record that changes begins the walk anew.
 
 #include "leader-core.h"
 #include "rollout-policy.h"

@@ -36,12 +36,17 @@ int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r
 
 // rollout-view.c
 // A global unit on one node, where it is wanted; and the rules for all of these.
-void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u, const Node *n, RolloutItem *item);
-RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const RolloutItem *items, size_t n);
+void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
+                       const Node *n, RolloutItem *item);
+RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e,
+                                   const RolloutItem *items, size_t n);
 // One unit of a group. Busy: the batch in the making touches it.
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy);
-// What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is more, and nothing may be decided.
+// What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is
+// more, and nothing may be decided.
 bool rollout_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
-// The rules, and the sums of the group with what the batch in the making touches; after rollout_look() has seen all.
+// The rules, and the sums of the group with what the batch in the making touches; after rollout_look() has
+// seen all.
 RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__RolloutRecord *r);
-RolloutSums rollout_sums(const Leader *l, const BatchBuilder *b, const Rollout *o, const Argosy__RolloutRecord *r, const RolloutView *rules);
+RolloutSums rollout_sums(const Leader *l, const BatchBuilder *b, const Rollout *o,
+                         const Argosy__RolloutRecord *r, const RolloutView *rules);

@@ -133,13 +133,15 @@ static int check_replaces(Leader *l, const char *name, const UnitOptions *option
 static int check_secrets(const Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
 
-        for (size_t i = 0; e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && i < options->n_secrets; i++) {
+        for (size_t i = 0;
+             e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && i < options->n_secrets; i++) {
                 const UnitSecret *secret = &options->secrets[i];
 
                 if (cluster_state_find_secret(l->state, secret->name))
                         continue;
-                *ret_why = str_printf("%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it", name, secret->line,
-                                      secret->name, secret->name);
+                *ret_why = str_printf(
+                        "%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it",
+                        name, secret->line, secret->name, secret->name);
                 return *ret_why ? -EINVAL : -ENOMEM;
         }
         return 0;
@@ -184,7 +186,8 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
 // Whether it is down as its file says: skipped by a condition, which a restart would not change, needed by
 // no unit, or ended well.
 static bool is_down_as_its_file_says(const UnitOnNode *s) {
-        return unit_on_node_is_skipped(s) || s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED || s->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED;
+        return unit_on_node_is_skipped(s) || s->down == ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED ||
+               s->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED;
 }
 
 // Why a unit that is to be up is not well; NULL: it is well, or it is not to be up.
@@ -276,7 +279,8 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
                 r = unit_file_check_sections(*f->path ? f->path : f->name, f->content.data, f->content.len,
                                              &why);
         if (r >= 0)
-                r = carried_files_check(*f->path ? f->path : f->name, f->name, f->content.data, f->content.len, *ret_parsed, &why);
+                r = carried_files_check(*f->path ? f->path : f->name, f->name, f->content.data,
+                                        f->content.len, *ret_parsed, &why);
         if (r == -EINVAL) {
                 ticket_refuse(t, EINVAL, "%s", why ?: "the file is not valid");
                 return CHECK_REFUSED;
@@ -328,7 +332,8 @@ static int put_content(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p) {
         const SentFiles sent = {&f, 1};
         _cleanup_free_ char *reason = NULL;
         char why[CLUSTER_REFUSAL_SIZE];
-        int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &reason) : 0;
+        int r = f ? batch_put_content(b, l->state, &sent, &p->hash, f->content.data, f->content.len, &reason)
+                  : 0;
 
         if (r == -EINVAL) {
                 ticket_refuse(t, EINVAL, "%s: %s", p->name, reason ?: "its files cannot be");
@@ -361,18 +366,20 @@ static int say_failed(Ticket *t, const Plan *p) {
         Argosy__Response__UnitResult *result = t->response->change->units[0];
 
         result->status = EIO;
-        return field_printf(&result->message,
-                            "it has that file already, so nothing is started; %s is not well (%s), and `restart` tries "
-                            "again",
-                            p->failed, p->failure);
+        return field_printf(
+                &result->message,
+                "it has that file already, so nothing is started; %s is not well (%s), and `restart` tries "
+                "again",
+                p->failed, p->failure);
 }
 
 // Hosts that cannot have the image leave the update before it begins.
 static int say_without(const Leader *l, Ticket *t) {
         const Node *n = node_find(l, t->without.nodes[t->without.n - 1]);
 
-        return field_printf(&t->response->change->units[0]->message, "what is on %s%s keeps the file of before: %s",
-                            n ? n->name : "a node that went", t->without.n > 1 ? ", and on others," : "", t->without.why);
+        return field_printf(&t->response->change->units[0]->message,
+                            "what is on %s%s keeps the file of before: %s", n ? n->name : "a node that went",
+                            t->without.n > 1 ? ", and on others," : "", t->without.why);
 }
 
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
@@ -433,7 +440,8 @@ int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argo
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return ticket_refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
-        if (*m->secret && (m->kind != ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART || !cluster_state_find_secret(l->state, m->secret)))
+        if (*m->secret && (m->kind != ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART ||
+                           !cluster_state_find_secret(l->state, m->secret)))
                 return ticket_refuse(
                         t, EINVAL,
                         "%s: units are restarted for a secret that there is, and there is no '%.64s'",
@@ -519,7 +527,8 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED:
                 return response_error(EIO, "%s; nothing more is changed", r->reason);
         default: // a `reason` at a good end: a unit has no node
-                return *r->reason ? response_error(ENOSPC, "%s", r->reason) : response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+                return *r->reason ? response_error(ENOSPC, "%s", r->reason)
+                                  : response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         }
 }
 

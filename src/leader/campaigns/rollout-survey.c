@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See rollout-survey.h. What each unit was found to be is kept in the sums of RolloutMembers: `wanted` counts units, `left` the different
-// ones, `failed` has those that are not well, and a kind stands for a content. Contents beyond ROLLOUT_KINDS are counted as different, and
-// never as the one that most have.
+// See rollout-survey.h. What each unit was found to be is kept in the sums of RolloutMembers: `wanted`
+// counts units, `left` the different ones, `failed` has those that are not well, and a kind stands for a
+// content. Contents beyond ROLLOUT_KINDS are counted as different, and never as the one that most have.
 #include "rollout-survey.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How the instances of a template stand before a rollout of them is begun: how many there are, what contents they have, and whether the
-// new content is valid for each. Of thousands that takes some turns, while the request waits with -EBUSY; what changes of them meanwhile is
-// looked at again. There is one survey at a time, that of the request whose turn it is.
+// How the instances of a template stand before a rollout of them is begun: how many there are, what contents
+// they have, and whether the new content is valid for each. Of thousands that takes some turns, while the
+// request waits with -EBUSY; what changes of them meanwhile is looked at again. There is one survey at a
+// time, that of the request whose turn it is.
 
 #include "leader-core.h"
 #include "tables.h"

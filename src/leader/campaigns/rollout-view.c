@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for each node of a global unit.
+// What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for
+// each node of a global unit.
 //
-// Each item is made when its unit, or its node, is marked, and kept: of a group what it counts as (rollout-members.c), of a global unit itself
-// (rollout-nodes.c). So a look costs what has changed.
+// Each item is made when its unit, or its node, is marked, and kept: of a group what it counts as
+// (rollout-members.c), of a global unit itself (rollout-nodes.c). So a look costs what has changed.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,10 +35,13 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
 
 // A program that dies at once and is started again by systemd (Restart=) is up whenever somebody looks.
 static const char *restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool in_place) {
-        return !in_place && unit_on_node_was_restarted(l, s, e) ? "its program ended, and systemd restarted it" : NULL;
+        return !in_place && unit_on_node_was_restarted(l, s, e)
+                       ? "its program ended, and systemd restarted it"
+                       : NULL;
 }
 
-// What is not restarted for what it gets has been up before: the gate begins with its answer, which is by this leader's clock.
+// What is not restarted for what it gets has been up before: the gate begins with its answer, which is by
+// this leader's clock.
 static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
         const DisruptionBudget *g = s ? s->unit->budget : NULL;
         bool in_place = g && g->rollout && g->rollout->in_place;
@@ -51,7 +55,8 @@ static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEn
         item->known_up_us = item->timed ? unit_on_node_known_us(s) : 0;
         if (item->changed)
                 item->failure = restarted(l, s, e, in_place);
-        item->failure = unit_on_node_failure(l, s, e) ?: item->failure; // also of one that is up, if its node has kept the old content there
+        // also of one that is up, if its node has kept the old content there
+        item->failure = unit_on_node_failure(l, s, e) ?: item->failure;
 }
 
 typedef struct Looked {
@@ -98,13 +103,14 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
                 return item;
         item.wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          !(o && o->kind == ARGOSY__OUTCOME__KIND__DONE);
-        item.mine =
-                rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item.wanted_up && is_restarted(l, r, e);
+        item.mine = rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name)
+                                         : item.wanted_up && is_restarted(l, r, e);
         item.mine &= !is_left_out(r, u->node);
         item.changed = is_changed(r, e->record);
         item.unplaced = e->record->node == 0;
         view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
-        item.moves = item.unreachable && (unit_is_being_placed(u) || (u->node && !node_loss_strands(l, u, e)));
+        item.moves =
+                item.unreachable && (unit_is_being_placed(u) || (u->node && !node_loss_strands(l, u, e)));
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 item.failure = outcome_phrase(o);
         return item;
@@ -135,8 +141,8 @@ static size_t option_of(SpecEntry *spec, size_t n) {
                                                          : SIZE_MAX;
 }
 
-// The strictest of what the command said, and what the contents before and after say. `e`: one of the units, or NULL; n: how many are
-// wanted up.
+// The strictest of what the command said, and what the contents before and after say. `e`: one of the units,
+// or NULL; n: how many are wanted up.
 static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, size_t n) {
         size_t option = MIN_OF(option_of(rollout_spec(l, &r->spec), n),
                                option_of(rollout_spec(l, &r->spec_before), n));
@@ -156,7 +162,8 @@ static RolloutView rules_of(const Leader *l, const Argosy__RolloutRecord *r, siz
         };
 }
 
-RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const RolloutItem *items, size_t n) {
+RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e,
+                                   const RolloutItem *items, size_t n) {
         RolloutView rules;
         size_t n_up = 0;
 

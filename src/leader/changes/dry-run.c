@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A plan in words: what each record would become is compared with what it is. Nothing is decided here, so the
-// words are as good as the plan. A unit that has an error keeps it. -ENOMEM leaves the response half described; the
-// caller answers with an error then.
+// A plan in words: what each record would become is compared with what it is. Nothing is decided here, so
+// the words are as good as the plan. A unit that has an error keeps it. -ENOMEM leaves the response half
+// described; the caller answers with an error then.
 
 #include "dry-run.h"
 
@@ -41,7 +41,8 @@ static const char *action_of_new(const Argosy__UnitRecord *next) {
         }
 }
 
-static const char *action_of_content(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, Argosy__FileChange change) {
+static const char *action_of_content(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next,
+                                     Argosy__FileChange change) {
         if (now->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return action_of_new(next);
         switch (change) {
@@ -55,8 +56,8 @@ static const char *action_of_content(const Argosy__UnitRecord *now, const Argosy
 }
 
 // `goes`: somebody makes it leave its node, even if it comes back.
-static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, uint32_t node,
-                                   bool goes, Argosy__FileChange change) {
+static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next,
+                                   uint32_t node, bool goes, Argosy__FileChange change) {
         bool placed = now->node || now->global;
 
         if (now->target == ARGOSY__TARGET__TARGET_INACTIVE || !placed)
@@ -104,9 +105,9 @@ static int append_reason(const DryRunUnit *u, char **message) {
 static int append_wait(const DryRunUnit *u, char **message) {
         _cleanup_free_ char *before = *message;
 
-        *message = u->waits_for
-                           ? str_printf("%s; it waits there until %s has left (MaxUnavailable=)", before, u->waits_for)
-                           : TAKE_PTR(before);
+        *message = u->waits_for ? str_printf("%s; it waits there until %s has left (MaxUnavailable=)",
+                                             before, u->waits_for)
+                                : TAKE_PTR(before);
         return *message ? 0 : -ENOMEM;
 }
 
@@ -119,8 +120,8 @@ static int append_note(const DryRunUnit *u, char **message) {
 
 static int describe_held(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
         const char *node = w->node_name(u->node, w->userdata);
-        _cleanup_free_ char *message = str_printf("would stay on %s until more of its group are up (MaxUnavailable=)",
-                                                  node ?: "its node");
+        _cleanup_free_ char *message = str_printf(
+                "would stay on %s until more of its group are up (MaxUnavailable=)", node ?: "its node");
         int r = message ? append_reason(u, &message) : -ENOMEM;
 
         r = r < 0 ? r : field_set(&result->message, message);
@@ -134,7 +135,8 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
                     !record_final_outcome(e->record, e->record->node);
         const char *from = e && e->record->node ? w->node_name(e->record->node, w->userdata) : NULL;
         const char *node = u->node ? w->node_name(u->node, w->userdata) : NULL;
-        _cleanup_free_ char *left = from ? str_printf("%s %s and ", runs ? "stop on" : "leave", from) : strdup("");
+        _cleanup_free_ char *left =
+                from ? str_printf("%s %s and ", runs ? "stop on" : "leave", from) : strdup("");
         _cleanup_free_ char *message = NULL;
         int r;
 
@@ -168,7 +170,8 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         const Argosy__UnitRecord *next = u->record;
         bool wanted = next->target != ARGOSY__TARGET__TARGET_INACTIVE;
         bool moves = e && e->record->node && e->record->node != u->node && wanted;
-        Argosy__FileChange change = moves || u->by ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART : u->file_change;
+        Argosy__FileChange change =
+                moves || u->by ? ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART : u->file_change;
         const char *node = next->global ? "all nodes that fit" : w->node_name(u->node, w->userdata);
         _cleanup_free_ char *warning = strdup(u->reason == DRY_RUN_TURN ? "" : result->message);
         _cleanup_free_ char *message = NULL;
@@ -177,9 +180,12 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         if (u->node || u->refused)
                 take_refusals(result, u);
         if (wanted && !u->node && !next->global)
-                message = strdup(moves ? "would stop where it is and wait for a node" : "would wait for a node");
+                message = strdup(moves ? "would stop where it is and wait for a node"
+                                       : "would wait for a node");
         else
-                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node, u->by, change) : action_of_new(next),
+                message = str_printf("%s%s%s%s%s",
+                                     e ? action_of_known(e->record, next, u->node, u->by, change)
+                                       : action_of_new(next),
                                      node && wanted ? " on " : "", node && wanted ? node : "",
                                      warning && *warning ? "; " : "", warning ?: "");
         r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
@@ -222,8 +228,8 @@ static int add_results(Argosy__Response__Change *change, Map *by_name, DryRunUni
         return r;
 }
 
-int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n, Argosy__Response *planned,
-                     NodeName node_name, void *userdata) {
+int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n,
+                     Argosy__Response *planned, NodeName node_name, void *userdata) {
         const Words w = {state, node_name, userdata};
         Argosy__Response__Change *change = planned->change;
         Map by_name = {};

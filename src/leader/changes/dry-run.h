@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a Change would do, in words, instead of doing it. Pure: records as they would be are compared with the
-// records as they are.
+// What a Change would do, in words, instead of doing it. Pure: records as they would be are compared with
+// the records as they are.
 
 #include "cluster-state.h"
 #include "disruption-budget.h"
@@ -28,9 +28,11 @@ typedef struct DryRunUnit {
         Argosy__FileChange file_change; // it runs and stays where it is, and gets nothing new but files
         bool refused;    // by a node to which it came: the name is somebody else's there
         bool by_refused; // `by` was refused where it made this one leave
-        Argosy__Refusal **refusals; // of one that was refused and has no node: why the others do not take it either
+        // of one that was refused and has no node: why the others do not take it either
+        Argosy__Refusal **refusals;
         size_t n_refusals;
-        // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
+        // While it is planned (arrivals.c): the next one that is noted on its node, or came there and
+        // replaces others.
         struct DryRunUnit *next_there, *next_replacer;
         uint32_t left;     // likewise: where it was before; 0: nowhere
         bool keeps_place; // likewise: it was there, and came after the first who replaces others
@@ -38,7 +40,9 @@ typedef struct DryRunUnit {
         BudgetShare share; // likewise: what of it is counted in its group's budget
 } DryRunUnit;
 
-// `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it would be
-// on one; appends units that it does not name, and takes their refusals over. `node_name` may return NULL. 0 or -ENOMEM.
-int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n, Argosy__Response *planned,
-                     const char *(*node_name)(uint32_t node, void *userdata), void *userdata);
+// `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it
+// would be on one; appends units that it does not name, and takes their refusals over. `node_name` may
+// return NULL. 0 or -ENOMEM.
+int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n,
+                     Argosy__Response *planned, const char *(*node_name)(uint32_t node, void *userdata),
+                     void *userdata);

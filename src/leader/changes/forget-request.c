@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Somebody has put a password into a unit file, has changed it, and wants it to be nowhere. Jobs that name such a
-// content keep its hash and nothing else.
+// Somebody has put a password into a unit file, has changed it, and wants it to be nowhere. Jobs that name
+// such a content keep its hash and nothing else.
 //
-// What a unit has now is not erased, and the answer says so, also of what somebody takes into use in the same entry.
-// What is not kept any more counts as erased, unless that goes for all.
+// What a unit has now is not erased, and the answer says so, also of what somebody takes into use in the
+// same entry. What is not kept any more counts as erased, unless that goes for all.
 //
 // Thousands are several entries and one job: limits.forgets are looked at in a turn, and what is there of
 // them is erased. Under

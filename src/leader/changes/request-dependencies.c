@@ -21,7 +21,8 @@
 
 enum {
         CHAIN_MAX = 256,      // units that are started because of each other
-        CYCLE_ROUNDS_MAX = 4, // plans of one request: a refused unit keeps an order that may close another cycle
+        CYCLE_ROUNDS_MAX = 4, // plans of one request: a refused unit keeps an order that may close another
+                              // cycle
 };
 
 #define TOO_MANY_CYCLES                                                                                \
@@ -350,10 +351,15 @@ static int refuse_too_many_along(const Taking *t) {
         int r;
 
         if (t->p->n_along_before > 0)
-                str_fit(why, sizeof(why), "with those that depend on other units of this request, more than %u units would be %s too: ask for it by itself", REQUEST_ALONG_MAX,
-                        done_to(t));
+                str_fit(why, sizeof(why),
+                        "with those that depend on other units of this request, more than %u units would be "
+                        "%s too: ask for it by itself",
+                        REQUEST_ALONG_MAX, done_to(t));
         else
-                str_fit(why, sizeof(why), "more than %u units would be %s too, since they depend on it: stop units that depend on it first", REQUEST_ALONG_MAX, done_to(t));
+                str_fit(why, sizeof(why),
+                        "more than %u units would be %s too, since they depend on it: stop units that "
+                        "depend on it first",
+                        REQUEST_ALONG_MAX, done_to(t));
         r = request_fail(t->result, E2BIG, why);
         return r < 0 ? r : UNIT_REFUSED;
 }

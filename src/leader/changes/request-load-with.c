@@ -197,7 +197,8 @@ static void drop_names(char **names, size_t n) {
 
 // Warns of units of OnFailure= and OnSuccess= that are the cluster's and not on the node. Others may be the
 // node's own.
-static int warn_elsewhere(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result) {
+static int warn_elsewhere(Planner *p, const char *name, const Source *source,
+                          Argosy__Response__UnitResult *result) {
         char **names;
         size_t n;
         int r = unit_file_ends(source->file, name, &names, &n);
@@ -210,7 +211,8 @@ static int warn_elsewhere(Planner *p, const char *name, const Source *source, Ar
 
                 if (e && here && !e->record->global && node_of(p, names[i]) != here)
                         r = WARN(result,
-                                 "%s, which OnFailure= or OnSuccess= names, is not on the node of this unit, where systemd "
+                                 "%s, which OnFailure= or OnSuccess= names, is not on the node of this "
+                                 "unit, where systemd "
                                  "looks for it; a template (OnFailure=NAME@%%n.service) is brought there",
                                  names[i]);
         }
@@ -229,8 +231,11 @@ static int warn_unknown_template(Planner *p, const char *name, const Source *sou
         for (size_t i = 0; i < n && r == 0; i++) {
                 r = cluster_state_find_unit(p->state, names[i]) ? 1 : request_names(p, names[i]);
                 if (r == 0)
-                        r = WARN(result, "systemd may start instances of %s for it, and the cluster has no such template: "
-                                         "it is brought to its node once it is submitted", names[i]);
+                        r = WARN(result,
+                                 "systemd may start instances of %s for it, and the cluster has no such "
+                                 "template: "
+                                 "it is brought to its node once it is submitted",
+                                 names[i]);
                 else
                         r = MIN_OF(r, 0);
         }
@@ -238,7 +243,8 @@ static int warn_unknown_template(Planner *p, const char *name, const Source *sou
         return MIN_OF(r, 0);
 }
 
-int request_warn_ends(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result) {
+int request_warn_ends(Planner *p, const char *name, const Source *source,
+                      Argosy__Response__UnitResult *result) {
         int r = 0;
 
         if (!source->content || (!source->file->ends && !source->file->accepts) ||

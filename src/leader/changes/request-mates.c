@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Timers, sockets, paths and automounts are placed after what they activate (request-turns.c), since that demands more than they
-// do. So what they ask for themselves has to be known before: the activated unit gets a node that admits both.
+// Timers, sockets, paths and automounts are placed after what they activate (request-turns.c), since that
+// demands more than they do. So what they ask for themselves has to be known before: the activated unit gets
+// a node that admits both.
 //
-// Happy path: each activator of the request whose options are about nodes is noted under the name of what it activates, before
-// any unit is placed; one that brings its service along, before that one is planned. Of several activators of one unit the first
-// counts.
+// Happy path: each activator of the request whose options are about nodes is noted under the name of what it
+// activates, before any unit is placed; one that brings its service along, before that one is planned. Of
+// several activators of one unit the first counts.
 //
 // Failures: none but memory.
 #include <errno.h>

@@ -50,9 +50,10 @@ typedef struct Source {
         const char *set; // that the unit belongs to from now on; NULL: as it is
 } Source;
 
-// What is said by who plans a unit, or takes a step on the way there: 0, this, or a negative errno (-EBUSY for the next
-// batch).
-enum { UNIT_REFUSED = 1 }; // the result has an error: what was put into the batch of the unit is to be taken back
+// What is said by who plans a unit, or takes a step on the way there: 0, this, or a negative errno (-EBUSY
+// for the next batch).
+enum { UNIT_REFUSED = 1 }; // the result has an error: what was put into the batch of the unit is to be taken
+                           // back
 
 // request.c
 // Plans a unit. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
@@ -88,21 +89,24 @@ int request_bring_along(Planner *p, const char *name, const Source *source,
 // Warns if it is somewhere else than what it activates. Afterwards.
 int request_warn_apart(Planner *p, const char *name, const Source *source,
                        Argosy__Response__UnitResult *result);
-// Warns if systemd may start something for it that is not on its node, and is not brought there. For who sends the file.
-int request_warn_ends(Planner *p, const char *name, const Source *source, Argosy__Response__UnitResult *result);
+// Warns if systemd may start something for it that is not on its node, and is not brought there. For who
+// sends the file.
+int request_warn_ends(Planner *p, const char *name, const Source *source,
+                      Argosy__Response__UnitResult *result);
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
 // request-mates.c
 // This unit of the request is about to be placed, after what it activates. 0 or -ENOMEM.
 int request_note_mate(Planner *p, const char *name, const UnitFile *file, const UnitOptions *options);
-// Borrowed: the options of who activates the unit and is about to be placed; NULL: nobody whose options are about nodes.
+// Borrowed: the options of who activates the unit and is about to be placed; NULL: nobody whose options are
+// about nodes.
 const UnitOptions *request_mate(const Planner *p, const char *name);
 void request_mates_done(Planner *p);
 
 // request-affinity.c
-// Before its record is put: that those that it is to be with do not lead back to it. 0, UNIT_REFUSED, -EBUSY,
-// -ENOMEM.
+// Before its record is put: that those that it is to be with do not lead back to it. 0, UNIT_REFUSED,
+// -EBUSY, -ENOMEM.
 int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
                            Argosy__Response__UnitResult *result);
 // The unit gets this content. 0 or -ENOMEM.
@@ -114,13 +118,13 @@ void request_contents_done(Planner *p);
 // Before the unit is planned: that what it needs is known, and is started with it.
 int request_bring_dependencies(Planner *p, const char *name, const Source *source,
                                Argosy__Response__UnitResult *result);
-// Before its record is put: that is the order that it is going to have. u: as it is; NULL: it is new, and if its own file
-// orders nothing, no order changes. 0 or -ENOMEM.
+// Before its record is put: that is the order that it is going to have. u: as it is; NULL: it is new, and if
+// its own file orders nothing, no order changes. 0 or -ENOMEM.
 int request_note_order(Planner *p, const char *name, const UnitEntry *u, const Source *source,
                        const UnitOptions *options);
-// When all units are planned: whether their order goes in a cycle. PLAN_ALL_AGAIN: so it does, who is on one is known,
-// and everything is to be planned again from the beginning, without those. Each time at least one unit more
-// is refused, and only a few times one by one.
+// When all units are planned: whether their order goes in a cycle. PLAN_ALL_AGAIN: so it does, who is on one
+// is known, and everything is to be planned again from the beginning, without those. Each time at least one
+// unit more is refused, and only a few times one by one.
 enum { PLAN_ALL_AGAIN = 1 };
 int request_judge_order(Planner *p);
 // Stops or restarts the units that depend on it.
@@ -131,12 +135,14 @@ void request_cycles_done(Planner *p);
 
 // request-secrets.c
 // Before its record is put: that the secrets of what is to run are there. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
-int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options, Argosy__Target target,
-                          Argosy__Response__UnitResult *result);
-// What of BatchBump it needs beside `bump`: whether it gets the newest versions with this, and is not what a host may have of that name.
-// u: as it is; NULL: it is new. next: as it is to be. keeps: it is only put back.
-unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source *source, const UnitOptions *options,
-                              const Argosy__UnitRecord *next, unsigned bump, bool keeps);
+int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options,
+                          Argosy__Target target, Argosy__Response__UnitResult *result);
+// What of BatchBump it needs beside `bump`: whether it gets the newest versions with this, and is not what a
+// host may have of that name. u: as it is; NULL: it is new. next: as it is to be. keeps: it is only put
+// back.
+unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source *source,
+                              const UnitOptions *options, const Argosy__UnitRecord *next, unsigned bump,
+                              bool keeps);
 
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where the content of a unit of a Change comes from (the order is in request.h): its own record, a file that the client
-// sent, the template's record, what its siblings have. A file that was sent is parsed once for all units that use it. Who
-// has no content, or none that counts, is refused with the reason; what only differs from what was sent is a warning.
+// Where the content of a unit of a Change comes from (the order is in request.h): its own record, a file
+// that the client sent, the template's record, what its siblings have. A file that was sent is parsed once
+// for all units that use it. Who has no content, or none that counts, is refused with the reason; what only
+// differs from what was sent is a warning.
 
 #include <errno.h>
 
@@ -40,7 +41,8 @@ static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
                 if (r >= 0)
                         r = unit_file_check_sections(path, f->content.data, f->content.len, ret_why);
                 if (r >= 0)
-                        r = carried_files_check(path, f->name, f->content.data, f->content.len, file, ret_why);
+                        r = carried_files_check(path, f->name, f->content.data, f->content.len, file,
+                                                ret_why);
                 if (r < 0)
                         return r;
                 p->parsed[i] = TAKE_PTR(file);
@@ -210,7 +212,8 @@ int request_find_source(Planner *p, const char *name, UnitEntry *u, Source *ret,
                 if (!template)
                         return -ENOMEM;
         }
-        return u ? source_of_record(p, u, template, ret, result) : source_of_new(p, name, template, ret, result);
+        return u ? source_of_record(p, u, template, ret, result)
+                 : source_of_new(p, name, template, ret, result);
 }
 
 static int take_aimed(Planner *p, const ChangeAim *aim, Source *ret, Argosy__Response__UnitResult *result) {

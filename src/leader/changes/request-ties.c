@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Looks at the names of a request and at what is in their files. Thousands of instances share one content, which is
-// looked at once for as long as the next name has the same, unless their role or priority depends on the name. What is
-// seen may be another by the time a part is planned: that is then a change that came in the middle of the request, as
-// one between two requests would.
+// Looks at the names of a request and at what is in their files. Thousands of instances share one content,
+// which is looked at once for as long as the next name has the same, unless their role or priority depends
+// on the name. What is seen may be another by the time a part is planned: that is then a change that came in
+// the middle of the request, as one between two requests would.
 #include "request-ties.h"
 
 #include <errno.h>
@@ -90,7 +90,8 @@ static int check_file(RequestTies *t, const Argosy__NamedFile *f) {
 static int check_files(RequestTies *t, const Argosy__Request__Change *change, size_t *looks) {
         int r = 0;
 
-        for (; r >= 0 && !t->tied && *looks > 0 && t->n_files_checked < change->n_files; t->n_files_checked++) {
+        for (; r >= 0 && !t->tied && *looks > 0 && t->n_files_checked < change->n_files;
+             t->n_files_checked++) {
                 Argosy__NamedFile *f = change->files[t->n_files_checked];
 
                 r = map_add_str(&t->files, f->name, f);
@@ -167,7 +168,8 @@ static int check_unit(Check *l, const Argosy__Request__Change *change, const cha
         int r = 0;
 
         if (!e && request_needs_file(change->verb)) {
-                r = was_sent(l->ties, name); // that file was looked at; the template's counts unless it is replaced
+                // that file was looked at; the template's counts unless it is replaced
+                r = was_sent(l->ties, name);
                 if (r == 0 || (r > 0 && !change->replace))
                         r = spec_of_template(l, name, &spec);
         }
@@ -206,14 +208,18 @@ int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__
         free(l.template);
         if (t->tied)
                 return 0;
-        return r < 0 ? r : t->n_files_checked < change->n_files || t->n_checked < change->n_names ? REQUEST_TIES_MORE : 0;
+        return r < 0                                                                    ? r
+               : t->n_files_checked < change->n_files || t->n_checked < change->n_names ? REQUEST_TIES_MORE
+                                                                                        : 0;
 }
 
 Argosy__Response *request_ties_too_many(const Argosy__Request__Change *change) {
-        return response_error(E2BIG,
-                              "the request names %zu units, of which some have to do with each other or with others (by dependencies, "
-                              "MachineOf=, Replaces= or Also=): of such no more than %d are changed at once; name fewer",
-                              change->n_names, REQUEST_TIED_MAX);
+        return response_error(
+                E2BIG,
+                "the request names %zu units, of which some have to do with each other or with others (by "
+                "dependencies, "
+                "MachineOf=, Replaces= or Also=): of such no more than %d are changed at once; name fewer",
+                change->n_names, REQUEST_TIED_MAX);
 }
 
 bool request_ties_is_repeat(const RequestTies *t, const char *name, size_t i) {

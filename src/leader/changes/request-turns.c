@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// In which order the units of a Change are planned, and so placed: as they would have their turns in a round of their
-// own (placement.h), so neither a large one nor an important one comes too late because it was named last. The role
-// that has the least goes first, which is asked anew after each unit; of one role the unit with the highest
-// priority, then with the largest demand, then the one named first. Units that are to be where others are
-// (MachineOf=) come when these have their nodes, and units that activate others come last; of both, the one
-// named first. A unit that is activated by one which is to be where others are comes when these have their
-// nodes, too (request-mates.c).
+// In which order the units of a Change are planned, and so placed: as they would have their turns in a round
+// of their own (placement.h), so neither a large one nor an important one comes too late because it was
+// named last. The role that has the least goes first, which is asked anew after each unit; of one role the
+// unit with the highest priority, then with the largest demand, then the one named first. Units that are to
+// be where others are (MachineOf=) come when these have their nodes, and units that activate others come
+// last; of both, the one named first. A unit that is activated by one which is to be where others are comes
+// when these have their nodes, too (request-mates.c).
 //
 // What a unit demands is read from the content that it is about to get. A unit without a valid content is
 // refused at any turn, and has the turn of a unit that demands nothing. A verb that places no unit, and a
@@ -32,18 +32,21 @@ static bool gives_nodes(const Planner *p) {
         return p->ops->aim || verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD;
 }
 
-// 0 and *ret, which is NULL for one that gets no node whatever it demands; or -ENOMEM. Notes who activates others.
-static int find_options(Planner *p, const char *name, Argosy__Response__UnitResult *scratch, UnitOptions **ret) {
+// 0 and *ret, which is NULL for one that gets no node whatever it demands; or -ENOMEM. Notes who activates
+// others.
+static int find_options(Planner *p, const char *name, Argosy__Response__UnitResult *scratch,
+                        UnitOptions **ret) {
         UnitEntry *u = cluster_state_find_unit(p->state, name);
         const ChangeAim *aim = p->ops->aim ? p->ops->aim(name, p->userdata) : NULL;
         Source source;
         int r;
 
         *ret = NULL;
-        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ||
-            (aim && aim->remove))
+        if (unit_name_kind(name, NULL) == UNIT_NAME_INVALID ||
+            unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE || (aim && aim->remove))
                 return 0;
-        r = aim ? request_find_aimed(p, u, aim, &source, scratch) : request_find_source(p, name, u, &source, scratch);
+        r = aim ? request_find_aimed(p, u, aim, &source, scratch)
+                : request_find_source(p, name, u, &source, scratch);
         if (r == 0)
                 r = unit_file_expand(source.file, name, name, ret, NULL);
         if (r == 0)
@@ -86,7 +89,8 @@ static int note_activator(Planner *p, Argosy__Response__UnitResult *scratch, con
 }
 
 static int rank_all(Planner *p, RequestTurns *t) {
-        Argosy__Response__UnitResult *scratch = unit_result_new(""); // what is wrong is said when it is planned
+        // what is wrong is said when it is planned
+        Argosy__Response__UnitResult *scratch = unit_result_new("");
         Ranking last = {};
         int r = scratch ? 0 : -ENOMEM;
 
@@ -116,7 +120,8 @@ static int compare(const void *a, const void *b) {
 }
 
 static bool begins_queue(const RequestTurns *t, size_t i) {
-        return i == 0 || t->turns[i - 1].phase != t->turns[i].phase || t->turns[i - 1].role != t->turns[i].role;
+        return i == 0 || t->turns[i - 1].phase != t->turns[i].phase ||
+               t->turns[i - 1].role != t->turns[i].role;
 }
 
 static int make_queues(RequestTurns *t) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What each unit of a Change becomes: what its record will say, what it brings along, and where it is placed. All of a
-// unit goes into the batch or nothing does, and then its result says why. When change_plan() fails, the batch is as it
-// was. Where its content comes from is in request-source.c; the facets that look at several units are in
-// request-load-with.c, request-affinity.c, request-dependencies.c and request-replaces.c.
+// What each unit of a Change becomes: what its record will say, what it brings along, and where it is
+// placed. All of a unit goes into the batch or nothing does, and then its result says why. When
+// change_plan() fails, the batch is as it was. Where its content comes from is in request-source.c; the
+// facets that look at several units are in request-load-with.c, request-affinity.c, request-dependencies.c
+// and request-replaces.c.
 
 #include <errno.h>
 
@@ -28,7 +29,8 @@ bool request_needs_file(Argosy__Verb verb) {
 // Whether the change may replace a unit's file. An unload may, as fleet's API brings another content that
 // way.
 bool request_takes_file(const Argosy__Request__Change *change) {
-        return request_needs_file(change->verb) || (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
+        return request_needs_file(change->verb) ||
+               (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
 }
 
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
@@ -123,7 +125,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         }
         if (r == -E2BIG) {
                 result->status = E2BIG;
-                r = field_printf(&result->message, "more than %d units would have to be on one node together (MachineOf=)",
+                r = field_printf(&result->message,
+                                 "more than %d units would have to be on one node together (MachineOf=)",
                                  PLACEMENT_FOLLOWS_MAX);
                 return r < 0 ? r : UNIT_REFUSED;
         }
@@ -147,8 +150,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
 
                 result->status = ENOSPC;
                 r = pool ? field_printf(&result->message,
-                                        "there is no pool '%s'; `argosyctl pool set %s NODE...` makes it", pool,
-                                        pool)
+                                        "there is no pool '%s'; `argosyctl pool set %s NODE...` makes it",
+                                        pool, pool)
                          : field_set(&result->message, "no node of this cluster can take the unit");
                 return r < 0 ? r : UNIT_REFUSED;
         }
@@ -161,8 +164,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
 
 static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) {
         return a->target != b->target || a->node != b->node || a->global != b->global ||
-               a->from_template != b->from_template || !streq(a->set, b->set) || a->spec.len != b->spec.len ||
-               memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
+               a->from_template != b->from_template || !streq(a->set, b->set) ||
+               a->spec.len != b->spec.len || memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
 }
 
 // *ret_ignored: what argosy leaves out of [Install], for the answer; NULL: nothing.
@@ -180,7 +183,8 @@ static int check_install(const Source *source, const char *name, char **ret_igno
 
 enum { PLACED_BYTES_MAX = 1024 * 1024 }; // in which lines are looked for in one turn
 
-// A sentence that begins with a line of the content that came says the line of the drop-in instead, if it is in one.
+// A sentence that begins with a line of the content that came says the line of the drop-in instead, if it is
+// in one.
 static int place_line(Planner *p, const Source *source, const char *name, char **why) {
         if (!*why || !source->content || p->placed_bytes > PLACED_BYTES_MAX)
                 return 0;
@@ -230,8 +234,10 @@ static int refuse_unknown_role(const Planner *p, const Source *source, const Uni
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// It runs where it is to run on, so that the content that it has is known to do: should the other one not start, that comes back.
-static bool is_tried(const Planner *p, const UnitEntry *u, const Argosy__UnitRecord *next, const Source *source) {
+// It runs where it is to run on, so that the content that it has is known to do: should the other one not
+// start, that comes back.
+static bool is_tried(const Planner *p, const UnitEntry *u, const Argosy__UnitRecord *next,
+                     const Source *source) {
         return u && u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                next->target == ARGOSY__TARGET__TARGET_LAUNCHED && next->global == u->record->global &&
                !hash_equal(&u->spec->hash, &source->hash) && p->ops->is_up &&
@@ -371,7 +377,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
-        next.extra = unit_extra_with_trial(&extra, u ? u->record : &next, is_tried(p, u, &next, source) ? &trial : NULL);
+        next.extra = unit_extra_with_trial(&extra, u ? u->record : &next,
+                                           is_tried(p, u, &next, source) ? &trial : NULL);
         return judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
 }
 
@@ -380,7 +387,8 @@ static const char *instance_for_example(const Planner *p, const char *template) 
         UnitEntry *e = cluster_state_find_unit(p->state, template);
         const UnitFile *file;
 
-        if (!e || spec_entry_file(e->spec, &file) < 0 || !file->default_instance || strchr(file->default_instance, '%'))
+        if (!e || spec_entry_file(e->spec, &file) < 0 || !file->default_instance ||
+            strchr(file->default_instance, '%'))
                 return "1";
         return file->default_instance;
 }
@@ -488,7 +496,8 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
 }
 
 // One for each name that is there, in their order, whatever the turns were.
-static int append_results(const Planner *p, Argosy__Response__UnitResult **results, Argosy__Response__Change *change) {
+static int append_results(const Planner *p, Argosy__Response__UnitResult **results,
+                          Argosy__Response__Change *change) {
         int r = 0;
 
         for (size_t i = 0; i < p->change->n_names && r >= 0; i++)
@@ -498,7 +507,8 @@ static int append_results(const Planner *p, Argosy__Response__UnitResult **resul
 }
 
 static int plan_in_turns(Planner *p, RequestTurns *turns, Argosy__Response__Change *change) {
-        _cleanup_free_ Argosy__Response__UnitResult **results = calloc(p->change->n_names + 1, sizeof(*results));
+        _cleanup_free_ Argosy__Response__UnitResult **results =
+                calloc(p->change->n_names + 1, sizeof(*results));
         _cleanup_(map_done) Map had = {};
         size_t name;
         int r = results ? 0 : -ENOMEM;
@@ -567,7 +577,8 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         return 0;
 }
 
-void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start, Argosy__Response *planned) {
+void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start,
+                      Argosy__Response *planned) {
         for (size_t i = 0; i < planned->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = planned->change->units[i];
                 const UnitEntry *u = cluster_state_find_unit(state, result->name);

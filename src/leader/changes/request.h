@@ -4,8 +4,8 @@
 // What a Change request means: operations for the log, and one result per unit. Pure: the state is only
 // read, and who may take a unit is asked through a callback.
 //
-// Units are planned in the order in which they would have their turns in a round (request-turns.c), and answered in
-// that of their names, those that activate others behind the others.
+// Units are planned in the order in which they would have their turns in a round (request-turns.c), and
+// answered in that of their names, those that activate others behind the others.
 //
 // A unit that cannot be had gets its own error and stores nothing; the others go on. What a request does to
 // one unit is all or nothing.
@@ -53,7 +53,8 @@ typedef struct ChangePlace {
 // What the turn of a unit in a request follows from, besides its priority.
 typedef struct ChangeRank {
         uint32_t role;  // its number
-        uint32_t share; // that it demands: of the resource of which this is most, in millionths of what there is
+        uint32_t share; // that it demands: of the resource of which this is most, in millionths of what
+                        // there is
 } ChangeRank;
 
 // What a unit is to be, whatever it is now.
@@ -70,16 +71,17 @@ typedef struct ChangeAim {
 } ChangeAim;
 
 typedef struct ChangeOps {
-        // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others along. NULL: what
-        // the verb says.
+        // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others
+        // along. NULL: what the verb says.
         const ChangeAim *(*aim)(const char *name, void *userdata);
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
-        // none. `mate`: the options of one that is about to be placed, and is to be on the same node; NULL: none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
+        // none. `mate`: the options of one that is about to be placed, and is to be on the same node; NULL:
+        // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
         // PLACEMENT_FOLLOWS_MAX would be on one node together.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      const struct UnitOptions *mate, ChangePlace *ret, void *userdata);
-        // In which order those of one request are placed, and whether the one role has less than the other now. NULL,
-        // both: in that of their names.
+        // In which order those of one request are placed, and whether the one role has less than the other
+        // now. NULL, both: in that of their names.
         void (*rank)(const struct UnitOptions *options, ChangeRank *ret, void *userdata);
         bool (*role_before)(uint32_t a, uint32_t b, void *userdata);
         // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:
@@ -89,8 +91,8 @@ typedef struct ChangeOps {
         bool (*waits)(const char *name, void *userdata);
         // Whether there is a role of this name; -EBUSY: not to be said in this batch. NULL: all are.
         int (*role_known)(const char *name, void *userdata);
-        // What the instances of a template that is not recorded itself have of it. Whether there are any, and
-        // *ret; -ENOTUNIQ: not the same. NULL: there are never any.
+        // What the instances of a template that is not recorded itself have of it. Whether there are any,
+        // and *ret; -ENOTUNIQ: not the same. NULL: there are never any.
         int (*siblings)(const char *template, SpecEntry **ret, void *userdata);
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
@@ -110,14 +112,15 @@ typedef struct ChangeOps {
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
-// next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see change_note_kept() and
-// change_complete().
+// next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see
+// change_note_kept() and change_complete().
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
                 const ChangeOps *ops, void *userdata, Argosy__Response **ret);
 // Called after change_plan(), `start` being the batch before it: fills in the revisions of units that stay
 // as they are. Other operations of the entry may change these units, and the answer is about the records of
 // before.
-void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start, Argosy__Response *planned);
+void change_note_kept(const ClusterState *state, const BatchBuilder *b, BatchBuilderMark start,
+                      Argosy__Response *planned);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
 void change_complete(const ClusterState *state, Argosy__Response *response,
                      const char *(*node_name)(uint32_t node, void *userdata), void *userdata);

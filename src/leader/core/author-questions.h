@@ -7,7 +7,8 @@
 
 typedef struct AuthorQuestions AuthorQuestions;
 
-// One more of this user of this host, or of this token; the same again for author_questions_drop(). NULL: out of memory.
+// One more of this user of this host, or of this token; the same again for author_questions_drop(). NULL:
+// out of memory.
 AuthorQuestions *author_questions_add(Leader *l, const Argosy__Author *author) _warn_unused_;
 void author_questions_drop(Leader *l, AuthorQuestions *a); // NULL is fine
 size_t author_questions_open(const Leader *l, const Argosy__Author *author);

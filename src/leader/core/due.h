@@ -8,13 +8,17 @@
 #include "leader-core.h"
 
 typedef enum LeaderDue {
-        DUE_PLACEMENT = 1 << 0,      // a node came or changed, or has room: units that wait for one may have it
-        DUE_ENQUEUED = 1 << 1,       // some units that wait in the Placement for another node may stay where they are
+        // a node came or changed, or has room: units that wait for one may have it
+        DUE_PLACEMENT = 1 << 0,
+        // some units that wait in the Placement for another node may stay where they are
+        DUE_ENQUEUED = 1 << 1,
         DUE_WAITS = 1 << 2,          // every wait is to be judged
         DUE_MASS_LOSS = 1 << 3,      // whether too many hosts were lost at once
-        DUE_PREVIOUS_NODES = 1 << 4, // a host was heard, lost or removed: orders that wait for the end of a unit there may go
+        DUE_PREVIOUS_NODES = 1 << 4, // a host was heard, lost or removed: orders that wait for the end of a
+                                     // unit there may go
         DUE_GLOBALS = 1 << 5,        // on which nodes units run that run on all
-        DUE_VOTERS = 1 << 6,         // there may be a next step of a membership change: all hosts are looked at
+        DUE_VOTERS = 1 << 6,         // there may be a next step of a membership change: all hosts are looked
+                                     // at
         DUE_VOTER_SECRETS = 1 << 7,  // which voter has which secrets
         DUE_OLD_SECRETS = 1 << 8,    // an older version of a secret may be unused
         DUE_FEATURES = 1 << 9,       // whether the log's feature level may rise

@@ -24,7 +24,8 @@
 #include "wall-clock.h"
 
 enum {
-        PLAN_UNITS_MAX = 2000,        // units named in one request that only asks: what follows from it is one turn of the loop
+        // units named in one request that only asks: what follows from it is one turn of the loop
+        PLAN_UNITS_MAX = 2000,
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
@@ -90,7 +91,8 @@ typedef struct Walks {
         bool resumed;      // it has not caught up yet
         size_t n_slow;     // that have less than their whole slice, with those of rollouts and requests
         unsigned working;  // walks_work_begin() without its end
-        uint64_t from_us, took_us; // CPU time when that began, 0: nobody asks; what the turn has taken so far
+        uint64_t from_us, took_us; // CPU time when that began, 0: nobody asks; what the turn has taken so
+                                   // far
 } Walks;
 
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
@@ -158,7 +160,10 @@ typedef enum NodeState { // zero-initialised: unheard
         NODE_STATES,
 } NodeState;
 
-enum { UNIT_STATES = ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING + 1, NODE_MODES = ARGOSY__NODE_MODE__MODE_MAINTENANCE + 1 };
+enum {
+        UNIT_STATES = ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING + 1,
+        NODE_MODES = ARGOSY__NODE_MODE__MODE_MAINTENANCE + 1
+};
 
 // How many there are in which state (view/tallies.h).
 typedef struct Tallies {
@@ -238,9 +243,11 @@ struct Leader {
         AuthorTurns dry_runs; // Ticket.queue: Changes that are only asked about; and of these
         Ticket *dry_run;      // the one that is being planned, in several turns; NULL: none is
         bool dry_runs_had;    // the last turn was theirs
-        ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their deadlines
+        ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their
+                                  // deadlines
         size_t n_plans_asking;    // of these, those of all but root and whom argosyd runs as
-        size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the Placement
+        size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the
+                                  // Placement
         AuthorTurns verifies; // Ticket.queue: of a Verify, contents that nodes are yet to get
         ListNode flying;   // Ticket.queue: of the entry that is on its way
         ListNode outbox;   // Ticket.outbox
@@ -249,7 +256,9 @@ struct Leader {
         Map author_questions; // by who asks nodes something (AuthorQuestions)
 
         ListNode
-                asks_due; // Host.requests.asks_due: hosts whose messages waited until they took more (host-asks.c alone)
+                // Host.requests.asks_due: hosts whose messages waited until they took more (host-asks.c
+                // alone)
+                asks_due;
 
         // ---- view: what exists, and what is seen of it
         Map hosts;   // by number
@@ -325,19 +334,24 @@ struct Leader {
         ListNode awaiting;         // UnitOnNode.awaiting
 
         // ---- hosts
-        uint64_t leases_due_us;                 // more of them may have expired by then, and nobody decides before that is known; 0: no
+        uint64_t leases_due_us;                 // more of them may have expired by then, and nobody decides
+                                                // before that is known; 0: no
         bool barrier_flying;
         uint64_t
-                n_refused; // operations that the log had not taken when the last entry was given to it (cluster-state-limits.h)
+                // operations that the log had not taken when the last entry was given to it
+                // (cluster-state-limits.h)
+                n_refused;
         uint64_t n_beats_acknowledged;
         uint64_t barriers_pause_us;             // no barrier is proposed before then: the log took none
         ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
                                                               // entry; of the one on its way
-        ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its way
+        ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its
+                                            // way
         Voters *voters;           // the steps that make them what they are to be: voters.c alone
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
         uint64_t
-                voter_secrets_due_us; // a voter that says that it has not got what it was told is told again; 0: none is
+                // a voter that says that it has not got what it was told is told again; 0: none is
+                voter_secrets_due_us;
         CaController *ca;         // that is being made: ca-controller.c alone
         uint64_t
                 ca_due_us; // hosts that have not answered are asked again for their certificates; 0: none is
@@ -346,13 +360,15 @@ struct Leader {
         uint64_t grants_revision; // that hosts are told
         bool grants_due;          // not all of them were, and of these:
         uint32_t grants_host;     // the last one that was
-        Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader leads
+        Map token_uses;           // by the token's id: when it was used last (TokenUse), since this leader
+                                  // leads
         bool token_uses_due;      // the log is to hear of some of that
         uint64_t token_expiry_us; // boot time: who listens with a token is to be judged again; 0: never
         uint64_t n_token_expiries; // times that this was so
 
         // ---- queue: held-jobs.c alone, and author-jobs.c
-        Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are of HeldJob.queue
+        Map held_jobs;    // by number: those that are held back, or on their way out of that; the lists are
+                          // of HeldJob.queue
         Map held_awaited; // by number: jobs that some of them wait for (HeldAwaited)
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
@@ -361,7 +377,8 @@ struct Leader {
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
-        Map queue_names;          // units that were asked about when requests were compared with the rules (QueueName)
+        Map queue_names;          // units that were asked about when requests were compared with the rules
+                                  // (QueueName)
         size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked
         ListNode queue_changed;   // QueueWatch.changed: held jobs of whose units that is not so any more
         Map author_jobs;           // by the author's name: how many jobs are open (AuthorJobs)
@@ -373,15 +390,19 @@ struct Leader {
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         Rebalance *rebalance;       // NULL: none is under way
-        uint64_t rebalance_open;    // the job of a rebalance that has begun last, as far as this leader knows; 0: none
-        RebalanceJob *rebalance_job; // its job, as long as there may be more of that in the log; NULL: no more
-        Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered
+        uint64_t rebalance_open;    // the job of a rebalance that has begun last, as far as this leader
+                                    // knows; 0: none
+        RebalanceJob *rebalance_job; // its job, as long as there may be more of that in the log; NULL: no
+                                     // more
+        Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be
+                                    // answered
         ListNode rebalance_waiters;
         uint64_t rebalance_due_us;  // when time alone moves it; 0: never
 
         // ---- queries
         ListNode waiters, waiters_due;
-        ListNode waited, waiting;  // UnitWork.waited: units that somebody waits for; touched, or judged since they were
+        // UnitWork.waited: units that somebody waits for; touched, or judged since they were
+        ListNode waited, waiting;
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
@@ -395,17 +416,20 @@ struct Leader {
         ListNode calls_over;       // NodeCall.by_ticket: without one, to be cancelled
         uint64_t last_call;
         ListNode asking;     // Ticket.in[TICKET_TURN]: they have more to ask nodes
-        ListNode whys_due;         // Ticket.in[TICKET_WHY]: they name units of which it was not told yet why they are as they are
+        ListNode whys_due;         // Ticket.in[TICKET_WHY]: they name units of which it was not told yet why
+                                   // they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
-        TouchedHosts touched_hosts; // where units that are on many were, that are touched; noted only while there is:
+        TouchedHosts touched_hosts; // where units that are on many were, that are touched; noted only while
+                                    // there is:
         Listing *listing_made;     // the one of them that is being made; NULL: none
         size_t n_listings_kept;    // of which there are rows
         uint64_t n_list_touches;   // units and nodes of which lists may show something else since
         uint64_t n_listed;         // names whose rows were made for such a list, one by one
         uint64_t n_listed_rows;    // these rows
         uint64_t n_compared;       // patterns that such a list's names were compared with
-        Map open_jobs;             // by number: those that are running; the lists below are of OpenJob.queue, and .told
+        Map open_jobs;             // by number: those that are running; the lists below are of
+                                   // OpenJob.queue, and .told
         ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
         ListNode jobs_reverting;   // OpenJob.reverts
         uint64_t jobs_due_us;      // when those that have ended get an entry of their own; 0: none has

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tickets of requests: made when one arrives, ended by its final response, or when its client is gone and it is not
-// meant for the log. Responses wait in an outbox until the end of the turn: their receiver may cancel
-// tickets at once, also others, and at that time no walk over tickets is under way. Each response is taken
-// out once, so the outbox costs what is sent, however many tickets there are.
+// The tickets of requests: made when one arrives, ended by its final response, or when its client is gone
+// and it is not meant for the log. Responses wait in an outbox until the end of the turn: their receiver may
+// cancel tickets at once, also others, and at that time no walk over tickets is under way. Each response is
+// taken out once, so the outbox costs what is sent, however many tickets there are.
 #include "tickets.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ void ticket_free(Ticket *t) {
         free(t);
 }
 
-// ------------------------------------------------------------------------------------------------ work of others
+// ------------------------------------------------------------------------------------------- work of others
 
 void ticket_add_work(Ticket *t, const TicketWorkKind *kind, TicketWork *w) {
         w->kind = kind;
@@ -274,7 +274,7 @@ void ticket_stop_answering(Ticket *t) {
         t->respond = NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ the outbox
+// ----------------------------------------------------------------------------------------------- the outbox
 
 static void into_outbox(Ticket *t) {
         if (!list_is_linked(&t->outbox))

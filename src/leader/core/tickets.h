@@ -8,8 +8,8 @@
 #include "event-cursor.h"
 #include "leader-core.h"
 
-// What is said by who plans what a ticket asks for (Handler.plan and decide), and by each step on the way there; or it is a
-// negative errno, -EBUSY for the next batch.
+// What is said by who plans what a ticket asks for (Handler.plan and decide), and by each step on the way
+// there; or it is a negative errno, -EBUSY for the next batch.
 enum {
         PLAN_SETTLED = 0,  // the ticket was answered, or it waits on: for a later turn, or for somebody else
         PLAN_IN_BATCH = 1, // what it asks for, or a part of that
@@ -17,8 +17,8 @@ enum {
 };
 enum { CHECK_REFUSED = 1 }; // of a check that is 0 otherwise, or a negative errno: the ticket was answered
 
-// What a folder keeps of a pending request while it works on it: a struct of that folder begins with this, and nobody else
-// knows the rest. A request has at most one of each kind.
+// What a folder keeps of a pending request while it works on it: a struct of that folder begins with this,
+// and nobody else knows the rest. A request has at most one of each kind.
 typedef struct TicketWork TicketWork;
 typedef struct TicketWorkKind {
         // Nobody works on the request any more, or the folder has dropped the work.
@@ -52,13 +52,15 @@ struct Ticket {
         bool lent;                // then it is the asker's, and there as long as the ticket
         Argosy__Author *author;   // owned
         ListNode all;             // in Leader.tickets
-        ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is on the way
+        ListNode queue;           // in Leader.queue, .dry_runs or .verifies, or .flying while its batch is
+                                  // on the way
         AuthorTurn *turn;         // of its author, in the former three, once it has waited there
         bool orphaned;  // its client was gone before anything of it was in the log
         AuthorBegun begun; // ticket_begins()
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
-        bool told;      // what is said of its Change, or the part at hand, is what the record of its job says
+        bool told;      // what is said of its Change, or the part at hand, is what the record of its job
+                        // says
         ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn
         ListNode responses; // that, in its order (tickets.c)
         bool ended;      // nothing comes after that
@@ -66,10 +68,14 @@ struct Ticket {
         TicketCommitted committed;               // finishes `response`; NULL: nothing to add
         TicketWork *works;                       // of those who work on it, the newest first; owned
         uint64_t
-                reported; // of one that waits: how much remained, or was done, when it was told last; TICKET_REPORTED_NOTHING
+                // of one that waits: how much remained, or was done, when it was told last;
+                // TICKET_REPORTED_NOTHING
+                reported;
         bool under_way; // what it asks for has begun: it is not judged anew, and goes on without its client
-        char *rolls;        // of an Undo or an Apply: name of the rollout that it begins; owned; NULL: it begins none
-        const uint64_t *cancels; // jobs that are running, of which its next entry calls off what has not begun
+        // of an Undo or an Apply: name of the rollout that it begins; owned; NULL: it begins none
+        char *rolls;
+        // jobs that are running, of which its next entry calls off what has not begun
+        const uint64_t *cancels;
         size_t n_cancels;
         size_t n_kept;      // units that these have changed in the log
         struct {
@@ -77,7 +83,8 @@ struct Ticket {
                 uint64_t if_revision; // that it is bound to; 0: to none
                 size_t n_looks;       // at jobs, to find out who has changed what
         } asked;                      // of what goes into the log in parts (changed-since.h)
-        EventCursor before;  // where the stream was when the first entry of what it asked for went to the log
+        EventCursor before;  // where the stream was when the first entry of what it asked for went to the
+                             // log
         bool has_before;     // else it has put nothing there
         uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
@@ -95,7 +102,8 @@ struct Ticket {
         uint64_t asked_us; // when it arrived, by our clock
 };
 
-// Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say so.
+// Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say
+// so.
 bool ticket_has_open_job(const Ticket *t);
 // Whether the log has all of it, by its key.
 bool ticket_was_carried_out(const Ticket *t);
@@ -105,22 +113,26 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 // The same of a request that stays the asker's (leader_request_lent()).
 Ticket *ticket_borrow(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
-// The work becomes the request's, which frees it when nobody works on the request any more, also without a final response.
+// The work becomes the request's, which frees it when nobody works on the request any more, also without a
+// final response.
 void ticket_add_work(Ticket *t, const TicketWorkKind *kind, TicketWork *w);
 TicketWork *ticket_work(const Ticket *t, const TicketWorkKind *kind); // NULL: it has none of that kind
 TicketWork *ticket_take_work(Ticket *t, const TicketWorkKind *kind);  // the same, and it is the caller's
 void ticket_drop_work(Ticket *t, const TicketWorkKind *kind);         // frees it, if there is one
 // What it asks for has begun, before anything of it is in the log.
 void ticket_is_under_way(Ticket *t);
-// Of one that waits: how much remains, or is done. Whether it was told another figure last, or none; it is told this one now.
+// Of one that waits: how much remains, or is done. Whether it was told another figure last, or none; it is
+// told this one now.
 bool ticket_report(Ticket *t, uint64_t figure);
 // Whether the receiver has yet to take earlier responses: of answers that are made in parts, no more is made
 // until then. leader_on_host_drained() marks the leader when it has. Clients of this host take answers at
 // once.
 bool ticket_taker_is_full(const Ticket *t);
-// It waits for a turn of its author: in Leader.queue, .dry_runs or .verifies, and always in the same of these. 0 or -ENOMEM.
+// It waits for a turn of its author: in Leader.queue, .dry_runs or .verifies, and always in the same of
+// these. 0 or -ENOMEM.
 int ticket_wait(Ticket *t, AuthorTurns *turns) _warn_unused_;
-// It has its first turn of several, and keeps what it knows or is going to say until the last (author_turn_begins()). Once is enough.
+// It has its first turn of several, and keeps what it knows or is going to say until the last
+// (author_turn_begins()). Once is enough.
 void ticket_begins(Ticket *t);
 bool ticket_may_begin(const Ticket *t);
 // Nothing of its author is planned for it any more.
@@ -154,7 +166,8 @@ void ticket_end(Ticket *t);
 int ticket_settle(Ticket *t, Argosy__Response *response); // both; PLAN_SETTLED
 // The same with an error: a positive errno, and the reason.
 int ticket_refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
-// Besides the outbox: of what is only shown, which needs no authority. The ticket, and any other, may be gone afterwards.
+// Besides the outbox: of what is only shown, which needs no authority. The ticket, and any other, may be
+// gone afterwards.
 void ticket_send_now(Ticket *t, Argosy__Response *response, bool final);
 // What is still to be said is not said; this is.
 void ticket_fail(Ticket *t, Argosy__Response *response);

@@ -72,7 +72,7 @@ static void note_voters(Leader *l) {
         wall_clock_set_voters(&l->wall_clock, voters, n);
 }
 
-// ------------------------------------------------------------------------------------------------ counted time
+// --------------------------------------------------------------------------------------------- counted time
 
 uint64_t leader_counted(const Leader *l) {
         return cluster_state_counted_us(l->state) + (leader_now(l) - l->log_from_us);
@@ -81,7 +81,8 @@ uint64_t leader_counted(const Leader *l) {
 // Our own entry says how much time had passed when it was made, and the log's time has advanced by that.
 // When an entry of another leader was made is not known: at the latest now.
 void leader_time_on_applied(Leader *l) {
-        uint64_t counted = cluster_state_counted_us(l->state), now = leader_now(l), passed = counted - l->counted_us;
+        uint64_t counted = cluster_state_counted_us(l->state), now = leader_now(l),
+                 passed = counted - l->counted_us;
 
         l->log_from_us = leads(l) && passed < now - l->log_from_us ? l->log_from_us + passed : now;
         l->counted_us = counted;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See changed-since.h. A request that is several entries is asked against one state of the cluster, and what others change
-// between its entries is not what it was asked about. So its first entry says the revision of that state, and to which one the
-// request is bound (JobRecord.asked_revision and if_revision), and each unit is compared with these in the turn in which it is
-// put into an entry, by whichever leader.
+// See changed-since.h. A request that is several entries is asked against one state of the cluster, and what
+// others change between its entries is not what it was asked about. So its first entry says the revision of
+// that state, and to which one the request is bound (JobRecord.asked_revision and if_revision), and each
+// unit is compared with these in the turn in which it is put into an entry, by whichever leader.
 //
-// Happy path: the record of the unit is as old as that. Else whose its revision is: the own job's, or another job's. A revision
-// that is no job's is the cluster's own (a move, a restart elsewhere), and may have come behind a change that somebody asked
-// for: then the explicit start, restart and stop tell, and at last the records of the jobs that have begun since.
+// Happy path: the record of the unit is as old as that. Else whose its revision is: the own job's, or
+// another job's. A revision that is no job's is the cluster's own (a move, a restart elsewhere), and may
+// have come behind a change that somebody asked for: then the explicit start, restart and stop tell, and at
+// last the records of the jobs that have begun since.
 //
-// Jobs that had begun before that and have changed something since (what was held back, updates) are among those.
+// Jobs that had begun before that and have changed something since (what was held back, updates) are among
+// those.
 //
-// Failures: when more jobs are to be looked at than are (CHANGED_SINCE_LOOKS), or one that has changed something since is not kept any more
-// (cluster_state_jobs_complete_from()), the unit counts as changed.
+// Failures: when more jobs are to be looked at than are (CHANGED_SINCE_LOOKS), or one that has changed
+// something since is not kept any more (cluster_state_jobs_complete_from()), the unit counts as changed.
 
 #include "changed-since.h"
 
@@ -73,11 +75,13 @@ static size_t looks_of(const Argosy__JobRecord *job) {
 typedef enum Search {
         SEARCH_NONE,
         SEARCH_FOUND,
-        SEARCH_UNKNOWN, // there are too many to be looked at, one cannot name all of its units, or one is not remembered
+        // there are too many to be looked at, one cannot name all of its units, or one is not remembered
+        SEARCH_UNKNOWN,
 } Search;
 
 // SEARCH_NONE: the job has not changed it.
-static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, const char *unit, uint64_t *ret_job) {
+static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, const char *unit,
+                         uint64_t *ret_job) {
         Argosy__JobRecord *job;
         bool found, cut;
 
@@ -94,7 +98,8 @@ static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, 
 }
 
 // A search among jobs that began no later than `newest` and have changed something since.
-static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest, const char *unit, uint64_t *ret_job) {
+static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest, const char *unit,
+                          uint64_t *ret_job) {
         uint64_t late[LATE_MAX];
         size_t n = cluster_state_late_jobs(state, bound_of(t), newest + 1, late, LATE_MAX);
 
@@ -119,7 +124,8 @@ static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit
                         return found;
         }
         found = search_late(state, t, newest, unit, ret_job);
-        return found == SEARCH_NONE && cluster_state_jobs_complete_from(state) > bound_of(t) ? SEARCH_UNKNOWN : found;
+        return found == SEARCH_NONE && cluster_state_jobs_complete_from(state) > bound_of(t) ? SEARCH_UNKNOWN
+                                                                                             : found;
 }
 
 // Another job that has given the unit this revision, behind what was asked against. 0: none has.
@@ -149,7 +155,9 @@ static bool find_change(const ClusterState *state, Ticket *t, const char *unit, 
                 return *ret_job != t->job;
         if (t->asked.if_revision > 0)
                 return true;
-        *ret_job = job_of(state, t, unit, r->start_rev) ?: job_of(state, t, unit, r->restart_rev) ?: job_of(state, t, unit, r->stop_rev);
+        *ret_job = job_of(state, t, unit, r->start_rev)
+                ?: job_of(state, t, unit, r->restart_rev)
+                ?: job_of(state, t, unit, r->stop_rev);
         return *ret_job > 0 || search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See decide-bound.h. What a request is bound to is looked up by its kind (HandlerLog.bound): units and files have
-// revisions of their own, everything else has one with all of its kind.
+// See decide-bound.h. What a request is bound to is looked up by its kind (HandlerLog.bound): units and
+// files have revisions of their own, everything else has one with all of its kind.
 //
 // Failures: the ticket is told what has changed and by which revision, and how much of it was done before.
 
@@ -65,7 +65,8 @@ int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at) {
 
 uint64_t decide_bound_group_revision(const Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
-        const DisruptionBudget *g = disruption_budget_find(l, name); // that a unit of it is gone is a change, too
+        // that a unit of it is gone is a change, too
+        const DisruptionBudget *g = disruption_budget_find(l, name);
         uint64_t newest = e ? e->record->revision : 0;
 
         return MAX_OF(newest, g ? g->revision : 0);
@@ -120,9 +121,9 @@ static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Re
         return decide_bound_check_revision(t, "a unit's file", newest);
 }
 
-// What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows no better
-// than that of the snapshot: rather refused than done. Of thousands of units all are looked at once, before the first is
-// changed, and each part again when its turn has come.
+// What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows
+// no better than that of the snapshot: rather refused than done. Of thousands of units all are looked at
+// once, before the first is changed, and each part again when its turn has come.
 int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
         const ClusterState *state = l->state;
@@ -131,17 +132,22 @@ int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log) {
         case BOUND_UNITS:
                 return log_parts_of(t) ? STEP_PASSED : decide_bound_check_units(l, t, q->change);
         case BOUND_GROUP:
-                return decide_bound_check_revision(t, q->rollout->name, decide_bound_group_revision(l, q->rollout->name));
+                return decide_bound_check_revision(t, q->rollout->name,
+                                                   decide_bound_group_revision(l, q->rollout->name));
         case BOUND_FOLDER:
-                return decide_bound_check_revision(t, "what the folder is about", newest_of_folder(state, q->apply));
+                return decide_bound_check_revision(t, "what the folder is about",
+                                                   newest_of_folder(state, q->apply));
         case BOUND_CLUSTER:
-                return decide_bound_check_revision(t, "hosts, pools and the cluster", cluster_state_hosts_revision(state));
+                return decide_bound_check_revision(t, "hosts, pools and the cluster",
+                                                   cluster_state_hosts_revision(state));
         case BOUND_ROLES:
                 return decide_bound_check_revision(t, "roles", cluster_state_roles_revision(state));
         case BOUND_QUEUE:
-                return decide_bound_check_revision(t, "the rules of the queue", cluster_state_queue_revision(state));
+                return decide_bound_check_revision(t, "the rules of the queue",
+                                                   cluster_state_queue_revision(state));
         case BOUND_RIGHTS:
-                return decide_bound_check_revision(t, "rights and tokens", cluster_state_access_revision(state));
+                return decide_bound_check_revision(t, "rights and tokens",
+                                                   cluster_state_access_revision(state));
         case BOUND_SECRETS:
                 return decide_bound_check_revision(t, "secrets", cluster_state_secrets_revision(state));
         case BOUND_JOBS:

@@ -6,8 +6,8 @@
 #include "handler-log.h"
 #include "tickets.h"
 
-// All return STEP_PASSED: nobody has changed it since, or the request is bound to nothing; or PLAN_SETTLED: the ticket was
-// told.
+// All return STEP_PASSED: nobody has changed it since, or the request is bound to nothing; or PLAN_SETTLED:
+// the ticket was told.
 int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log);
 // These units of the ticket's request.
 int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change);

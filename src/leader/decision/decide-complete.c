@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the client hears of units besides what was planned: their revisions, where they are, what is not told to end, and who
-// gives way. It is known when the log has the entry, or when there is nothing to put into one.
+// What the client hears of units besides what was planned: their revisions, where they are, what is not told
+// to end, and who gives way. It is known when the log has the entry, or when there is nothing to put into
+// one.
 //
 // Without memory for a word to the eye that word is missing.
 
@@ -26,7 +27,8 @@ const char *decide_node_name(uint32_t node, void *userdata) {
         return n ? n->name : NULL;
 }
 
-// What the verb was to end, and could not be told. What is not named for want of memory is named to who waits.
+// What the verb was to end, and could not be told. What is not named for want of memory is named to who
+// waits.
 static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response__UnitResult *result) {
         if ((verb == ARGOSY__VERB__VERB_STOP || verb >= ARGOSY__VERB__VERB_UNLOAD) && l->n_hosts.silent > 0)
                 (void) tombstones_fill(l, result, verb, previous_node_is_silent);
@@ -54,7 +56,8 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
                 (void) field_printf(&result->message, "%s gives way to it (Conflicts=)", first->name);
 }
 
-// What the leader has judged is carried out (batch-builder.c). Were it not, nobody is to hear that a unit was destroyed.
+// What the leader has judged is carried out (batch-builder.c). Were it not, nobody is to hear that a unit
+// was destroyed.
 static bool was_not_taken(const Leader *l, Argosy__Verb verb, const Argosy__Response__UnitResult *result) {
         return cluster_state_figures(l->state).state_operations_refused > l->n_refused &&
                (verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
@@ -70,7 +73,8 @@ void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
                 change_complete(l->state, response, decide_node_name, l);
         for (size_t i = 0; i < response->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = response->change->units[i];
-                Argosy__Verb verb = m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
+                Argosy__Verb verb =
+                        m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
 
                 if (result->status != 0 || (t->told && result->revision == 0))
                         continue;

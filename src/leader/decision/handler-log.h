@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What else is to be known of a kind that goes into the log. All of it is chosen for each of them (a test compares).
+// What else is to be known of a kind that goes into the log. All of it is chosen for each of them (a test
+// compares).
 typedef struct HandlerLog {
         // How much room an entry needs for it.
         enum {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   a request with a container's file -> what its units have already -> else one host that may run it asks the
-//   registry (ToHost.Call.image) -> the digest becomes part of the file -> the request is decided, with that file
+//   a request with a container's file -> what its units have already -> else one host that may run it asks
+//   the
+//   registry (ToHost.Call.image) -> the digest becomes part of the file -> the request is decided, with that
+//   file
 //
-// So what follows knows of no image: a content with its digest is a content. Nothing of this is in the log before
-// the digest is. A leader that has asked and goes takes its question with it; the request comes again to the next
-// one, which asks again, unless units have got the digest with an earlier part of the request.
+// So what follows knows of no image: a content with its digest is a content. Nothing of this is in the log
+// before the digest is. A leader that has asked and goes takes its question with it; the request comes again
+// to the next one, which asks again, unless units have got the digest with an earlier part of the request.
 //
 // An image whose name depends on the instance gives each instance a file of its own, with its own digest.
 //
-// A host that cannot ask (no skopeo, no way to the registry, no session any more) leaves it to another one, HOSTS_MAX times. What the
-// registry says refuses the request: a file without a digest would be another image on each host and each day.
-// `unpinned` takes it as it is, and asks nobody.
+// A host that cannot ask (no skopeo, no way to the registry, no session any more) leaves it to another one,
+// HOSTS_MAX times. What the registry says refuses the request: a file without a digest would be another
+// image on each host and each day. `unpinned` takes it as it is, and asks nobody.
 
 #include "image-pinning.h"
 
@@ -108,7 +110,7 @@ bool image_pinning_waits(const Ticket *t) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ files of a request
+// --------------------------------------------------------------------------------------- files of a request
 
 typedef struct Files {
         Argosy__NamedFile ***list;
@@ -179,18 +181,21 @@ static Argosy__NamedFile *named_file(const char *unit, const char *path, const v
         return message_copy(&f);
 }
 
-// ------------------------------------------------------------------------------------------------ what is there already
+// ------------------------------------------------------------------------------------ what is there already
 
 // Whether the file has a tag without a digest.
 static int read_image(const char *unit, const void *content, size_t len, ContentImage *ret) {
         int r = content_image_read(unit, content, len, ret);
 
-        return r < 0 ? r : (ret->kind == CONTENT_IMAGE_TAG || ret->kind == CONTENT_IMAGE_VARIES) && !*ret->digest;
+        return r < 0 ? r
+                     : (ret->kind == CONTENT_IMAGE_TAG || ret->kind == CONTENT_IMAGE_VARIES) &&
+                               !*ret->digest;
 }
 
 // 1: that has the same source, and so has the file the same image now; also if neither has a digest.
 static int adopt_from(Ticket *t, Argosy__NamedFile *f, const SpecEntry *spec) {
-        int r = spec ? content_image_same_source(f->content.data, f->content.len, spec->content, spec->len) : 0;
+        int r = spec ? content_image_same_source(f->content.data, f->content.len, spec->content, spec->len)
+                     : 0;
 
         if (r > 0 && (f->content.len != spec->len || memcmp(f->content.data, spec->content, spec->len) != 0))
                 return replace_content(t, f, spec->content, spec->len) ?: 1;
@@ -217,7 +222,8 @@ static bool is_of_template(const char *name, const char *template) {
         const char *at = strchr(template, '@');
         size_t len = at ? (size_t) (at + 1 - template) : 0;
 
-        return len > 0 && strncmp(name, template, len) == 0 && unit_name_kind(template, NULL) == UNIT_NAME_TEMPLATE;
+        return len > 0 && strncmp(name, template, len) == 0 &&
+               unit_name_kind(template, NULL) == UNIT_NAME_TEMPLATE;
 }
 
 // The name of a unit of the request, by its number; NULL: there are no more.
@@ -270,8 +276,8 @@ Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *so
         for (size_t i = 0; images_of(t) && i < images_of(t)->n_pinned; i++)
                 if (hash_equal(&images_of(t)->pinned[i].source, source))
                         return images_of(t)->pinned[i].content;
-        if (now && !hash_equal(&now->hash, source) && spec_entry_file((SpecEntry *) now, &file) == 0 && file->container &&
-            content_image_unpin(now->content, now->len, &text) == 0) {
+        if (now && !hash_equal(&now->hash, source) && spec_entry_file((SpecEntry *) now, &file) == 0 &&
+            file->container && content_image_unpin(now->content, now->len, &text) == 0) {
                 Hash hash = hash_of(text.data, text.len);
 
                 if (hash_equal(&hash, source))
@@ -280,7 +286,7 @@ Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *so
         return *source;
 }
 
-// ------------------------------------------------------------------------------------------------ what is to be asked
+// -------------------------------------------------------------------------------------- what is to be asked
 
 static int add_pin(Ticket *t, size_t file, const char *unit, const ContentImage *image) {
         ImagePinning *p = images_of(t);
@@ -361,8 +367,8 @@ static int list_file(Ticket *t, size_t i, size_t n_files, bool pulls) {
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
                 return -EOPNOTSUPP;
         for (size_t k = 0; r >= 0 && (name = name_at(t, k)); k++)
-                if (is_of_template(name, f->name) && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE && takes(t, name) &&
-                    !has_own_file(t, name, n_files))
+                if (is_of_template(name, f->name) && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE &&
+                    takes(t, name) && !has_own_file(t, name, n_files))
                         r = list_instance(t, i, name);
         return MIN_OF(r, 0);
 }
@@ -396,8 +402,8 @@ static int look_at_template(Ticket *t, const char *instance, Template *last) {
         return MIN_OF(r, 0);
 }
 
-// A new instance of a template that the cluster has, with an image that depends on the instance: its content comes with
-// the request, too.
+// A new instance of a template that the cluster has, with an image that depends on the instance: its content
+// comes with the request, too.
 static int add_file_of_template(Ticket *t, const char *name, Template *last) {
         Argosy__Request__Change *m = t->request->change;
         Argosy__NamedFile *f;
@@ -442,7 +448,8 @@ static int complete_files(Ticket *t) {
                 r = add_file_of_rollout(t);
                 return r == 0 && t->request->rollout->pull && t->request->rollout->file ? drop_pin(t) : r;
         }
-        for (size_t i = 0; t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && r >= 0 && (name = name_at(t, i)); i++)
+        for (size_t i = 0;
+             t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && r >= 0 && (name = name_at(t, i)); i++)
                 r = add_file_of_template(t, name, &last);
         return r;
 }
@@ -520,7 +527,8 @@ static int ask(Ticket *t, Pin *pin) {
         Node *n = pin->n_asked < HOSTS_MAX ? find_node(l, pin, file_at(t, pin->file)) : NULL;
 
         if (!n) {
-                pin->why = pin->here ? TAKE_PTR(pin->here) : strdup("no host that may run it can ask the registry");
+                pin->why = pin->here ? TAKE_PTR(pin->here)
+                                     : strdup("no host that may run it can ask the registry");
                 return pin->why ? 0 : -ENOMEM;
         }
         pin->asked[pin->n_asked++] = n->number;
@@ -556,17 +564,20 @@ static int ask_all(Ticket *t, const Pin **ret_failed) {
 }
 
 static int refuse(Ticket *t, const Pin *pin) {
-        return ticket_settle(t, response_error(EIO,
-                                        "the image %s of %s cannot be resolved to a digest: %s; nothing was changed, and "
-                                        "--unpinned takes the file without one",
-                                        pin->image, pin->unit, pin->why));
+        return ticket_settle(
+                t, response_error(
+                           EIO,
+                           "the image %s of %s cannot be resolved to a digest: %s; nothing was changed, and "
+                           "--unpinned takes the file without one",
+                           pin->image, pin->unit, pin->why));
 }
 
 // Of an instance of a template: a file of its own.
 static int put_digest(Ticket *t, const Pin *pin, char **ret_why) {
         Argosy__NamedFile *f = file_at(t, pin->file), *own = f;
         _cleanup_buf_ Buf content = {};
-        int r = content_image_pin(pin->unit, f->content.data, f->content.len, pin->image, pin->digest, &content, ret_why);
+        int r = content_image_pin(pin->unit, f->content.data, f->content.len, pin->image, pin->digest,
+                                  &content, ret_why);
 
         if (r < 0)
                 return r;
@@ -624,12 +635,15 @@ int image_pinning_admit(Ticket *t) {
         if (r == 0 && !images_of(t)->listed)
                 r = list_pins(t);
         if (r == -E2BIG)
-                return ticket_settle(t, response_error(E2BIG, "it brings more than %d images at once", IMAGES_MAX));
+                return ticket_settle(
+                        t, response_error(E2BIG, "it brings more than %d images at once", IMAGES_MAX));
         if (r == -EOPNOTSUPP)
-                return ticket_settle(t, response_error(EOPNOTSUPP,
-                                                "the image of each instance is another one (Image= has a specifier), and %s gives "
-                                                "all of them one file: `start --replace` names the instances",
-                                                is_rolled(t) ? "an update" : "an apply"));
+                return ticket_settle(
+                        t, response_error(EOPNOTSUPP,
+                                          "the image of each instance is another one (Image= has a "
+                                          "specifier), and %s gives "
+                                          "all of them one file: `start --replace` names the instances",
+                                          is_rolled(t) ? "an update" : "an apply"));
         if (r == 0)
                 r = ask_all(t, &failed);
         if (r < 0)

@@ -3,13 +3,13 @@
 //   an update with a new image -> the nodes on which its units are to run -> each is asked to have the image
 //   (ToHost.Call.pull), PULLS_MAX at a time -> those that cannot leave the update -> it begins
 //
-// So nothing is stopped before all hosts have what they need. The units of those that cannot have it are not touched
-// (RolloutRecord.without), and whoever asked is told; if that is all of them, nothing is changed. Of this the log has only who is
-// left out: a leader that goes takes its questions with it, and the request comes again to the next one, for which hosts have
-// most of it already.
+// So nothing is stopped before all hosts have what they need. The units of those that cannot have it are not
+// touched (RolloutRecord.without), and whoever asked is told; if that is all of them, nothing is changed. Of
+// this the log has only who is left out: a leader that goes takes its questions with it, and the request
+// comes again to the next one, for which hosts have most of it already.
 //
-// A host that cannot be asked is not waited for: what is there has its turn when it is back, and pulls then. So does a unit that
-// another node is found for meanwhile.
+// A host that cannot be asked is not waited for: what is there has its turn when it is back, and pulls then.
+// So does a unit that another node is found for meanwhile.
 
 #include "image-pulls.h"
 
@@ -90,7 +90,7 @@ static int begin(Ticket *t) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ whom to ask
+// ---------------------------------------------------------------------------------------------- whom to ask
 
 static int add_puller(ImagePulls *p, const Node *n) {
         int r;
@@ -104,7 +104,8 @@ static int add_puller(ImagePulls *p, const Node *n) {
         return r;
 }
 
-// What is to run there needs the image. Of a unit that is down another node may be chosen, which pulls it then.
+// What is to run there needs the image. Of a unit that is down another node may be chosen, which pulls it
+// then.
 static int add_nodes_of(Ticket *t, const Unit *u) {
         const UnitEntry *e = u ? cluster_state_find_unit(t->leader->state, u->name) : NULL;
         int r = 0;
@@ -121,7 +122,9 @@ static int add_nodes_of(Ticket *t, const Unit *u) {
 
 static int list_pullers(Ticket *t) {
         const char *name = t->request->rollout->name;
-        const DisruptionBudget *g = unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? disruption_budget_find(t->leader, name) : NULL;
+        const DisruptionBudget *g = unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE
+                                            ? disruption_budget_find(t->leader, name)
+                                            : NULL;
         int r = g ? 0 : add_nodes_of(t, unit_find(t->leader, name));
 
         if (g)
@@ -132,7 +135,8 @@ static int list_pullers(Ticket *t) {
         return r;
 }
 
-static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number, void *userdata) {
+static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
+                      void *userdata) {
         leader_mark(t->leader);
         for (size_t i = 0; pulls_of(t) && i < pulls_of(t)->n; i++) {
                 Puller *p = &pulls_of(t)->list[i];
@@ -180,7 +184,8 @@ static char *pulled_image(const Ticket *t) {
         const Argosy__Request__Rollout *m = t->request->rollout;
         _cleanup_content_image_ ContentImage image = {};
 
-        if (!m->file || content_image_read(m->name, m->file->content.data, m->file->content.len, &image) < 0 ||
+        if (!m->file ||
+            content_image_read(m->name, m->file->content.data, m->file->content.len, &image) < 0 ||
             !*image.digest || image.kind != CONTENT_IMAGE_TAG)
                 return NULL;
         return content_image_pulled(image.name, image.digest);
@@ -227,6 +232,7 @@ int image_pulls_admit(Ticket *t) {
         failed = first_failed(pulls_of(t), &n_failed);
         if (!failed || n_failed < pulls_of(t)->n)
                 return failed && note_failed(t) < 0 ? -ENOMEM : STEP_PASSED;
-        return ticket_settle(t, response_error(EIO, "%s: no host can have its new image, so nothing was changed: %s",
-                                        m->name, failed->why));
+        return ticket_settle(
+                t, response_error(EIO, "%s: no host can have its new image, so nothing was changed: %s",
+                                  m->name, failed->why));
 }

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A request of thousands of units is several entries of the log, so that no turn of the loop is long. What is the same of
-// all such requests stands here; which units a part has, and what becomes of them, is for who plans it to say
-// (decide-parts.c, decide-aims.c, decide-undo.c).
+// A request of thousands of units is several entries of the log, so that no turn of the loop is long. What
+// is the same of all such requests stands here; which units a part has, and what becomes of them, is for who
+// plans it to say (decide-parts.c, decide-aims.c, decide-undo.c).
 //
-//      log_parts_take() -> it is planned into the batch -> log_parts_put() -> the log has it -> the next one, or the answer
+//      log_parts_take() -> it is planned into the batch -> log_parts_put() -> the log has it -> the next
+//      one, or the answer
 //
 //      what became of the entry    the part
 //      not taken                   is taken and planned anew: nothing is known of it yet
-//      there is nothing to store   is done at once. The last one has an entry nevertheless while the log waits for it, and so
+//      there is nothing to store   is done at once. The last one has an entry nevertheless while the log
+//                                  waits for it, and so
 //                                  has one of which units are left that somebody has changed since
-//      committed                   is done: its units count (Ticket.n_kept), and what is said of them goes behind what was said before
+//      committed                   is done: its units count (Ticket.n_kept), and what is said of them goes
+//                                  behind what was said before
 //
-// The client is answered about each part as it is there (Response.Change.first): no message is of thousands of results, which would take a long
-// turn to make, to pack and to free.
+// The client is answered about each part as it is there (Response.Change.first): no message is of thousands
+// of results, which would take a long turn to make, to pack and to free.
 //
-// Failures: without memory for what becomes of a part the request fails before the log has that part. The next leader, who is asked again,
-// begins with the first part.
+// Failures: without memory for what becomes of a part the request fails before the log has that part. The
+// next leader, who is asked again, begins with the first part.
 
 #include "log-parts.h"
 

@@ -7,7 +7,8 @@
 
 typedef struct LogParts {
         TicketWork work;
-        size_t at, end;           // of what the request is about, as whoever plans it counts: the part under way
+        // of what the request is about, as whoever plans it counts: the part under way
+        size_t at, end;
         bool last;                // nothing is to be done behind it
         bool resumed;             // the log had a part of it when this leader began it
         size_t n_stored;          // units of the part, once they are in the batch
@@ -16,12 +17,13 @@ typedef struct LogParts {
         LeaderWalk walk;                // a leader before this one has begun it
 } LogParts;
 
-// Of a Change, an Apply, an Undo or a JobCancel that goes into the log in parts, once it is begun; NULL: it is not.
+// Of a Change, an Apply, an Undo or a JobCancel that goes into the log in parts, once it is begun; NULL: it
+// is not.
 LogParts *log_parts_of(const Ticket *t);
 // They are there, at the beginning if they were not. 0 or -ENOMEM.
 int log_parts_begin(Ticket *t);
-// What one part has room for: so much work, as whoever plans it counts that, and so many bytes of files. The first of a part has room in
-// any case.
+// What one part has room for: so much work, as whoever plans it counts that, and so many bytes of files. The
+// first of a part has room in any case.
 typedef struct LogPartRoom {
         size_t most_work, most_bytes;
         size_t enough_bytes;   // one that has as much takes no more
@@ -32,18 +34,20 @@ bool log_part_is_full(const LogPartRoom *room);
 bool log_part_takes(LogPartRoom *room, size_t work,
                     size_t bytes); // false: it has no room for that, and is as it was
 
-// How many units the next part may have, where that of a request which no other leader has begun has `whole`.
+// How many units the next part may have, where that of a request which no other leader has begun has
+// `whole`.
 size_t log_parts_slice(const LogParts *p, size_t whole);
 // Up to there what is planned next goes. What was planned before for an entry that was not taken is dropped.
 void log_parts_take(LogParts *p, size_t end, bool last);
-// False: what is planned behind `mark` has no room beside what others have put into the entry: the next one has (-EBUSY).
+// False: what is planned behind `mark` has no room beside what others have put into the entry: the next one
+// has (-EBUSY).
 bool log_parts_fit(const Decision *d, BatchBuilderMark mark);
 // The results of the units of the part that is planned. NULL: there is none.
 const Argosy__Response__Change *log_parts_results(const Ticket *t);
-// A unit of it that somebody has changed since the request was asked for (ESTALE), or whose file is not kept any more (ENODATA):
-// it is left as it is, which fails the job.
+// A unit of it that somebody has changed since the request was asked for (ESTALE), or whose file is not kept
+// any more (ENODATA): it is left as it is, which fails the job.
 bool log_parts_is_left(const Argosy__Response__UnitResult *result);
 void log_parts_count_kept(Ticket *t, size_t n_units); // that the log has of it
-// The part is planned behind `mark`, and its `part` is there. PLAN_IN_BATCH; PLAN_SETTLED: there is nothing of it to store, so
-// the ticket was answered if it was the last, and else waits for a later turn; -ENOMEM.
+// The part is planned behind `mark`, and its `part` is there. PLAN_IN_BATCH; PLAN_SETTLED: there is nothing
+// of it to store, so the ticket was answered if it was the last, and else waits for a later turn; -ENOMEM.
 int log_parts_put(Decision *d, Ticket *t, BatchBuilderMark mark);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Objects in the order of their last change: chunks of slots, the slots in the order of their sequences, found by
-// halving. Removing empties a slot. Of two neighbours that together have no more than half a chunk of objects the
-// later one is moved into the earlier, so that on the average a quarter of the slots is used and going on passes few
-// holes. Without memory for a chunk nothing has changed.
+// Objects in the order of their last change: chunks of slots, the slots in the order of their sequences,
+// found by halving. Removing empties a slot. Of two neighbours that together have no more than half a chunk
+// of objects the later one is moved into the earlier, so that on the average a quarter of the slots is used
+// and going on passes few holes. Without memory for a chunk nothing has changed.
 
 #include "change-order.h"
 
@@ -39,7 +39,8 @@ int change_order_add(ChangeOrder *o, uint64_t seq, void *object) {
 
         assert(object && (!last || last->slots[last->n - 1].seq < seq));
         if (!last || last->n == CHUNK_SLOTS) {
-                if (ARRAY_GROW(o->chunks, o->allocated, o->n_chunks + 1) < 0 || !(last = malloc(sizeof(*last))))
+                if (ARRAY_GROW(o->chunks, o->allocated, o->n_chunks + 1) < 0 ||
+                    !(last = malloc(sizeof(*last))))
                         return -ENOMEM;
                 last->n = last->n_objects = 0;
                 o->chunks[o->n_chunks++] = last;

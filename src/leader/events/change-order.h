@@ -4,8 +4,8 @@
 // Objects in the order in which they changed last. Each stands there once, under the sequence of that
 // change; a reader that has seen all up to a sequence goes on behind it. Pure.
 //
-// Adding, taking out and going on cost the same for ten objects as for a million: what was taken out leaves a hole, and
-// chunks that are mostly holes are put together.
+// Adding, taking out and going on cost the same for ten objects as for a million: what was taken out leaves
+// a hole, and chunks that are mostly holes are put together.
 
 #include <stddef.h>
 #include <stdint.h>

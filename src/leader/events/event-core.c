@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How an object gets its sequence, and its event; see event-core.h. What is so of it is compared with what was told last, by
-// hashes of the fields.
+// How an object gets its sequence, and its event; see event-core.h. What is so of it is compared with what
+// was told last, by hashes of the fields.
 //
-// Sequences of a ring have no gap: with a ring, nothing gets a sequence without an event. What was told in an earlier
-// ring does not count (the epoch, the first of the hashes): between the two nobody has compared.
+// Sequences of a ring have no gap: with a ring, nothing gets a sequence without an event. What was told in
+// an earlier ring does not count (the epoch, the first of the hashes): between the two nobody has compared.
 //
 //      told[0]  the epoch           told[1]  whether it was there           told[2..]  a hash for each field
 //
@@ -59,7 +59,7 @@ void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
         o->seq = 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what was told
+// -------------------------------------------------------------------------------------------- what was told
 
 static uint32_t field_hash(const char *value) {
         return (uint32_t) map_hash(value, strlen(value));

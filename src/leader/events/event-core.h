@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the stream of events is made of, and how an object gets its sequence: for those who know what is so of their kinds.
-// What it is for stands in event-stream.h.
+// What the stream of events is made of, and how an object gets its sequence: for those who know what is so
+// of their kinds. What it is for stands in event-stream.h.
 
 #include "change-order.h"
 #include "clock.h"
@@ -26,7 +26,8 @@ struct EventStream {
         uint64_t index;         // of the log: all that it said until then has its sequence
         uint64_t until_us;      // the ring is kept until then, if nobody watches
         uint64_t
-                complete_from_seq; // of the order: objects that were gone at or before this one may be forgotten
+                // of the order: objects that were gone at or before this one may be forgotten
+                complete_from_seq;
         EventRing ring;
         ChangeOrder order; // of EventObject
         EventObject leader;
@@ -42,11 +43,14 @@ struct EventStream {
 // It has changed last, under that sequence, which is the last one; it is in the order no more.
 void event_stream_move_to_end(Leader *l, EventObject *o, uint64_t seq);
 void event_stream_leave_order(Leader *l, EventObject *o);
-// Its last state is told, and nobody is to point to it any more: it is in no list of its own, and may be freed.
+// Its last state is told, and nobody is to point to it any more: it is in no list of its own, and may be
+// freed.
 void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name);
-// What is so of it now is compared with what was told of it. True: it is an event, and has the last sequence.
+// What is so of it now is compared with what was told of it. True: it is an event, and has the last
+// sequence.
 bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d);
-// What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last sequence then.
+// What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last
+// sequence then.
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
 // Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Events of objects: the values of their fields as list-unit-files, list-units, list-nodes and list-jobs would show them
-// now, in the order of the table (event-kind.h). A unit is there as long as the log has it or a node that lists it; a
-// unit on a node as long as list-units has a row for it. Without memory the draft is of no use, and is only done.
+// Events of objects: the values of their fields as list-unit-files, list-units, list-nodes and list-jobs
+// would show them now, in the order of the table (event-kind.h). A unit is there as long as the log has it
+// or a node that lists it; a unit on a node as long as list-units has a row for it. Without memory the draft
+// is of no use, and is only done.
 
 #include "event-maker.h"
 
@@ -170,9 +171,12 @@ int event_draft_unit(Leader *l, const Unit *u, EventDraft *d) {
         if (answer_add_unit_files(l, u->name, &d->files) < 0)
                 return -ENOMEM;
         row = d->files.rows[0];
-        return EVENT_DRAFT_SET(d, row->unit, row->desired, row->state, row->node, row->rev,
-                               number(d, e->record->revision), row->description, row->set,
-                               unit_life_is_queued(u->life) ? number(d, unit_work_seen(u)->pending_since_sec * (uint64_t) USEC_PER_SEC) : "");
+        return EVENT_DRAFT_SET(
+                d, row->unit, row->desired, row->state, row->node, row->rev, number(d, e->record->revision),
+                row->description, row->set,
+                unit_life_is_queued(u->life)
+                        ? number(d, unit_work_seen(u)->pending_since_sec * (uint64_t) USEC_PER_SEC)
+                        : "");
 }
 
 int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
@@ -185,7 +189,8 @@ int event_draft_content(Leader *l, const Unit *u, EventDraft *d) {
         if (!e)
                 return EVENT_DRAFT_SET(d, u->name);
         hash_hex(&e->spec->hash, HASH_SIZE, hex);
-        if (event_draft_printf(d, &hash, "%s", hex) < 0 || event_draft_printf(d, &bytes, "%zu", e->spec->len) < 0)
+        if (event_draft_printf(d, &hash, "%s", hex) < 0 ||
+            event_draft_printf(d, &bytes, "%zu", e->spec->len) < 0)
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, u->name, event_draft_text(d, hash), event_draft_text(d, bytes));
 }
@@ -209,14 +214,15 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
         if (unit_on_node_add_notes(s, d->mismatch, d->older_secret, &notes) < 0 ||
             event_draft_printf(d, &since, "%" PRIu64, unit_on_node_since_us(s)) < 0 ||
             event_draft_printf(d, &restarts, "%" PRIu32, s->restarts) < 0 ||
-            (notes.len > 0 && event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
+            (notes.len > 0 &&
+             event_draft_printf(d, &note, "%.*s", (int) notes.len, (const char *) notes.data) < 0))
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
-                               active_state_to_string(s->active), unit_on_node_sub(s), unit_on_node_result(s),
-                               unit_on_node_error(s), s->drift ? "1" : "", s->file_stale ? "1" : "",
-                               s->since_us > 0 ? event_draft_text(d, since) : "",
-                               notes.len > 0 ? event_draft_text(d, note) : "", s->restarts > 0 ? event_draft_text(d, restarts) : "",
-                               s->looping ? "1" : "");
+                               active_state_to_string(s->active), unit_on_node_sub(s),
+                               unit_on_node_result(s), unit_on_node_error(s), s->drift ? "1" : "",
+                               s->file_stale ? "1" : "", s->since_us > 0 ? event_draft_text(d, since) : "",
+                               notes.len > 0 ? event_draft_text(d, note) : "",
+                               s->restarts > 0 ? event_draft_text(d, restarts) : "", s->looping ? "1" : "");
 }
 
 int event_draft_gone(const GoneObject *g, EventDraft *d) {
@@ -284,7 +290,7 @@ int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d)
         return EVENT_DRAFT_SET(d, name);
 }
 
-// ------------------------------------------------------------------------------------------------ the message
+// ---------------------------------------------------------------------------------------------- the message
 
 static void fill(const EventDraft *d, const EventMarks *m, Argosy__Event *ret,
                  char *values[EVENT_FIELDS_MAX]) {

@@ -8,8 +8,8 @@
 #include "leader-core.h"
 #include "tables.h"
 
-// One event in the making. Its values are borrowed from the tables, or stand in `text`, and are good until the next
-// change of the object.
+// One event in the making. Its values are borrowed from the tables, or stand in `text`, and are good until
+// the next change of the object.
 typedef struct EventDraft {
         Argosy__EventKind kind;
         const EventKindInfo *info;
@@ -29,8 +29,8 @@ typedef struct EventDraft {
 void event_draft_done(EventDraft *d);
 #define _cleanup_event_draft_ _cleanup_(event_draft_done)
 
-// Making one: it begins with no values; texts that are nobody's stand in it, by where they begin; the first values.
-// 0 or -ENOMEM, and then it is only to be done.
+// Making one: it begins with no values; texts that are nobody's stand in it, by where they begin; the first
+// values. 0 or -ENOMEM, and then it is only to be done.
 void event_draft_begin(EventDraft *d, Argosy__EventKind kind);
 int event_draft_printf(EventDraft *d, size_t *ret_at, const char *format, ...) _printf_(3, 4);
 // For a text in pieces, behind event_draft_here(): the pieces, and its end.
@@ -63,7 +63,8 @@ int event_draft_job_for(Leader *l, const Argosy__Author *author, uint64_t number
 // A unit, or its content, that the watcher is to forget.
 int event_draft_no_unit(Argosy__EventKind kind, const char *name, EventDraft *d);
 
-// The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be NULL.
+// The draft as a message, packed: its length first, then the bytes into room for as many. `changed` may be
+// NULL.
 typedef struct EventMarks {
         Argosy__EventMark mark;
         uint64_t seq, at_us, index;

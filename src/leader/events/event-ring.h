@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The newest events, packed, in the order of their sequences and without a gap: the oldest go when there are too many
-// bytes of them. Pure.
+// The newest events, packed, in the order of their sequences and without a gap: the oldest go when there are
+// too many bytes of them. Pure.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +30,8 @@ typedef struct EventRing { // zero-initialised but for bytes_max: empty, and the
 void event_ring_done(EventRing *r);
 // Empty, and the next event gets this sequence.
 void event_ring_clear(EventRing *r, uint64_t next);
-// The next event: room for `len` bytes, which the caller fills before anything else is done. What is more than
-// bytes_max goes at the old end. NULL: out of memory, and nothing has changed.
+// The next event: room for `len` bytes, which the caller fills before anything else is done. What is more
+// than bytes_max goes at the old end. NULL: out of memory, and nothing has changed.
 EventEntry *event_ring_add(EventRing *r, Argosy__EventKind kind, const char *name, size_t len) _warn_unused_;
 // The sequence behind which it has every event that has come.
 uint64_t event_ring_complete_from(const EventRing *r);

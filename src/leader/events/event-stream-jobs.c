@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A job is told of when it begins and when it has ended. Those that begin are seen by the log's last number; those that end
-// are marked (event_mark_job()). One that begins and is forgotten by the log already is nobody's news. Out of memory the
-// process ends, as everywhere in the stream.
+// A job is told of when it begins and when it has ended. Those that begin are seen by the log's last number;
+// those that end are marked (event_mark_job()). One that begins and is forgotten by the log already is
+// nobody's news. Out of memory the process ends, as everywhere in the stream.
 //
 // The newest limits.event_jobs are kept, in the order of their last changes. So all jobs that are kept stand
 // behind the last change of one that is kept no more: a watcher that passes that place is told that its jobs
@@ -85,7 +85,8 @@ void event_jobs_done(EventJobs *jobs) {
         map_done(&jobs->by_number);
 }
 
-// One that was kept only as long as it ran goes with its end: who was told that it runs is told that it is gone.
+// One that was kept only as long as it ran goes with its end: who was told that it runs is told that it is
+// gone.
 static void drain_job(Leader *l, uint64_t number, bool has_ended) {
         EventDraft d;
         int r = l->event_news.kept ? event_draft_job(l, number, &d) : event_draft_stream(&d, "", 0);

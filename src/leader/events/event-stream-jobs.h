@@ -12,7 +12,8 @@ typedef struct JobObject {
         ListNode kept;
         uint64_t number;
         uint64_t index; // of the log, of its last change
-        uint64_t before_seq; // last sequence before that of its beginning; UINT64_MAX: that was in another term
+        // last sequence before that of its beginning; UINT64_MAX: that was in another term
+        uint64_t before_seq;
 } JobObject;
 
 struct EventJobs {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log's part of the stream, and places in it. Every voter notes what the log's entries are about (log-trail.h). So
-// a watcher that got everything up to an index from a former leader gets from the next one, of kinds that
-// are the log's own, only what has come behind it; what nodes have said, which the log does not know, is
-// sent anew.
+// The log's part of the stream, and places in it. Every voter notes what the log's entries are about
+// (log-trail.h). So a watcher that got everything up to an index from a former leader gets from the next
+// one, of kinds that are the log's own, only what has come behind it; what nodes have said, which the log
+// does not know, is sent anew.
 //
-// A table that was changed behind that index counts as unknown as a whole: which of its rows are gone is not noted.
+// A table that was changed behind that index counts as unknown as a whole: which of its rows are gone is not
+// noted.
 
 #include <string.h>
 
@@ -79,7 +80,7 @@ EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
         return c;
 }
 
-// ------------------------------------------------------------------------------------------------ what goes on
+// --------------------------------------------------------------------------------------------- what goes on
 
 static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
         if (!event_kind_info(kind)->of_log)

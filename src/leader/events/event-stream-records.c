@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Rows of small tables of the log, as objects of the stream. Each of these tables has a revision, that of its last change,
-// and when it is another one all of its rows are compared with what they were: a thousand of them at most, in a
-// millisecond, and rarely, since somebody has asked for each of these changes. A row that is new or has changed gets a
-// sequence, one that is there no more leaves its name.
+// Rows of small tables of the log, as objects of the stream. Each of these tables has a revision, that of
+// its last change, and when it is another one all of its rows are compared with what they were: a thousand
+// of them at most, in a millisecond, and rarely, since somebody has asked for each of these changes. A row
+// that is new or has changed gets a sequence, one that is there no more leaves its name.
 //
-// A row is known by its name, the first field of its kind; a right, which has none, by how it is given. Out of memory the
-// process ends, as everywhere in the stream.
+// A row is known by its name, the first field of its kind; a right, which has none, by how it is given. Out
+// of memory the process ends, as everywhere in the stream.
 
 #include "event-stream-records.h"
 
@@ -152,11 +152,13 @@ static int draft_rule(Leader *l, size_t i, EventDraft *d) {
         size_t number, place, limit;
 
         if (event_draft_printf(d, &number, "%" PRIu32, r->number) < 0 ||
-            event_draft_printf(d, &place, "%zu", i + 1) < 0 || event_draft_printf(d, &limit, "%" PRIu32, r->limit) < 0)
+            event_draft_printf(d, &place, "%zu", i + 1) < 0 ||
+            event_draft_printf(d, &limit, "%" PRIu32, r->limit) < 0)
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, event_draft_text(d, number), event_draft_text(d, place),
-                               queue_action_to_string(r->action), r->limit > 0 ? event_draft_text(d, limit) : "",
-                               r->text, r->author, r->verb, r->unit, r->role, r->reason);
+                               queue_action_to_string(r->action),
+                               r->limit > 0 ? event_draft_text(d, limit) : "", r->text, r->author, r->verb,
+                               r->unit, r->role, r->reason);
 }
 
 static size_t count_queues(const Leader *l) {

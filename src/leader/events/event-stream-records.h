@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Objects that small tables of the log consist of: rollouts, roles, pools, rights, and the queue with its rules.
+// Objects that small tables of the log consist of: rollouts, roles, pools, rights, and the queue with its
+// rules.
 
 #include "event-core.h"
 #include "map.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whose units are; see event-stream-roles.h. A unit's file has to be looked at for it, so it is noted only since somebody has a
-// right for some roles, whenever the unit is told of. One whose file cannot be read is of no role: it is for those who may
-// see everything. Out of memory the process ends, as everywhere in the stream.
+// Whose units are; see event-stream-roles.h. A unit's file has to be looked at for it, so it is noted only
+// since somebody has a right for some roles, whenever the unit is told of. One whose file cannot be read is
+// of no role: it is for those who may see everything. Out of memory the process ends, as everywhere in the
+// stream.
 
 #include "event-stream-roles.h"
 

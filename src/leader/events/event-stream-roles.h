@@ -23,7 +23,8 @@ struct EventRoles {
         Map by_name;                          // RoleName
         RoleName *names[EVENT_ROLES_MAX + 1]; // from 1 on
         size_t n;
-        uint64_t changed_seq; // last sequence when a unit came to be of another role: who may see some may have to forget it
+        // last sequence when a unit came to be of another role: who may see some may have to forget it
+        uint64_t changed_seq;
 };
 
 void event_roles_done(EventRoles *roles);

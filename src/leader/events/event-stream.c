@@ -2,11 +2,12 @@
 //
 // What was marked becomes changes with sequences; see event-stream.h.
 //
-// The happy path, once per turn: the leader of a new term, new jobs, then the marked objects in the order of their
-// marks. While nobody watches, an object only moves to the end of the order: that costs 0.1 us. Else what is so of it is
-// compared with what was told last, by hashes of the fields, and each difference is an event and a sequence of its own:
-// one for the unit, one for its content, one for each node that says something of it. An event has the whole state of its object, so it does
-// not matter whether the log or a report has changed it, or both in one turn.
+// The happy path, once per turn: the leader of a new term, new jobs, then the marked objects in the order of
+// their marks. While nobody watches, an object only moves to the end of the order: that costs 0.1 us. Else
+// what is so of it is compared with what was told last, by hashes of the fields, and each difference is an
+// event and a sequence of its own: one for the unit, one for its content, one for each node that says
+// something of it. An event has the whole state of its object, so it does not matter whether the log or a
+// report has changed it, or both in one turn.
 //
 // The order has units, not their nodes. A watcher that gets a unit from there gets all its nodes, and
 // forgets others; so a node that does not report the unit any more moves the unit in the order, too.
@@ -118,8 +119,8 @@ static void drain_leader(Leader *l) {
         end_draft(r, &d);
 }
 
-// What is left on nodes that are emptied is counted in many places, and there are few such nodes: they are looked at in
-// each turn.
+// What is left on nodes that are emptied is counted in many places, and there are few such nodes: they are
+// looked at in each turn.
 static void mark_drains(Leader *l) {
         list_foreach (i, &l->events->draining) {
                 Node *n = CONTAINER_OF(i, Node, stream.draining);
@@ -238,8 +239,9 @@ static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
         const Node *n = node_find(l, g->node);
         UnitOnNode *on_node = u && n && streq(n->name, g->node_name) ? unit_on_node_find(u, n) : NULL;
 
-        return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node) ? on_node
-                                                                                                       : NULL;
+        return on_node && unit_on_node_is_listed(l, cluster_state_find_unit(l->state, g->name), on_node)
+                       ? on_node
+                       : NULL;
 }
 
 static bool is_there_again(const Leader *l, const GoneObject *g) {
@@ -260,7 +262,8 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         d.role = d.role_before = g->event.role;
         if (again && !again->told)
                 again->told = TAKE_PTR(g->event.told);
-        else if (r == 0 && l->event_news.kept && !again && event_stream_notify(l, &g->event.told, &d) && u && is_told_of(u))
+        else if (r == 0 && l->event_news.kept && !again && event_stream_notify(l, &g->event.told, &d) && u &&
+                 is_told_of(u))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -388,7 +391,9 @@ static bool mark_units_of_nodes(Leader *l, LeaderWalk *walk) {
 
 // Its nodes are looked at, each for a small part of what a mark takes.
 static size_t marks_worth(const EventObject *o) {
-        const Map *rows = o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && !o->gone ? CONTAINER_OF(o, const Unit, event)->rows : NULL;
+        const Map *rows = o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT && !o->gone
+                                  ? CONTAINER_OF(o, const Unit, event)->rows
+                                  : NULL;
 
         return 1 + (rows ? rows->count / EVENT_NODES_OF_A_MARK : 0);
 }
@@ -397,7 +402,8 @@ static size_t marks_worth(const EventObject *o) {
 static bool are_rows_gone(const Leader *l) {
         const EventObject *o = CONTAINER_OF(l->event_news.due.next, const EventObject, due);
 
-        return !list_is_empty(&l->event_news.due) && o->gone && CONTAINER_OF(o, const GoneObject, event)->node_name;
+        return !list_is_empty(&l->event_news.due) && o->gone &&
+               CONTAINER_OF(o, const GoneObject, event)->node_name;
 }
 
 static size_t drain_gone_rows(Leader *l, size_t left) {

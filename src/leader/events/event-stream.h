@@ -19,12 +19,12 @@
 void event_stream_on_applied(Leader *l, uint64_t index);
 void event_stream_begin(Leader *l);
 void event_stream_retire(Leader *l); // before the tables go
-// Where it is. And a place before that job: of this term, if it began in it; else of no term, and if it is not known, before
-// everything.
+// Where it is. And a place before that job: of this term, if it began in it; else of no term, and if it is
+// not known, before everything.
 EventCursor event_stream_cursor(const Leader *l);
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number);
-// Kinds of which somebody who was told everything up to that index of the log has to be told all there is now, as a set;
-// of the others what has come since is enough. 0: of all.
+// Kinds of which somebody who was told everything up to that index of the log has to be told all there is
+// now, as a set; of the others what has come since is enough. 0: of all.
 uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index);
 // Index of the log at which the object changed last; UINT64_MAX: it is none of a kind that is the log's.
 uint64_t event_object_index(const EventObject *o);

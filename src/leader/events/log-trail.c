@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log's last entries were about, in numbers; see log-trail.h. Each entry costs a comparison for each table, and a
-// slot of the ring for each job that it begins or ends. A voter that is started or gets an image knows what comes behind
-// that moment: a watcher with an older place gets everything.
+// What the log's last entries were about, in numbers; see log-trail.h. Each entry costs a comparison for
+// each table, and a slot of the ring for each job that it begins or ends. A voter that is started or gets an
+// image knows what comes behind that moment: a watcher with an older place gets everything.
 
 #include "log-trail.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The log's part of the stream, as every voter keeps it while another one leads: at which index of the log jobs began and
-// ended last, and tables were changed. A new leader knows by it what a watcher that got everything up to an
-// index has missed. Pure.
+// The log's part of the stream, as every voter keeps it while another one leads: at which index of the log
+// jobs began and ended last, and tables were changed. A new leader knows by it what a watcher that got
+// everything up to an index has missed. Pure.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,8 @@ typedef struct LogTrail { // but for jobs_max zero-initialised: it knows nothing
 
 // The state was replaced: what happened in between is not known.
 void log_trail_forget(LogTrail *t);
-// False: this is the first entry, behind which it knows everything; else the caller notes what it has brought.
+// False: this is the first entry, behind which it knows everything; else the caller notes what it has
+// brought.
 bool log_trail_on_entry(LogTrail *t, uint64_t index);
 // Notes of the current entry: the table has this revision now; it began the job, or ended it.
 void log_trail_note_table(LogTrail *t, size_t table, uint64_t revision);

@@ -5,7 +5,8 @@
 // not see: an author that may see units of some roles only gets these, hears of a unit that changes its role
 // that it comes or goes, and gets jobs as list-jobs would show them.
 //
-// An answer has so many bytes; what was too much for it comes with the next one. Without memory there is none.
+// An answer has so many bytes; what was too much for it comes with the next one. Without memory there is
+// none.
 
 #include "watchers-private.h"
 
@@ -143,8 +144,8 @@ static int add_content(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark, b
         return add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, last));
 }
 
-// The unit, its content, and whatever nodes say of it. The unit comes first: what was known of nodes that do not follow
-// counts no more.
+// The unit, its content, and whatever nodes say of it. The unit comes first: what was known of nodes that do
+// not follow counts no more.
 static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         UnitOnNode *s =
                 has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE) ? next_listed(l, u, &u->on_nodes) : NULL;
@@ -168,7 +169,8 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
 
                 r = event_draft_state(l, s, &d);
                 if (r == 0)
-                        event_stream_note_told(l, list_is_linked(&u->event.due) || s->event_due > 0, &s->told, &d);
+                        event_stream_note_told(l, list_is_linked(&u->event.due) || s->event_due > 0,
+                                               &s->told, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !next));
                 s = next;
         }
@@ -201,15 +203,17 @@ static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mar
 
 // A watcher that got only the unit's states has to be told that it is gone, too.
 static int add_gone_unit(Leader *l, Watcher *w, const char *name, Argosy__EventMark mark, uint64_t seq) {
-        bool has_unit = has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT) || has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE);
+        bool has_unit =
+                has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT) || has_kind(w, ARGOSY__EVENT_KIND__EVENT_STATE);
         EventDraft d;
         int r = 0;
 
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_CONTENT))
-                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, name, &d), &d, mark,
-                              has_unit ? w->cursor.seq : seq);
+                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, name, &d), &d,
+                              mark, has_unit ? w->cursor.seq : seq);
         if (r == 0 && has_unit)
-                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_UNIT, name, &d), &d, mark, seq);
+                r = add_draft(l, w, event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_UNIT, name, &d), &d, mark,
+                              seq);
         return r;
 }
 
@@ -308,9 +312,10 @@ static int add_jobs_begin(Leader *l, Watcher *w, uint64_t *ret_seq) {
         *ret_seq = event_jobs_complete_from(l->events->jobs);
         if (!has_kind(w, ARGOSY__EVENT_KIND__EVENT_STREAM))
                 return 0;
-        return add_draft(l, w,
-                         event_draft_stream(&d, EVENT_STREAM_BEGINS, event_kind_bit(ARGOSY__EVENT_KIND__EVENT_JOB)),
-                         &d, watcher_mark(w->cursor.mode), *ret_seq);
+        return add_draft(
+                l, w,
+                event_draft_stream(&d, EVENT_STREAM_BEGINS, event_kind_bit(ARGOSY__EVENT_KIND__EVENT_JOB)),
+                &d, watcher_mark(w->cursor.mode), *ret_seq);
 }
 
 // False: it was too much, and the watcher gets it with the next answer.

@@ -294,7 +294,8 @@ static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
 }
 
 static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
-        for (size_t n = l->watchers.n; n > 0 && turn->looks > 0 && turn->bytes > 0 && !list_is_empty(list); n--)
+        for (size_t n = l->watchers.n; n > 0 && turn->looks > 0 && turn->bytes > 0 && !list_is_empty(list);
+             n--)
                 serve(l, CONTAINER_OF(list->next, Watcher, all), turn, drained);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What this folder keeps in each Host and Node. tables.h includes this header; only this folder goes into the structs.
+// What this folder keeps in each Host and Node. tables.h includes this header; only this folder goes into
+// the structs.
 
 #include <stdint.h>
 
@@ -9,7 +10,8 @@
 
 typedef struct HostFencing {
         uint64_t
-                lingers_until_us; // until then it is waited for what the host said may still run there (UnitOnNode.lingers)
+                // until then it is waited for what the host said may still run there (UnitOnNode.lingers)
+                lingers_until_us;
         uint64_t mass_loss_of_us; // Host.lost_us, if the host is one of those of a mass loss
 } HostFencing;
 

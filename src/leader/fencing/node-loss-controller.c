@@ -72,7 +72,8 @@ bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
 bool node_loss_strands(const Leader *l, const Unit *u, const UnitEntry *e) {
         if (!e || !u->node)
                 return false;
-        return u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) || node_loss_moves_at(l, u, e) == NODE_LOSS_NEVER;
+        return u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
+               node_loss_moves_at(l, u, e) == NODE_LOSS_NEVER;
 }
 
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us) {

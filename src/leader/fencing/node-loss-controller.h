@@ -15,7 +15,8 @@ bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e);
 // It is looked at again then. 0 or -ENOMEM.
 int node_loss_delay(Leader *l, Unit *u, uint64_t at_us);
 void node_loss_on_time(Leader *l);
-// Nobody can ask its node, and it is not placed elsewhere for that: it waits for the node, or no other node takes it.
+// Nobody can ask its node, and it is not placed elsewhere for that: it waits for the node, or no other node
+// takes it.
 bool node_loss_strands(const Leader *l, const Unit *u, const UnitEntry *e);
 // Why it has not left its lost node yet; false: no such reason.
 bool node_loss_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);

@@ -9,9 +9,10 @@
 // has let go long ago; that host's next words say so. Where no record can name them, since it is removed or
 // says "all nodes", there are tombstones (tombstones.c).
 //
-// An order that waits puts its unit on that node into Leader.awaiting. It is looked at again when a report touches the
-// unit on its previous node or that entry goes (unit_release()), when its time has come (UNIT_ENDS), and when a host
-// was heard, lost or removed (DUE_PREVIOUS_NODES): then all that wait are, which are few, and nothing else.
+// An order that waits puts its unit on that node into Leader.awaiting. It is looked at again when a report
+// touches the unit on its previous node or that entry goes (unit_release()), when its time has come
+// (UNIT_ENDS), and when a host was heard, lost or removed (DUE_PREVIOUS_NODES): then all that wait are,
+// which are few, and nothing else.
 #include <errno.h>
 
 #include "array.h"
@@ -120,7 +121,8 @@ static void consider(const Leader *l, const UnitOnNode *s, const UnitEntry *e, c
 // What is up there is being stopped, or was told something that may be a stop, and is to start behind that.
 static bool starts_behind_a_stop(const UnitOnNode *s, const UnitEntry *e) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING ||
-               (active_state_is_up(s->active) && s->revision < e->record->start_rev && s->revision < s->ordered_revision);
+               (active_state_is_up(s->active) && s->revision < e->record->start_rev &&
+                s->revision < s->ordered_revision);
 }
 
 // Whether the order makes the unit begin there, maybe anew. What runs there as it is wanted runs on.
@@ -157,7 +159,8 @@ const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint6
 }
 
 void previous_node_on_lost(Leader *l, UnitOnNode *s) {
-        const UnitEntry *e = s->unit->node == s->node ? NULL : cluster_state_find_unit(l->state, s->unit->name);
+        const UnitEntry *e =
+                s->unit->node == s->node ? NULL : cluster_state_find_unit(l->state, s->unit->name);
         uint64_t until = e ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until)
@@ -222,7 +225,8 @@ static bool is_due(const Leader *l, const Unit *u, const UnitEntry *e, const Nod
         return n->host->attached && !(s && unit_on_node_is_known(s)) && unit_wanted_on(l, u, e, n);
 }
 
-static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t number, Nodes *nodes) {
+static int add_if_it_may_run(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t number,
+                             Nodes *nodes) {
         const Node *n = node_find(l, number);
 
         if (!n || has_number(nodes->numbers, nodes->n, number) ||
@@ -259,7 +263,8 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) || is_due(l, u, e, n)))
+                if (r >= 0 && ((is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n)) ||
+                               is_due(l, u, e, n)))
                         r = nodes_append(nodes, n->number);
         }
         return r;
@@ -297,7 +302,8 @@ int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, siz
         return 0;
 }
 
-// A node that this leader has seen the unit on although its record names it no more, and no tombstone either.
+// A node that this leader has seen the unit on although its record names it no more, and no tombstone
+// either.
 static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         const Unit *u = unit_find(l, e->record->name);
         int r = 0;

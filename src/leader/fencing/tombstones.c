@@ -11,16 +11,17 @@
 // with an entry that is written anyhow. Destroying many units costs a few bytes for each and one small entry
 // for each host.
 //
-// What drives a global unit from a node by the host's own record, a label or its mode, brings the tombstone in the same
-// entry. What does so by the records of others, a unit that takes its place or its own new content, brings it in the
-// next one: what follows for all nodes is seen when that entry has been applied.
+// What drives a global unit from a node by the host's own record, a label or its mode, brings the tombstone
+// in the same entry. What does so by the records of others, a unit that takes its place or its own new
+// content, brings it in the next one: what follows for all nodes is seen when that entry has been applied.
 //
-// A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.fencing.open
-// is the first one of the node that was not over when it was looked at; those before it are. On a lost host
-// time ends what has a guard, and removing the host ends all.
+// A tombstone is over when its host has said that it has let go, or is told to have the unit again.
+// Node.fencing.open is the first one of the node that was not over when it was looked at; those before it
+// are. On a lost host time ends what has a guard, and removing the host ends all.
 //
-// Failures: where the log has no room for one more, a request is refused in words of that limit. What the cluster does by itself goes
-// on, with a warning and a counter (nodes_not_remembered): this leader waits for that node all the same, and the next one would not.
+// Failures: where the log has no room for one more, a request is refused in words of that limit. What the
+// cluster does by itself goes on, with a warning and a counter (nodes_not_remembered): this leader waits for
+// that node all the same, and the next one would not.
 #include <errno.h>
 
 #include "activators.h"
@@ -57,8 +58,8 @@ static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
                (n->host->attached && unit_wanted_on(l, unit_find(l, t->name), e, n));
 }
 
-// A guard ends it; 0: none does. On a host that was switched off only those are left that it said may run on:
-// their guards count from the end of its lease.
+// A guard ends it; 0: none does. On a host that was switched off only those are left that it said may run
+// on: their guards count from the end of its lease.
 static uint64_t ends_at(const Host *h, const Tombstone *t) {
         if (!host_is_lost(h) || t->unguarded)
                 return 0;
@@ -147,8 +148,8 @@ static void note_lingering(Leader *l, Node *n, const Argosy__ToVoter__Goodbye__R
         }
 }
 
-// A name counts more than a report of before: also that of a unit whose manager the host did not reach, and which the
-// host could not report as running.
+// A name counts more than a report of before: also that of a unit whose manager the host did not reach, and
+// which the host could not report as running.
 void tombstones_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
         h->fencing.lingers_until_us = leader_now(l) + host_leases_us(l);
         for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
@@ -195,8 +196,9 @@ static void tell_forgotten(Leader *l, const BatchBuilder *b, const char *name) {
         char why[CLUSTER_REFUSAL_SIZE];
 
         l->n_nodes_not_remembered++;
-        log_warning("%s may still run on a node that it is to leave, and the next leader would not know: %s.", name,
-                    cluster_refusal_words(l->state, b->refusal, why));
+        log_warning(
+                "%s may still run on a node that it is to leave, and the next leader would not know: %s.",
+                name, cluster_refusal_words(l->state, b->refusal, why));
 }
 
 static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {

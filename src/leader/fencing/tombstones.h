@@ -24,8 +24,9 @@ void tombstones_retire(Leader *l); // a term is over: nothing is due any more
 // not want there. `u`: what is known of the unit of that name; NULL: nothing.
 void tombstones_each(const Leader *l, const char *name, const Unit *u, const UnitEntry *e,
                      void (*each)(const Node *n, void *userdata), void *userdata);
-// What the log knows of a unit that it has no record of, and that is seen on a node: that it was destroyed, or nothing. So it is
-// with what a host brings that was away for too long, or whose cluster was rebuilt from an older log.
+// What the log knows of a unit that it has no record of, and that is seen on a node: that it was destroyed,
+// or nothing. So it is with what a host brings that was away for too long, or whose cluster was rebuilt from
+// an older log.
 const char *tombstones_word(const Leader *l, const char *name);
 // Names the nodes of which that is true in the result of this verb. 0 or -ENOMEM.
 int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A right is given, or taken back, as one record of the log. Of two such requests the second one waits for the next entry,
-// since it is judged by what the first has made of the records. What is so already is answered at once. Nobody can lock a
-// cluster up: root on any member has all rights without a record.
+// A right is given, or taken back, as one record of the log. Of two such requests the second one waits for
+// the next entry, since it is judged by what the first has made of the records. What is so already is
+// answered at once. Nobody can lock a cluster up: root on any member has all rights without a record.
 
 #include "access-changes.h"
 

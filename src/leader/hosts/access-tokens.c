@@ -93,7 +93,7 @@ Argosy__Response *access_tokens_answer_check(Leader *l, const Argosy__Author *au
                               right_to_string(right), author_text(author, who));
 }
 
-// ------------------------------------------------------------------------------------------------ making one
+// ----------------------------------------------------------------------------------------------- making one
 
 // Why there can be no such token, for people; NULL: there can.
 static const char *create_error(const Argosy__Request__TokenCreate *m) {

@@ -55,7 +55,8 @@ void authorization_author_at(const Leader *l, const Argosy__Author *author, char
 
 // ------------------------------------------------------------------------------------------------ units
 
-static bool has_by_file(const Leader *l, const Argosy__Author *author, Argosy__Right right, const UnitFile *file, const char *name) {
+static bool has_by_file(const Leader *l, const Argosy__Author *author, Argosy__Right right,
+                        const UnitFile *file, const char *name) {
         UnitOptions *options;
         bool has;
 
@@ -82,8 +83,8 @@ static bool has_for_unit(const Leader *l, const Argosy__Author *author, Argosy__
 
 // Whether the author has the right for all units of a group with this content. If its role depends on the
 // name each unit is asked about.
-static bool has_for_content(const Leader *l, const Argosy__Author *author, Argosy__Right right, const DisruptionBudget *g,
-                            const GroupContent *c) {
+static bool has_for_content(const Leader *l, const Argosy__Author *author, Argosy__Right right,
+                            const DisruptionBudget *g, const GroupContent *c) {
         SpecEntry *spec = cluster_state_find_spec(l->state, &c->spec);
         const UnitFile *file;
         bool has = spec && spec_entry_file(spec, &file) >= 0;
@@ -201,7 +202,8 @@ bool authorization_refuses(const Leader *l, const Argosy__Author *author, const 
 }
 
 int authorization_error(const Leader *l, const Argosy__Author *author) {
-        return access_token_error(authorization_list_for(l, author), author, (char[ACCESS_TOKEN_WHY_SIZE]){}) ?: EACCES;
+        return access_token_error(authorization_list_for(l, author), author, (char[ACCESS_TOKEN_WHY_SIZE]){})
+                       ?: EACCES;
 }
 
 bool authorization_views_all(const Leader *l, const Argosy__Author *author) {
@@ -220,7 +222,8 @@ bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, c
 }
 
 bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name) {
-        return authorization_views_all(l, author) || has_for_group(l, author, ARGOSY__RIGHT__RIGHT_VIEW, name);
+        return authorization_views_all(l, author) ||
+               has_for_group(l, author, ARGOSY__RIGHT__RIGHT_VIEW, name);
 }
 
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role) {
@@ -279,7 +282,8 @@ static void filter_usage(const Leader *l, const Argosy__Author *author, Argosy__
 }
 
 static Argosy__Right highest(const Leader *l, const Argosy__Author *author,
-                             bool (*has)(AccessList list, const Argosy__Author *author, Argosy__Right right)) {
+                             bool (*has)(AccessList list, const Argosy__Author *author,
+                                         Argosy__Right right)) {
         Argosy__Right right = ARGOSY__RIGHT__RIGHT_ADMIN;
 
         while (right > ARGOSY__RIGHT__RIGHT_NONE && !has(authorization_list_for(l, author), author, right))
@@ -341,7 +345,7 @@ void authorization_drop_files(const Leader *l, Ticket *t) {
         change->n_files = 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what has changed
+// ----------------------------------------------------------------------------------------- what has changed
 
 static bool only_listens(const Ticket *t) {
         const RequestKind *kind = request_kind(t->request->what_case);
@@ -375,7 +379,8 @@ void authorization_tell_some(Leader *l) {
 
         if (!l->grants_due)
                 return;
-        for (size_t i = 0; i < TOLD_HOSTS && (host = cluster_state_next_host(l->state, l->grants_host)); i++) {
+        for (size_t i = 0; i < TOLD_HOSTS && (host = cluster_state_next_host(l->state, l->grants_host));
+             i++) {
                 Host *h = host_find(l, host->host);
 
                 l->grants_host = host->host;
@@ -399,7 +404,8 @@ static void judge_listeners(Leader *l) {
 }
 
 void authorization_on_applied(Leader *l) {
-        uint64_t revision = cluster_state_access_revision(l->state), grants = cluster_state_grants_revision(l->state);
+        uint64_t revision = cluster_state_access_revision(l->state),
+                 grants = cluster_state_grants_revision(l->state);
 
         if (l->access_revision == revision)
                 return;

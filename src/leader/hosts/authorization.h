@@ -3,8 +3,8 @@
 
 // Whether an author may have its request done, and what it may see of the answer: the rights of the log
 // (access.h)
-// and what is needed (request-kind.h), with the roles of the units that a request is about. Nothing is kept: each
-// question is judged by the records as they are.
+// and what is needed (request-kind.h), with the roles of the units that a request is about. Nothing is kept:
+// each question is judged by the records as they are.
 
 #include "leader-core.h"
 
@@ -15,8 +15,8 @@ enum {
         AUTHORIZATION_UNITS_MAX = 1000,
 };
 
-// The rights as they are, with tokens as of now: by the leader's clock, or the log's own time if that is later, so that a clock
-// that is set back lets nobody in again.
+// The rights as they are, with tokens as of now: by the leader's clock, or the log's own time if that is
+// later, so that a clock that is set back lets nobody in again.
 AccessList authorization_list(const Leader *l);
 // The same for what this one may: only a token has a time, and most requests show none.
 AccessList authorization_list_for(const Leader *l, const Argosy__Author *author);
@@ -45,8 +45,8 @@ void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy_
 void authorization_drop_files(const Leader *l, Ticket *t);
 // Tells a host in session who may do what, which knows it from nobody else unless it has a log.
 void authorization_send(Leader *l, Host *h);
-// The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears no more. What is meant for the log
-// is judged again when its turn comes.
+// The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears
+// no more. What is meant for the log is judged again when its turn comes.
 void authorization_on_applied(Leader *l);
 void authorization_tell_some(Leader *l); // once per turn: hosts that are yet to hear of it
 // Called when this host begins to lead.

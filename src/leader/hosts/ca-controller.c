@@ -2,13 +2,14 @@
 //
 // See ca-controller.h; what is next is ca-policy.c's.
 //
-//   what hosts say, records, a walk over all hosts while a rotation is under way -> CaView -> step -> the cluster's record
+//   what hosts say, records, a walk over all hosts while a rotation is under way -> CaView -> step -> the
+//   cluster's record
 //
-// Certificates are signed in the turn in which a host asks, so only a few are asked at a time. One that does not answer for ASKED_US makes room for
-// the next, is named, and asked again, after twice as long each time; one whose session begins anew is asked
-// at once. So is a host that has not said for that long which certificate it has. A host with a certificate
-// of another CA than the one that signs is asked, rotation or not: a cluster that was recovered from an old
-// log has another CA than its hosts think.
+// Certificates are signed in the turn in which a host asks, so only a few are asked at a time. One that does
+// not answer for ASKED_US makes room for the next, is named, and asked again, after twice as long each time;
+// one whose session begins anew is asked at once. So is a host that has not said for that long which
+// certificate it has. A host with a certificate of another CA than the one that signs is asked, rotation or
+// not: a cluster that was recovered from an old log has another CA than its hosts think.
 
 #include "ca-controller.h"
 
@@ -122,7 +123,8 @@ static CaView look(const Leader *l) {
                 .phase = ca->phase,
                 .named = ca->next_number > 0,
                 .making = l->ca->number > 0,
-                .made = l->ca->number > 0 && voter_secrets_controller_value(l, VOTER_SECRET_CA, l->ca->number),
+                .made = l->ca->number > 0 &&
+                        voter_secrets_controller_value(l, VOTER_SECRET_CA, l->ca->number),
                 .n_awaited = l->n_hosts.awaited,
         };
         size_t n;
@@ -162,7 +164,9 @@ static void ask(Leader *l, Host *h) {
         h->membership.n_ca_asked++;
         (void) leader_to_host(l, h, &m);
         if (is_silent(l, h))
-                log_host(LOG_WARNING, host_name(l, h), "Host %s has not answered that it is to ask for a new certificate; asking again.", host_name(l, h));
+                log_host(LOG_WARNING, host_name(l, h),
+                         "Host %s has not answered that it is to ask for a new certificate; asking again.",
+                         host_name(l, h));
 }
 
 // It says with its session which one it has: the time for that begins.
@@ -204,7 +208,8 @@ static void ask_some(Leader *l) {
                         n++;
                 }
                 if (h->membership
-                            .ca_asked_us) // others go on when one of these has answered, or the time for that is over
+                            // others go on when one of these has answered, or the time for that is over
+                            .ca_asked_us)
                         note_due(l, is_asked(l, h) ? h->membership.ca_asked_us + ASKED_US
                                                    : MAX_OF(ask_at(h), now_us + USEC_PER_SEC));
         }
@@ -234,7 +239,8 @@ static int make(Leader *l) {
 
         r = ca_create(&c->made);
         if (r == 0)
-                r = voter_secrets_controller_make(l, VOTER_SECRET_CA, c->made.key.data, c->made.key.len, &c->number);
+                r = voter_secrets_controller_make(l, VOTER_SECRET_CA, c->made.key.data, c->made.key.len,
+                                                  &c->number);
         buf_wipe(&c->made.key); // the secret is that
         if (r < 0)
                 forget_made(l);
@@ -251,7 +257,8 @@ static int put(Leader *l, BatchBuilder *b, Argosy__CaRecord *ca) {
         int r;
 
         for (size_t i = 0; i < now->n_voter_secrets && n < VOTER_SECRETS_MAX; i++)
-                if (ca->phase != ARGOSY__CA_PHASE__CA_SETTLED || now->voter_secrets[i]->number == ca->number ||
+                if (ca->phase != ARGOSY__CA_PHASE__CA_SETTLED ||
+                    now->voter_secrets[i]->number == ca->number ||
                     !streq(now->voter_secrets[i]->name, VOTER_SECRET_CA))
                         secrets[n++] = now->voter_secrets[i];
         cluster.ca = ca;
@@ -335,7 +342,8 @@ static Waited waited_of(const Leader *l, const Argosy__HostRecord *record, const
         const Host *h = host_find(l, record->host);
 
         if (is_waited_for(l, record, ca_hash))
-                return ca_of(l)->phase == ARGOSY__CA_PHASE__CA_RENEW && is_silent(l, h) ? WAITED_SILENT : WAITED_SOON;
+                return ca_of(l)->phase == ARGOSY__CA_PHASE__CA_RENEW && is_silent(l, h) ? WAITED_SILENT
+                                                                                        : WAITED_SOON;
         return !host_is_there(h) && !(h && has_certificate(h, ca_hash)) ? WAITED_ABSENT : 0;
 }
 
@@ -351,7 +359,8 @@ static void name_waited_for(const Leader *l, unsigned which, char *ret, size_t s
                 if (!(waited_of(l, hosts[i].record, &hash) & which))
                         continue;
                 if (found++ < NAMED_MAX)
-                        len += str_fit(ret + len, size - len, "%s%s", found > 1 ? ", " : "", hosts[i].record->name);
+                        len += str_fit(ret + len, size - len, "%s%s", found > 1 ? ", " : "",
+                                       hosts[i].record->name);
         }
         if (found > NAMED_MAX)
                 str_fit(ret + len, size - len, " and %zu more", found - NAMED_MAX);
@@ -363,11 +372,15 @@ static int renewal_notice(const Leader *l, char **notice) {
         name_waited_for(l, WAITED_SOON, names, sizeof(names));
         name_waited_for(l, WAITED_SILENT, silent, sizeof(silent));
         if (*silent)
-                return field_printf(notice, "hosts get new certificates%s%s; asked again and again, without an answer: %s (`argosyctl cluster rotate-ca "
-                                            "--finish` ends it without them)",
+                return field_printf(notice,
+                                    "hosts get new certificates%s%s; asked again and again, without an "
+                                    "answer: %s (`argosyctl cluster rotate-ca "
+                                    "--finish` ends it without them)",
                                     *names ? "; waiting for " : "", names, silent);
         if (!*names && l->n_hosts.awaited > 0)
-                return field_printf(notice, "hosts get new certificates; waiting for hosts that may come back in a moment");
+                return field_printf(
+                        notice,
+                        "hosts get new certificates; waiting for hosts that may come back in a moment");
         return field_printf(notice, "hosts get new certificates%s%s", *names ? "; waiting for " : "", names);
 }
 
@@ -382,7 +395,8 @@ int ca_controller_notice(const Leader *l, char **notice) {
         if (ca->phase == ARGOSY__CA_PHASE__CA_RENEW)
                 return renewal_notice(l, notice);
         name_waited_for(l, WAITED_SOON, names, sizeof(names));
-        return field_printf(notice, "the key of the next CA comes to the voters%s%s", *names ? "; waiting for " : "", names);
+        return field_printf(notice, "the key of the next CA comes to the voters%s%s",
+                            *names ? "; waiting for " : "", names);
 }
 
 static int answer(Ticket *t, const char *format, ...) _printf_(2, 3);
@@ -401,7 +415,8 @@ static int answer(Ticket *t, const char *format, ...) {
 
 static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
         Argosy__CaRecord ca = *ca_of(l);
-        size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
+        size_t n = cluster_state_n_tokens_open(
+                l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
         int r;
 
         ca.phase = ARGOSY__CA_PHASE__CA_HAND_OUT;
@@ -434,7 +449,10 @@ static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r < 0)
                 return r;
         ticket_when_committed(t, on_finished, false);
-        return *names ? answer(t, "the former CA is trusted no more; %s had no new certificate yet, and can do nothing but ask for one", names)
+        return *names ? answer(t,
+                               "the former CA is trusted no more; %s had no new certificate yet, and can do "
+                               "nothing but ask for one",
+                               names)
                       : answer(t, "the former CA is trusted no more");
 }
 

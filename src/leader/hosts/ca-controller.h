@@ -7,7 +7,8 @@
 //              -> CA_RENEW:    it signs; hosts are asked to renew their certificates, some at a time
 //              -> CA_SETTLED:  the former one is trusted no more, and its key is gone from the voters' disks
 //
-// The phase is the log's, who has which certificate is what hosts say with each attach: so a new leader goes on where the last one was.
+// The phase is the log's, who has which certificate is what hosts say with each attach: so a new leader goes
+// on where the last one was.
 
 #include "batch-builder.h"
 #include "leader-core.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See drain-judge.h. A drain is over when nothing is left on its nodes, when one of them is not being emptied any more,
-// or when only such units are left as no other node takes, nothing else can move, and no deadline is to come. It goes on
-// as long as its host may hold what this leader does not know.
+// See drain-judge.h. A drain is over when nothing is left on its nodes, when one of them is not being
+// emptied any more, or when only such units are left as no other node takes, nothing else can move, and no
+// deadline is to come. It goes on as long as its host may hold what this leader does not know.
 #include "drain-judge.h"
 
 #include "host-marks.h"
@@ -35,8 +35,8 @@ DrainEnd drain_view_judge(const Leader *l, const DrainView *v) {
                 return DRAIN_OVER;
         if (v->left == 0 && !v->unattached)
                 return DRAIN_EMPTY;
-        return !v->unattached && v->stuck == v->left && !v->ends && list_is_empty(&l->moving) && !l->batch_flying &&
-                               !pending_is_due(l) && l->n_hosts.unattached == 0
+        return !v->unattached && v->stuck == v->left && !v->ends && list_is_empty(&l->moving) &&
+                               !l->batch_flying && !pending_is_due(l) && l->n_hosts.unattached == 0
                        ? DRAIN_STUCK
                        : DRAIN_GOES_ON;
 }

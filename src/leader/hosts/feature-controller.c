@@ -90,9 +90,10 @@ int feature_controller_decide(Leader *l, BatchBuilder *b) {
                 r = batch_builder_put_cluster(b, &cluster);
                 if (r < 0)
                         return r == -EBUSY ? 0 : r; // with the next batch
-                log_notice("The cluster's feature level rises from %u to %u: an argosyd that has less can be a "
-                           "voter no more.",
-                           now, next);
+                log_notice(
+                        "The cluster's feature level rises from %u to %u: an argosyd that has less can be a "
+                        "voter no more.",
+                        now, next);
         }
         (void) leader_take_due(l, DUE_FEATURES);
         return 0;
@@ -103,7 +104,7 @@ bool feature_controller_host_is_too_old(const Leader *l, const Host *h) {
                h->feature_level < cluster_state_feature_level(l->state);
 }
 
-// ------------------------------------------------------------------------------------------------ for people
+// ----------------------------------------------------------------------------------------------- for people
 
 static int name_holder(const Leader *l, const FeatureHost *h, char **notice) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->host);

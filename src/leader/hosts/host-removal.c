@@ -3,7 +3,8 @@
 // See host-removal.h. A removal takes several entries where its host votes, or has units:
 //
 //      1   the record says that it is to be no voter, and all of its nodes are in maintenance
-//      2   voters.c takes the vote, and the units leave as they do in a drain: each ends there before it begins elsewhere,
+//      2   voters.c takes the vote, and the units leave as they do in a drain: each ends there before it
+//          begins elsewhere,
 //          and no more of a group are down than may be
 //      3   units that no other node takes are taken off the node, and wait for one
 //      4   the record is removed, when nothing runs there by the host's own word
@@ -13,8 +14,8 @@
 // force. If a host is lost during its removal that was not said: its units leave as those of any lost node
 // that is drained, and units with CutOff=stop are waited for until they have certainly stopped.
 //
-// A leader that dies in between leaves a host that is closed, and no voter, but still a member; the command can be given
-// again. Opening a node of the host meanwhile, or promoting the host, calls the removal off.
+// A leader that dies in between leaves a host that is closed, and no voter, but still a member; the command
+// can be given again. Opening a node of the host meanwhile, or promoting the host, calls the removal off.
 #include "host-removal.h"
 
 #include <errno.h>
@@ -52,7 +53,9 @@ typedef struct HostRemoval {
         bool begun;    // its record says that it is to be no voter
         bool empties;  // its nodes are in maintenance, or about to be, and what runs there is waited for
         uint64_t
-                until_us; // what was told to stop there has certainly ended then, since the host was lost; 0: it says so
+                // what was told to stop there has certainly ended then, since the host was lost; 0: it says
+                // so
+                until_us;
         Argosy__Response__Removal
                 *readable; // the secrets that it could read; owned; NULL: not looked at yet
 } HostRemoval;
@@ -102,9 +105,10 @@ static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record
 // ------------------------------------------------------------------------------------------------ its vote
 
 static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
-        _cleanup_free_ char *why = str_printf("no other host is to keep the cluster's log any more, so %s stays a voter; "
-                                              "to call its removal off: argosyctl cluster promote %s",
-                                              record->name, record->name);
+        _cleanup_free_ char *why =
+                str_printf("no other host is to keep the cluster's log any more, so %s stays a voter; "
+                           "to call its removal off: argosyctl cluster promote %s",
+                           record->name, record->name);
 
         return why ? refuse_midway(t, EEXIST, record, why) : -ENOMEM;
 }
@@ -119,7 +123,8 @@ static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, boo
         if (record->no_promote && host_is_last_to_vote(l, record))
                 return refuse_last(t, record);
         if (!record->no_promote && removal_of(t)->begun)
-                return refuse_midway(t, ECANCELED, record, "the removal was called off (cluster promote): the host stays a voter");
+                return refuse_midway(t, ECANCELED, record,
+                                     "the removal was called off (cluster promote): the host stays a voter");
         if (!record->no_promote) {
                 r = host_may_stop_voting(l, t, record, "remove");
                 if (r <= 0)
@@ -181,14 +186,17 @@ static void begin_emptying(Leader *l, Ticket *t) {
 }
 
 static int refuse_opened(Ticket *t, const Argosy__HostRecord *record) {
-        _cleanup_free_ char *why = str_printf("the removal was called off, since %s has a node that is open: the host stays a member%s%s",
-                                              record->name, record->no_promote ? ", and does not vote before `argosyctl cluster promote` of " : "",
-                                              record->no_promote ? record->name : "");
+        _cleanup_free_ char *why = str_printf(
+                "the removal was called off, since %s has a node that is open: the host stays a member%s%s",
+                record->name,
+                record->no_promote ? ", and does not vote before `argosyctl cluster promote` of " : "",
+                record->no_promote ? record->name : "");
 
         return why ? refuse_midway(t, ECANCELED, record, why) : -ENOMEM;
 }
 
-// When the last of what has left it has certainly stopped, of a host that is lost: its own word is to be had no more.
+// When the last of what has left it has certainly stopped, of a host that is lost: its own word is to be had
+// no more.
 static uint64_t ends_at(const Leader *l, const Host *h) {
         uint64_t at_us = 0;
 
@@ -198,15 +206,19 @@ static uint64_t ends_at(const Leader *l, const Host *h) {
                 list_foreach (k, &CONTAINER_OF(i, Node, of_host)->units_on_node) {
                         const UnitOnNode *s = CONTAINER_OF(k, UnitOnNode, by_node);
                         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-                        uint64_t until = e && s->unit->node != s->node ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
+                        uint64_t until = e && s->unit->node != s->node
+                                                 ? previous_node_runs_until(l, s->unit, e, s->node)
+                                                 : 0;
 
                         at_us = MAX_OF(at_us, until == FENCING_UNTIL_REPORTED ? 0 : until);
                 }
         return at_us;
 }
 
-// STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes are to be closed.
-static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_closes, DrainEnd *ret_end) {
+// STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes
+// are to be closed.
+static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_closes,
+                         DrainEnd *ret_end) {
         const Host *h = host_find(l, record->host);
 
         *ret_closes = false;
@@ -269,7 +281,8 @@ static void on_begun(Leader *l, Ticket *t) {
                 begin_emptying(l, t);
 }
 
-static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up, bool closes) {
+static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,
+                     bool closes) {
         Argosy__HostRecord *next = message_copy(record);
         int r = next ? 0 : -ENOMEM;
 
@@ -283,17 +296,18 @@ static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRe
         if (r < 0)
                 return r;
         if (closes)
-                log_host(LOG_NOTICE, record->name, "Host %s leaves the cluster: its units leave it first.", record->name);
+                log_host(LOG_NOTICE, record->name, "Host %s leaves the cluster: its units leave it first.",
+                         record->name);
         ticket_when_committed(t, on_begun, true);
         return PLAN_IN_BATCH;
 }
 
-// ------------------------------------------------------------------------------------------------ what goes into the log
+// ----------------------------------------------------------------------------------- what goes into the log
 
 enum { MOVES_MORE = 0, MOVES_ALL = 1 };
 
-// Gives another node, or none, to what the host has; without `all`, to what a drain would have leave. MOVES_ALL: all of it is in the batch;
-// MOVES_MORE: there is more than one entry is to have.
+// Gives another node, or none, to what the host has; without `all`, to what a drain would have leave.
+// MOVES_ALL: all of it is in the batch; MOVES_MORE: there is more than one entry is to have.
 static int move(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b, bool all) {
         _cleanup_(scheduler_freep) Scheduler *p = NULL;
         size_t n = 0;
@@ -354,7 +368,8 @@ static int end_removal(Ticket *t) {
 
 // They go with the host, whose people may have seen them.
 static int tell_dropped_tokens(Leader *l, char **ret) {
-        size_t n = cluster_state_n_tokens_open(l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
+        size_t n = cluster_state_n_tokens_open(
+                l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
 
         *ret = n == 0   ? strdup("")
                : n == 1 ? strdup("the open join token was dropped")
@@ -374,7 +389,8 @@ static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) 
         t->response->removal = message_copy(readable); // the entry may be taken back, and this said again
         if (!t->response->removal)
                 return -ENOMEM;
-        return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "", secrets);
+        return field_printf(&t->response->message, "%s%s%s", tokens, *tokens && *secrets ? "; " : "",
+                            secrets);
 }
 
 // Nothing can leave any more but what no other node takes.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See host-roles.h. A request changes a record, that of a host or of the cluster, and nothing else. Nothing is begun unless the log can go
-// on at each step of the way, by what the voters answer since the command came; if that changes on the way, what was
-// asked for waits, and the opposite request calls it off: a promotion of the host, the old number of voters.
+// See host-roles.h. A request changes a record, that of a host or of the cluster, and nothing else. Nothing
+// is begun unless the log can go on at each step of the way, by what the voters answer since the command
+// came; if that changes on the way, what was asked for waits, and the opposite request calls it off: a
+// promotion of the host, the old number of voters.
 #include "host-roles.h"
 
 #include <errno.h>
@@ -106,11 +107,12 @@ int host_roles_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 (void) field_printf(&t->response->message, "%s is %s already", record->name,
                                     m->promote ? "a voter" : "no voter");
         else
-                (void) field_printf(&t->response->message,
-                                    m->promote ? "%s becomes a voter when the cluster needs one more (see "
-                                                 "`argosyctl cluster status`)"
-                                               : "%s stops being a voter as soon as the others can do without it",
-                                    record->name);
+                (void) field_printf(
+                        &t->response->message,
+                        m->promote ? "%s becomes a voter when the cluster needs one more (see "
+                                     "`argosyctl cluster status`)"
+                                   : "%s stops being a voter as soon as the others can do without it",
+                        record->name);
         return PLAN_IN_BATCH;
 }
 
@@ -139,8 +141,8 @@ int host_roles_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (wanted > n_hosts)
-                (void) field_printf(&t->response->message,
-                                    "there are %u as soon as so many hosts can be (`argosyctl cluster status`)",
-                                    wanted);
+                (void) field_printf(
+                        &t->response->message,
+                        "there are %u as soon as so many hosts can be (`argosyctl cluster status`)", wanted);
         return PLAN_IN_BATCH;
 }

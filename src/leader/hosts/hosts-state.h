@@ -13,11 +13,13 @@ typedef struct HostMembership {
         // The session (sessions.c).
         bool attaching; // the host has begun to attach, and the rest follows in AttachParts
         uint64_t
-                attaches_paid_us; // until when the Attaches that it has sent since this leader leads would be spread out
+                // until when the Attaches that it has sent since this leader leads would be spread out
+                attaches_paid_us;
         uint64_t beat_seq; // of a beat that is not acknowledged yet
         bool beat_held;    // the host has to take what it was told before
         // The raft server (voters.c).
-        bool opened_in_vain; // the host could not open one when it was asked last, or has not answered in time
+        bool opened_in_vain; // the host could not open one when it was asked last, or has not answered in
+                             // time
         uint32_t opened_id;    // server that it opened on our order, which is not in its record yet
         uint32_t opened_after; // Host.n_raft_ids then: opened_id counts as long as that is so
         // Secrets of voters (voter-secrets-controller.c).
@@ -28,7 +30,9 @@ typedef struct HostMembership {
         bool ca_known; // the host has said since this leader leads of which CA its certificate is
         Hash ca_hash;  // the certificate of that CA
         uint64_t
-                ca_asked_us; // when it was asked for another one, or its word was awaited first; 0: not, or it has answered
+                // when it was asked for another one, or its word was awaited first; 0: not, or it has
+                // answered
+                ca_asked_us;
         unsigned n_ca_asked; // times in this session since it answered
 } HostMembership;
 

@@ -71,7 +71,8 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
                 ticket_refuse(t, EINVAL, "a token may be valid for 30 days at most");
                 return 0;
         }
-        if (*t->request->cluster_token->for_host && !host_name_is_valid(t->request->cluster_token->for_host)) {
+        if (*t->request->cluster_token->for_host &&
+            !host_name_is_valid(t->request->cluster_token->for_host)) {
                 ticket_refuse(t, EINVAL, "no host can have the name that the token is to be for");
                 return 0;
         }
@@ -167,15 +168,17 @@ static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const ch
 
         *ret_why = "the token has expired: make a new one with `argosyctl cluster token`";
         if (!token || token->secret_hash.len != HASH_SIZE)
-                *ret_why = "the token is not known here (mistyped, used up, expired long ago, or dropped when a host was removed): make a "
+                *ret_why = "the token is not known here (mistyped, used up, expired long ago, or dropped "
+                           "when a host was removed): make a "
                            "new one with `argosyctl cluster token`";
-        else if (!token_record_is_over(token, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)}))
+        else if (!token_record_is_over(
+                         token, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)}))
                 return token;
         return NULL;
 }
 
-// The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds on that one
-// connection only.
+// The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds
+// on that one connection only.
 static int show_membership(Ticket *t, const Hash *secret_hash) {
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
@@ -195,7 +198,8 @@ static int show_membership(Ticket *t, const Hash *secret_hash) {
 // Unpacks the body into the request. NULL: it cannot be unpacked.
 static Argosy__JoinBody *take_body(Argosy__Request__Join *q) {
         message_free(q->host);
-        q->host = (Argosy__JoinBody *) frame_unpack(&argosy__join_body__descriptor, q->join->body.data, q->join->body.len);
+        q->host = (Argosy__JoinBody *) frame_unpack(&argosy__join_body__descriptor, q->join->body.data,
+                                                    q->join->body.len);
         return q->host;
 }
 
@@ -203,7 +207,8 @@ static Argosy__JoinBody *take_body(Argosy__Request__Join *q) {
 // machine id, for users of one machine also of their uids.
 static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinBody *j,
                                              const Argosy__HostRecord *same, bool *ret_machine) {
-        const Argosy__HostRecord *other = cluster_state_other_by_id(l->state, j->host_id.data, j->host_id.len, same);
+        const Argosy__HostRecord *other =
+                cluster_state_other_by_id(l->state, j->host_id.data, j->host_id.len, same);
 
         *ret_machine = other;
         return other ?: cluster_state_other_by_name(l->state, j->name, same);
@@ -224,10 +229,11 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                                    "`argosyctl cluster remove %s` first",
                                    other->name, host_record_place(other), other->name);
         if (h && !h->attached) // it may have become a member just now, and ended before it knew
-                return refuse_join(t, EEXIST,
-                                   "duplicate machine id: host %s (%s), which is not heard at present, has it; if "
-                                   "this is that machine, run `argosyctl cluster remove %s` first",
-                                   other->name, host_record_place(other), other->name);
+                return refuse_join(
+                        t, EEXIST,
+                        "duplicate machine id: host %s (%s), which is not heard at present, has it; if "
+                        "this is that machine, run `argosyctl cluster remove %s` first",
+                        other->name, host_record_place(other), other->name);
         return refuse_join(t, EEXIST,
                            "duplicate machine id: host %s (%s) has it; two machines with one id (copied "
                            "disks?) cannot both be "
@@ -398,7 +404,8 @@ static void on_joined(Leader *l, Ticket *t) {
         int r = answer_joiner(l, t, t->response->join);
 
         if (r >= 0) {
-                log_notice("Host %s joined from %s.", t->request->join->host->name, t->request->join->peer_address);
+                log_notice("Host %s joined from %s.", t->request->join->host->name,
+                           t->request->join->peer_address);
                 return;
         }
         t->response->status = -r;
@@ -424,7 +431,8 @@ static const char *judge_joiner(Ticket *t, const Hash *secret_hash, const Argosy
 
 // Signs with the CA of the log. -ENOKEY: this host does not have the CA's key; else as ca_sign().
 static int sign(Leader *l, ProtobufCBinaryData csr, const char *name, Buf *ret_cert, Hash *ret_pin) {
-        return ca_record_sign(cluster_state_cluster(l->state)->ca, l->ops.secrets(l->userdata), csr, name, ret_cert, ret_pin);
+        return ca_record_sign(cluster_state_cluster(l->state)->ca, l->ops.secrets(l->userdata), csr, name,
+                              ret_cert, ret_pin);
 }
 
 int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -468,12 +476,16 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r == -ENOMEM)
                 return r;
         if (r == -ENOKEY)
-                return refuse_join(t, ENOKEY, "the leader lacks the key of the cluster's CA; try again when another voter leads");
+                return refuse_join(
+                        t, ENOKEY,
+                        "the leader lacks the key of the cluster's CA; try again when another voter leads");
         if (r < 0)
                 return refuse_join(t, EBADMSG, "its certificate request cannot be signed");
         if (token->used_by.len == HASH_SIZE &&
             memcmp(token->used_by.data, joining->pin.bytes, HASH_SIZE) != 0)
-                return refuse_join(t, EACCES, "the token was for one host, which has joined with it: make a new one with `argosyctl cluster token`");
+                return refuse_join(t, EACCES,
+                                   "the token was for one host, which has joined with it: make a new one "
+                                   "with `argosyctl cluster token`");
         same = cluster_state_find_host_by_pin(l->state, &joining->pin);
         other = find_double(l, j, same, &machine);
         if (other)

@@ -2,10 +2,11 @@
 //
 // What owners do with nodes: cordon, drain, maintenance, uncordon, and labels at run time.
 //
-// A request changes the host's record, and nothing else: what follows from the record is the tables' business
-// (nodes.c). Several nodes of one request are changed in one entry, all or none: so nothing moves onto a node that is
-// emptied with its own. What drives a global unit out of a node brings its tombstone in the same entry. A request that
-// changes nothing is answered at once; one about a host that the batch changes already waits for the next batch.
+// A request changes the host's record, and nothing else: what follows from the record is the tables'
+// business (nodes.c). Several nodes of one request are changed in one entry, all or none: so nothing moves
+// onto a node that is emptied with its own. What drives a global unit out of a node brings its tombstone in
+// the same entry. A request that changes nothing is answered at once; one about a host that the batch
+// changes already waits for the next batch.
 #include "node-changes.h"
 
 #include <errno.h>
@@ -82,12 +83,14 @@ typedef struct ModeChange {
 } ModeChange;
 
 static int by_host(const void *a, const void *b) {
-        uint32_t x = ((const struct NamedNode *) a)->host->host, y = ((const struct NamedNode *) b)->host->host;
+        uint32_t x = ((const struct NamedNode *) a)->host->host,
+                 y = ((const struct NamedNode *) b)->host->host;
 
         return (x > y) - (x < y);
 }
 
-// Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 0 or HOST_RECORD_CHANGED.
+// Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 0 or
+// HOST_RECORD_CHANGED.
 static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, size_t *i) {
         const Argosy__HostRecord *host = m->named[*i].host;
         Argosy__HostRecord *next = message_copy(host);
@@ -133,12 +136,14 @@ int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__NodeChange *change = t->request->node_change;
         _cleanup_free_ ModeChange *m = NULL;
 
-        if (!mode_is_known(change->mode) || strlen(change->reason) > REASON_LEN_MAX || change->deadline_sec > DEADLINE_MAX_SEC)
+        if (!mode_is_known(change->mode) || strlen(change->reason) > REASON_LEN_MAX ||
+            change->deadline_sec > DEADLINE_MAX_SEC)
                 return ticket_refuse(t, EINVAL, "%s",
                               "the mode is unknown, the reason longer than 200 bytes, or the deadline "
                               "beyond 30 days");
         if (!str_is_plain(change->reason))
-                return ticket_refuse(t, EINVAL, "%s", "the reason has characters that are no text, or that turn text around");
+                return ticket_refuse(t, EINVAL, "%s",
+                                     "the reason has characters that are no text, or that turn text around");
         if (change->n_nodes == 0 || change->n_nodes > NODES_MAX)
                 return ticket_refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
         m = calloc(1, sizeof(*m) + change->n_nodes * sizeof(*m->named));
@@ -147,7 +152,8 @@ int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
         m->mode = change->mode;
         m->reason = change->reason;
         m->n = change->n_nodes;
-        m->deadline_us = change->deadline_sec ? leader_wall(l) + change->deadline_sec * USEC_PER_SEC : HOST_DEADLINE_KEEP;
+        m->deadline_us = change->deadline_sec ? leader_wall(l) + change->deadline_sec * USEC_PER_SEC
+                                              : HOST_DEADLINE_KEEP;
         return plan_modes(l, t, b, change->nodes, m);
 }
 

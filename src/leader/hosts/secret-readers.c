@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A voter has the key and the log, and so all secrets. A host that was one had all that were set until then (HostRecord.log_until): those
-// that have a version from before are named. Another host has those of the units that are on it or may be, as this leader knows of them;
-// what units had that left it earlier nobody remembers, and that is said.
+// A voter has the key and the log, and so all secrets. A host that was one had all that were set until then
+// (HostRecord.log_until): those that have a version from before are named. Another host has those of the
+// units that are on it or may be, as this leader knows of them; what units had that left it earlier nobody
+// remembers, and that is said.
 //
 // Cost: a look-up for each unit of the host.
 
@@ -66,7 +67,8 @@ static int add_of_units(const Leader *l, uint32_t host, Readable *r) {
                 const Node *node = CONTAINER_OF(i, Node, of_host);
 
                 list_foreach (k, &node->units_on_node)
-                        secret_users_each_of_unit(&l->secret_users, CONTAINER_OF(k, UnitOnNode, by_node)->unit->name, add, r);
+                        secret_users_each_of_unit(&l->secret_users,
+                                                  CONTAINER_OF(k, UnitOnNode, by_node)->unit->name, add, r);
         }
         return r->error;
 }
@@ -114,7 +116,9 @@ static int add_names(const Argosy__Response__Removal *m, Buf *text) {
 
         for (size_t i = 0; r == 0 && i < MIN_OF(m->n_secrets, (size_t) NAMED_MAX); i++)
                 r = buf_printf(text, "%s%s", i == 0 ? "" : ", ", m->secrets[i]);
-        return r == 0 && m->n_secrets > NAMED_MAX ? buf_printf(text, " and %zu more", m->n_secrets - NAMED_MAX) : r;
+        return r == 0 && m->n_secrets > NAMED_MAX
+                       ? buf_printf(text, " and %zu more", m->n_secrets - NAMED_MAX)
+                       : r;
 }
 
 char *secret_readers_words(const Argosy__Response__Removal *m, const char *host) {
@@ -132,6 +136,8 @@ char *secret_readers_words(const Argosy__Response__Removal *m, const char *host)
                 r = add_names(m, &text);
         if (r == 0)
                 r = buf_printf(&text, "%s%s: only new values help (argosyctl secret set)", m->all ? ")" : "",
-                               m->others && m->n_secrets > 0 ? ", and may have read others of units that it had earlier" : "");
+                               m->others && m->n_secrets > 0
+                                       ? ", and may have read others of units that it had earlier"
+                                       : "");
         return r == 0 ? buf_take_string(&text) : NULL;
 }

@@ -2,16 +2,17 @@
 //
 // See secrets-key-controller.h; what is next is secrets-key-policy.c's.
 //
-//   the cluster's record, what voters report, a look at all versions while some are sealed anew -> SecretsKeyView -> step -> the entry
+//   the cluster's record, what voters report, a look at all versions while some are sealed anew ->
+//   SecretsKeyView -> step -> the entry
 //
 // Versions are sealed anew some at a time, in passes over all of them: a turn opens limits.reseal_bytes of
 // them or one, which takes the leader less than a
-// millisecond, and what can be opened goes into the entry beside what requests bring. A version that cannot be opened is left as it is, and
-// keeps the former keys. When a whole pass has met nothing else, those are named in the journal and in `cluster status`, and nothing is tried
-// again until some secret is another one.
+// millisecond, and what can be opened goes into the entry beside what requests bring. A version that cannot
+// be opened is left as it is, and keeps the former keys. When a whole pass has met nothing else, those are
+// named in the journal and in `cluster status`, and nothing is tried again until some secret is another one.
 //
-// A rotation begins only while every voter is there. One that goes away afterwards is waited for; before its disk is needed no more than
-// for that, the rotation can be ended (--abort), and the former key goes on.
+// A rotation begins only while every voter is there. One that goes away afterwards is waited for; before its
+// disk is needed no more than for that, the rotation can be ended (--abort), and the former key goes on.
 
 #include "secrets-key-controller.h"
 
@@ -125,7 +126,8 @@ int secrets_key_make_first(Leader *l) {
 
 // ---- what there is
 
-static const Argosy__SecretVersion *find_differing(const Argosy__SecretRecord *record, uint32_t key, size_t *i) {
+static const Argosy__SecretVersion *find_differing(const Argosy__SecretRecord *record, uint32_t key,
+                                                   size_t *i) {
         for (; *i < record->n_versions; (*i)++)
                 if (record->versions[*i]->key != key)
                         return record->versions[(*i)++];
@@ -161,7 +163,8 @@ static bool is_stuck(const Leader *l) {
         if (c->stuck.n == 0)
                 return false;
         keys = keys_of(l);
-        return hash_equal(&c->stuck_keys, &keys) && c->stuck_revision == cluster_state_secrets_revision(l->state) &&
+        return hash_equal(&c->stuck_keys, &keys) &&
+               c->stuck_revision == cluster_state_secrets_revision(l->state) &&
                c->stuck.n == count_differing(l, secrets_key_in_use(l));
 }
 
@@ -193,13 +196,16 @@ static size_t name_voters(const Leader *l, bool absent, char *ret, size_t size) 
 }
 
 static SecretsKeyView look(const Leader *l) {
-        uint32_t key = secrets_key_in_use(l), newest = voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
+        uint32_t key = secrets_key_in_use(l),
+                 newest = voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS);
         SecretsKeyView v = {.phase = phase_of(l),
                             .making = l->secrets_key->made > 0,
-                            .named = newest > key && !voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, newest)};
+                            .named = newest > key &&
+                                     !voter_secrets_controller_is_lost(l, VOTER_SECRET_SECRETS, newest)};
         char names[512];
 
-        v.all_have = v.named && voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS, newest, names, sizeof(names));
+        v.all_have = v.named && voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS, newest, names,
+                                                                  sizeof(names));
         if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL)
                 v.some_differ = count_differing(l, key) > 0;
         if (v.phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT)
@@ -210,7 +216,8 @@ static SecretsKeyView look(const Leader *l) {
 // ---- sealing anew
 
 typedef struct Resealed {
-        Argosy__SecretVersion versions[LEADER_LIMIT_reseal_versions], *pointers[LEADER_LIMIT_reseal_versions];
+        Argosy__SecretVersion versions[LEADER_LIMIT_reseal_versions],
+                *pointers[LEADER_LIMIT_reseal_versions];
         Buf sealed[LEADER_LIMIT_reseal_versions];
         size_t n, first; // first: of the secret that is looked at
         size_t n_looked, bytes;
@@ -222,13 +229,15 @@ static void resealed_done(Resealed *done) {
 }
 
 static const SecretBytes *key_of(const Leader *l, uint32_t number) {
-        const SecretBytes *key = voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, number);
+        const SecretBytes *key =
+                voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, number);
 
         return key && key->len == SECRET_KEY_SIZE ? key : NULL;
 }
 
 // -EBADMSG, -ENOKEY: it cannot be opened.
-static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number, const SecretBytes *to, Buf *ret) {
+static int seal_anew(const Leader *l, const char *name, const Argosy__SecretVersion *v, uint32_t number,
+                     const SecretBytes *to, Buf *ret) {
         const SecretBytes *from = key_of(l, v->key);
         const SecretLabel before = {.name = name, .version = v->version, .key = v->key},
                           after = {.name = name, .version = v->version, .key = number};
@@ -245,7 +254,8 @@ static void note_unreadable(Unreadable *u, const char *name, uint64_t version) {
         size_t len = strlen(u->names);
 
         if (u->n++ < NAMED_MAX)
-                str_fit(u->names + len, sizeof(u->names) - len, "%s%.64s %" PRIu64, len > 0 ? ", " : "", name, version);
+                str_fit(u->names + len, sizeof(u->names) - len, "%s%.64s %" PRIu64, len > 0 ? ", " : "",
+                        name, version);
         u->version = version;
 }
 
@@ -253,14 +263,17 @@ static void unreadable_words(const Unreadable *u, char *ret, size_t size) {
         if (u->n == 1) {
                 int len = (int) (strrchr(u->names, ' ') - u->names);
 
-                str_fit(ret, size, "version %" PRIu64 " of the secret %.*s cannot be opened", u->version, len, u->names);
+                str_fit(ret, size, "version %" PRIu64 " of the secret %.*s cannot be opened", u->version,
+                        len, u->names);
         } else if (u->n > NAMED_MAX)
-                str_fit(ret, size, "%zu versions of secrets cannot be opened (%s and %zu more)", u->n, u->names, u->n - NAMED_MAX);
+                str_fit(ret, size, "%zu versions of secrets cannot be opened (%s and %zu more)", u->n,
+                        u->names, u->n - NAMED_MAX);
         else
                 str_fit(ret, size, "%zu versions of secrets cannot be opened (%s)", u->n, u->names);
 }
 
-static int reseal_version(Leader *l, Resealed *done, const char *name, const Argosy__SecretVersion *v, uint32_t number, const SecretBytes *to) {
+static int reseal_version(Leader *l, Resealed *done, const char *name, const Argosy__SecretVersion *v,
+                          uint32_t number, const SecretBytes *to) {
         Argosy__SecretVersion *next = &done->versions[done->n];
         Buf *sealed = &done->sealed[done->n];
         int r = seal_anew(l, name, v, number, to, sealed);
@@ -292,7 +305,8 @@ static bool is_passed(const Pass *p, const char *name, uint64_t version) {
         return order < 0 || (order == 0 && version <= p->version);
 }
 
-static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argosy__SecretRecord *record, uint32_t number, const SecretBytes *to) {
+static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argosy__SecretRecord *record,
+                         uint32_t number, const SecretBytes *to) {
         Pass *p = &l->secrets_key->pass;
         const Argosy__SecretVersion *v;
         size_t i = 0;
@@ -308,7 +322,8 @@ static int reseal_secret(Leader *l, BatchBuilder *b, Resealed *done, const Argos
         }
         if (r < 0 || done->n == done->first)
                 return r;
-        return batch_builder_reseal_secret(b, record->name, &done->pointers[done->first], done->n - done->first);
+        return batch_builder_reseal_secret(b, record->name, &done->pointers[done->first],
+                                           done->n - done->first);
 }
 
 // What could be opened may not have come into the log: another pass sees that.
@@ -340,7 +355,8 @@ static int go_on_with_pass(Leader *l, BatchBuilder *b, const SecretBytes *to, Re
         if (r < 0)
                 return r;
         l->secrets_key->pass.has_sealed |= done->n > 0;
-        if (done->n == 0 && (is_full(l, done) || l->secrets_key->pass.has_sealed)) // no entry brings the next turn
+        // no entry brings the next turn
+        if (done->n == 0 && (is_full(l, done) || l->secrets_key->pass.has_sealed))
                 leader_mark(l);
         if (!is_full(l, done))
                 end_pass(l);
@@ -360,7 +376,9 @@ static int reseal(Leader *l, BatchBuilder *b) {
                 return 0;
         c->stuck = (Unreadable){};
         if (!c->pass.under_way)
-                c->pass = (Pass){.under_way = true, .revision = cluster_state_secrets_revision(l->state), .keys = keys_of(l)};
+                c->pass = (Pass){.under_way = true,
+                                 .revision = cluster_state_secrets_revision(l->state),
+                                 .keys = keys_of(l)};
         done = calloc(1, sizeof(*done));
         if (!done)
                 return -ENOMEM;
@@ -381,7 +399,8 @@ static int put(Leader *l, BatchBuilder *b, uint32_t number, Argosy__SecretsKeyPh
         size_t n = 0;
 
         for (size_t i = 0; i < now->n_voter_secrets && n < VOTER_SECRETS_MAX; i++)
-                if (phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || now->voter_secrets[i]->number == number ||
+                if (phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED ||
+                    now->voter_secrets[i]->number == number ||
                     !streq(now->voter_secrets[i]->name, VOTER_SECRET_SECRETS))
                         secrets[n++] = now->voter_secrets[i];
         key.number = number;
@@ -403,7 +422,8 @@ static int take_step(Leader *l, BatchBuilder *b, SecretsKeyStep step) {
                 return r == -ENOMEM ? r : 0;
         case SECRETS_KEY_USE:
                 log_notice("Another key seals secrets from now on.");
-                return put(l, b, voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL);
+                return put(l, b, voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS),
+                           ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL);
         case SECRETS_KEY_RESEAL:
                 return reseal(l, b);
         case SECRETS_KEY_COMPACTS:
@@ -453,8 +473,9 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
                 return field_printf(notice, "another key is on its way; its leader knows how far that is");
         switch (phase_of(l)) {
         case ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT:
-                (void) voter_secrets_controller_all_have(l, VOTER_SECRET_SECRETS,
-                                                         voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS), names, sizeof(names));
+                (void) voter_secrets_controller_all_have(
+                        l, VOTER_SECRET_SECRETS, voter_secrets_controller_newest(l, VOTER_SECRET_SECRETS),
+                        names, sizeof(names));
                 if (!*names)
                         name_voters(l, true, names, sizeof(names));
                 return add_waiting(notice, "the next key comes to the voters", names);
@@ -464,10 +485,14 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
                         return field_printf(notice, "the former keys stay: %s", words);
                 }
                 n = count_differing(l, secrets_key_in_use(l));
-                return field_printf(notice, "%zu version%s still to be sealed with the new key", n, n == 1 ? " is" : "s are");
+                return field_printf(notice, "%zu version%s still to be sealed with the new key", n,
+                                    n == 1 ? " is" : "s are");
         default:
                 name_voters(l, false, names, sizeof(names));
-                return add_waiting(notice, "all are sealed with the new key, and the former one goes when every voter has a snapshot of that", names);
+                return add_waiting(notice,
+                                   "all are sealed with the new key, and the former one goes when every "
+                                   "voter has a snapshot of that",
+                                   names);
         }
 }
 
@@ -498,7 +523,8 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
         if (r < 0)
                 return r;
         log_notice("Secrets get another key.");
-        return answer(t, "all versions of all secrets are sealed with another key, `argosyctl cluster status` says how far that is");
+        return answer(t, "all versions of all secrets are sealed with another key, `argosyctl cluster "
+                         "status` says how far that is");
 }
 
 static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b) {
@@ -525,7 +551,8 @@ int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 return -EBUSY;
         if (t->request->secret_rotate_key->abort)
                 return plan_abort(l, t, b);
-        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || (secrets_key_is_lost(l) && !is_handed_out(l)))
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED ||
+            (secrets_key_is_lost(l) && !is_handed_out(l)))
                 return plan_begin(l, t, b);
         return ticket_refuse(t, EEXIST, "another key is on its way: %s; nothing was changed", notice);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A secret is set as one record of the log: the leader seals the value with a key of the voters (secrets-key-controller.h) and gives it the next number. Nothing of
-// the value is anywhere else: not in an answer, not in an error, not in the job.
+// A secret is set as one record of the log: the leader seals the value with a key of the voters
+// (secrets-key-controller.h) and gives it the next number. Nothing of the value is anywhere else: not in an
+// answer, not in an error, not in the job.
 //
-// What is used is not deleted. An older version goes as soon as no unit has it (leader/rules/secret-users.h), by an entry that the leader
-// writes along with others; one that is lost with a leader is said again when something changes.
+// What is used is not deleted. An older version goes as soon as no unit has it
+// (leader/rules/secret-users.h), by an entry that the leader writes along with others; one that is lost with
+// a leader is said again when something changes.
 
 #include "secrets.h"
 
@@ -126,7 +128,8 @@ static int fill_row(Leader *l, const char *name, const Argosy__SecretVersion *v,
         return r.error;
 }
 
-static int add_row(Leader *l, Argosy__Response *answer, const char *name, const Argosy__SecretVersion *v, size_t max, bool stale) {
+static int add_row(Leader *l, Argosy__Response *answer, const char *name, const Argosy__SecretVersion *v,
+                   size_t max, bool stale) {
         Argosy__Response__Secrets *secrets = answer->secrets;
         Argosy__Response__SecretRow *row = calloc(1, sizeof(*row));
 
@@ -161,7 +164,7 @@ Argosy__Response *secrets_answer_list(Leader *l, const Argosy__Request *request)
         return TAKE_PTR(r);
 }
 
-// ------------------------------------------------------------------------------------------------ setting one
+// ---------------------------------------------------------------------------------------------- setting one
 
 Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
         const Argosy__Request__SecretSet *m = request->secret_set;
@@ -172,8 +175,8 @@ Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
         if (m->value.len == 0)
                 return response_error(EINVAL, "the value of the secret %s is empty", m->name);
         if (m->value.len > SECRET_VALUE_MAX)
-                return response_error(E2BIG, "the value of the secret %s has %zu bytes, more than %d", m->name, m->value.len,
-                                      SECRET_VALUE_MAX);
+                return response_error(E2BIG, "the value of the secret %s has %zu bytes, more than %d",
+                                      m->name, m->value.len, SECRET_VALUE_MAX);
         return NULL;
 }
 
@@ -197,7 +200,8 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
 
         for (size_t i = 0; i < c->n_voter_secrets; i++)
-                if (c->voter_secrets[i]->number == number && streq(c->voter_secrets[i]->name, VOTER_SECRET_SECRETS))
+                if (c->voter_secrets[i]->number == number &&
+                    streq(c->voter_secrets[i]->name, VOTER_SECRET_SECRETS))
                         key = c->voter_secrets[i];
         for (size_t i = 0; key && i < n; i++)
                 if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER) {
@@ -207,8 +211,8 @@ static bool most_voters_have(const Leader *l, uint32_t number) {
         return n_have > n_voters / 2;
 }
 
-// -EBUSY: the first key is made, or most voters have not got it yet; -ENOKEY: they have, and this host has not; -ENODATA: no voter has it
-// any more.
+// -EBUSY: the first key is made, or most voters have not got it yet; -ENOKEY: they have, and this host has
+// not; -ENODATA: no voter has it any more.
 static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
         *ret_number = secrets_key_in_use(l);
         if (*ret_number == 0) {
@@ -244,7 +248,8 @@ int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__SecretSet *m = t->request->secret_set;
         const Argosy__SecretRecord *there = cluster_state_find_secret(l->state, m->name);
         Argosy__SecretVersion version = ARGOSY__SECRET_VERSION__INIT;
-        SecretLabel label = {.name = m->name, .version = (there ? secret_record_newest(there)->version : 0) + 1};
+        SecretLabel label = {.name = m->name,
+                             .version = (there ? secret_record_newest(there)->version : 0) + 1};
         const SecretBytes *key;
         char by[CLUSTER_SECRET_BY_MAX];
         _cleanup_buf_ Buf sealed = {};
@@ -311,7 +316,9 @@ int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
                         return -EBUSY;
         }
         for (size_t i = 0; i < m->n_names; i++) {
-                int r = batch_builder_has_secret(b, m->names[i]) ? 0 : batch_builder_remove_secret(b, m->names[i]);
+                int r = batch_builder_has_secret(b, m->names[i])
+                                ? 0
+                                : batch_builder_remove_secret(b, m->names[i]);
 
                 if (r < 0)
                         return r;
@@ -319,7 +326,7 @@ int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
         return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
-// ------------------------------------------------------------------------------------------------ older versions
+// ------------------------------------------------------------------------------------------- older versions
 
 static int prune(Leader *l, BatchBuilder *b, const Argosy__SecretRecord *record) {
         uint64_t versions[CLUSTER_SECRET_VERSIONS_MAX];

@@ -11,8 +11,8 @@
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
 //
-// A host that holds much says it in parts (attach.h). Until the last of them is here, the host is as little in session as one that has not attached; its
-// beats count.
+// A host that holds much says it in parts (attach.h). Until the last of them is here, the host is as little
+// in session as one that has not attached; its beats count.
 //
 // An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each
 // time: more than limits.attaches_at_once wait until
@@ -127,7 +127,8 @@ static size_t count_units(const Host *h) {
         size_t n = 0;
 
         list_foreach (i, &h->nodes)
-                n += CONTAINER_OF(i, Node, of_host)->n_placed + CONTAINER_OF(i, Node, of_host)->n_units_on_node;
+                n += CONTAINER_OF(i, Node, of_host)->n_placed +
+                     CONTAINER_OF(i, Node, of_host)->n_units_on_node;
         return n;
 }
 
@@ -192,8 +193,8 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         leader_to_host(l, h, &m);
 }
 
-// The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
-// moment since: a successor counts from its election, which comes later.
+// The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at
+// any moment since: a successor counts from its election, which comes later.
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         if ((!h->attached && !h->membership.attaching) || h->down)
                 return;
@@ -309,7 +310,8 @@ static int pending_record_managers(Argosy__HostRecord *pending_record, const Arg
 }
 
 // Another host that is meant by the name; NULL: there is none.
-static const Argosy__HostRecord *find_namesake(const Leader *l, const Argosy__HostRecord *r, const char *name) {
+static const Argosy__HostRecord *find_namesake(const Leader *l, const Argosy__HostRecord *r,
+                                               const char *name) {
         const Argosy__HostRecord *namesake = *name ? cluster_state_resolve_host(l->state, name, NULL) : NULL;
 
         return namesake != r ? namesake : NULL;
@@ -324,7 +326,8 @@ static int fill_pending_record(Argosy__HostRecord *pending_record, const Argosy_
                 return -ENOMEM;
         if (a->port)
                 pending_record->port = a->port;
-        return pending_record_labels(pending_record, a) < 0 || pending_record_managers(pending_record, a) < 0 ||
+        return pending_record_labels(pending_record, a) < 0 ||
+                               pending_record_managers(pending_record, a) < 0 ||
                                host_record_set_fleet(pending_record, a->fleet_units) < 0
                        ? -ENOMEM
                        : 0;
@@ -358,8 +361,10 @@ static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attac
                 return;
         }
         if (namesake)
-                host_complain(l, h, "it calls itself %s now, which another host is called (%s), and stays %s: give it a name of its own "
-                                    "(Name=, or hostnamectl) and restart argosyd there",
+                host_complain(l, h,
+                              "it calls itself %s now, which another host is called (%s), and stays %s: "
+                              "give it a name of its own "
+                              "(Name=, or hostnamectl) and restart argosyd there",
                               a->name, host_record_place(namesake), r->name);
         if (fill_pending_record(pending_record, namesake, a) < 0 || records_equal(pending_record, r)) {
                 message_free(pending_record);
@@ -372,7 +377,8 @@ static void note_fleet(Leader *l, Host *h, const Argosy__FleetUnits *said) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
         Argosy__HostRecord *pending_record = message_copy(h->pending_record ?: r);
 
-        if (!pending_record || host_record_set_fleet(pending_record, said) < 0 || (!h->pending_record && records_equal(pending_record, r))) {
+        if (!pending_record || host_record_set_fleet(pending_record, said) < 0 ||
+            (!h->pending_record && records_equal(pending_record, r))) {
                 message_free(pending_record);
                 return;
         }
@@ -423,8 +429,8 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
                 unit_event(l, u, LIFE_RECONSIDER_ANYWAY);
 }
 
-// A node on which the unit is up by its record's last revision does not refuse it: what it said of an older order came behind the new one.
-// Else a wait for this start would last until the host attaches again.
+// A node on which the unit is up by its record's last revision does not refuse it: what it said of an older
+// order came behind the new one. Else a wait for this start would last until the host attaches again.
 static void note_taken(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         const UnitEntry *e;
 
@@ -625,7 +631,8 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                         orders_welcome(l, h);
                 }
         }
-        if (outcome != STORE_COMMITTED) // the lead is on its way to another and may stay, or the disks are full
+        // the lead is on its way to another and may stay, or the disks are full
+        if (outcome != STORE_COMMITTED)
                 l->barriers_pause_us = leader_now(l) + l->limits.barrier_retry_ms * USEC_PER_MSEC;
         leader_mark(l);
         leader_outside_done(l);

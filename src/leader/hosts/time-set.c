@@ -61,7 +61,8 @@ int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 return r;
         if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
-        (void) field_printf(&t->response->message, "the log's time is %s; dates of jobs and tokens that were later are that now",
+        (void) field_printf(&t->response->message,
+                            "the log's time is %s; dates of jobs and tokens that were later are that now",
                             text);
         return PLAN_IN_BATCH;
 }

@@ -3,15 +3,18 @@
 //   DUE_VOTER_SECRETS -> what the voters have said they have -> the records, in the next entry
 //                            -> ToHost.VoterSecrets to those who lack some, this host among them
 //
-// It is due when a voter says what it has, which it does with each attach and when its disk has failed, when the log's records change, and when
-// a secret is made. A message that got lost is sent again with what comes next; one that was answered by something else after a while.
+// It is due when a voter says what it has, which it does with each attach and when its disk has failed, when
+// the log's records change, and when a secret is made. A message that got lost is sent again with what comes
+// next; one that was answered by something else after a while.
 //
-// An acknowledgement is a raft id's, which is never given twice: a host that stops being a voter, and wipes its secrets, takes it along.
+// An acknowledgement is a raft id's, which is never given twice: a host that stops being a voter, and wipes
+// its secrets, takes it along.
 //
-// A leader that lacks a secret which the log names cannot do what a leader does. It hands over to a voter that keeps up, has all that this
-// host has, and has more; if there is none it leads on, says so, and tries again. So each hand-over adds a secret, and two voters that lack
-// different ones do not hand over to each other for ever: the leader hands out what it has first. Nor does a secret that is lost, which no
-// voter has any more (voter_secrets_controller_is_lost()), keep a leader that lacks others from handing over.
+// A leader that lacks a secret which the log names cannot do what a leader does. It hands over to a voter
+// that keeps up, has all that this host has, and has more; if there is none it leads on, says so, and tries
+// again. So each hand-over adds a secret, and two voters that lack different ones do not hand over to each
+// other for ever: the leader hands out what it has first. Nor does a secret that is lost, which no voter has
+// any more (voter_secrets_controller_is_lost()), keep a leader that lacks others from handing over.
 
 #include "voter-secrets-controller.h"
 
@@ -145,7 +148,8 @@ bool voter_secrets_controller_is_making(const Leader *l, const char *name) {
         return false;
 }
 
-int voter_secrets_controller_make(Leader *l, const char *name, const void *value, size_t len, uint32_t *ret_number) {
+int voter_secrets_controller_make(Leader *l, const char *name, const void *value, size_t len,
+                                  uint32_t *ret_number) {
         VoterSecrets *fresh = &l->voter_secrets->fresh;
         uint32_t number = next_number(l, name);
         int r;
@@ -175,10 +179,12 @@ const SecretBytes *voter_secrets_controller_value(const Leader *l, const char *n
         const Argosy__VoterSecretRecord *record = find_record(l, name, number);
         const VoterSecrets *own = own_secrets(l);
 
-        return record && own && voter_secrets_has(own, record) ? voter_secrets_find(own, name, number) : NULL;
+        return record && own && voter_secrets_has(own, record) ? voter_secrets_find(own, name, number)
+                                                               : NULL;
 }
 
-bool voter_secrets_controller_all_have(const Leader *l, const char *name, uint32_t number, char *ret_missing, size_t size) {
+bool voter_secrets_controller_all_have(const Leader *l, const char *name, uint32_t number, char *ret_missing,
+                                       size_t size) {
         const Argosy__VoterSecretRecord *record = find_record(l, name, number);
         const SecretsVoters voters = voters_of(l);
         const char *missing[STORE_MEMBERS_MAX];
@@ -187,18 +193,20 @@ bool voter_secrets_controller_all_have(const Leader *l, const char *name, uint32
         *ret_missing = '\0';
         for (size_t i = 0; record && i < voters.n; i++)
                 if (!is_in(record->kept_by, record->n_kept_by, voters.list[i].raft_id))
-                        missing[n++] = voters_name_of(l, voters.list[i].host ? voters.list[i].host->number : 0);
+                        missing[n++] =
+                                voters_name_of(l, voters.list[i].host ? voters.list[i].host->number : 0);
         for (size_t i = 0; i < n; i++)
                 voters_add_name(ret_missing, size, missing[i], i, n);
         return record && n == 0;
 }
 
-size_t voter_secrets_controller_without(const Argosy__ClusterRecord *cluster, const char *name, uint32_t number,
-                                        Argosy__VoterSecretRecord *ret[VOTER_SECRETS_MAX]) {
+size_t voter_secrets_controller_without(const Argosy__ClusterRecord *cluster, const char *name,
+                                        uint32_t number, Argosy__VoterSecretRecord *ret[VOTER_SECRETS_MAX]) {
         size_t n = 0;
 
         for (size_t i = 0; i < cluster->n_voter_secrets && n < VOTER_SECRETS_MAX; i++)
-                if (cluster->voter_secrets[i]->number != number || !streq(cluster->voter_secrets[i]->name, name))
+                if (cluster->voter_secrets[i]->number != number ||
+                    !streq(cluster->voter_secrets[i]->name, name))
                         ret[n++] = cluster->voter_secrets[i];
         return n;
 }
@@ -208,7 +216,8 @@ size_t voter_secrets_controller_without(const Argosy__ClusterRecord *cluster, co
 void voter_secrets_controller_on_kept(Leader *l, Host *h, const Argosy__ToVoter__VoterSecretsKept *kept) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        if (!record || record->raft_id == 0 || kept->raft_id != record->raft_id || kept->n_secrets > VOTER_SECRETS_MAX)
+        if (!record || record->raft_id == 0 || kept->raft_id != record->raft_id ||
+            kept->n_secrets > VOTER_SECRETS_MAX)
                 return;
         message_free(h->membership.secrets_kept);
         h->membership.secrets_kept = oom_checked(message_copy(kept));
@@ -216,7 +225,8 @@ void voter_secrets_controller_on_kept(Leader *l, Host *h, const Argosy__ToVoter_
         leader_mark(l);
 }
 
-static bool is_kept(const Argosy__ToVoter__VoterSecretsKept *kept, const char *name, uint32_t number, const uint8_t *fingerprint) {
+static bool is_kept(const Argosy__ToVoter__VoterSecretsKept *kept, const char *name, uint32_t number,
+                    const uint8_t *fingerprint) {
         for (size_t i = 0; i < kept->n_secrets; i++) {
                 const Argosy__ToVoter__VoterSecretsKept__Kept *k = kept->secrets[i];
 
@@ -237,8 +247,9 @@ static const Argosy__ToVoter__VoterSecretsKept *report_of(const SecretsVoter *v)
 static bool has_recorded(const SecretsVoter *v, const Argosy__VoterSecretRecord *r) {
         const Argosy__ToVoter__VoterSecretsKept *kept = report_of(v);
 
-        return kept && r->fingerprint.len == HASH_SIZE ? is_kept(kept, r->name, r->number, r->fingerprint.data)
-                                                       : is_in(r->kept_by, r->n_kept_by, v->raft_id);
+        return kept && r->fingerprint.len == HASH_SIZE
+                       ? is_kept(kept, r->name, r->number, r->fingerprint.data)
+                       : is_in(r->kept_by, r->n_kept_by, v->raft_id);
 }
 
 static bool has_fresh(const SecretsVoter *v, const VoterSecret *s) {
@@ -268,7 +279,8 @@ static Argosy__VoterSecretRecord *add_next(SecretsNext *next) {
         return r;
 }
 
-static void add_recorded(SecretsNext *next, const SecretsVoters *voters, const Argosy__VoterSecretRecord *before) {
+static void add_recorded(SecretsNext *next, const SecretsVoters *voters,
+                         const Argosy__VoterSecretRecord *before) {
         Argosy__VoterSecretRecord *r = add_next(next);
 
         r->name = before->name;
@@ -347,7 +359,8 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
         return hash ?: 1;
 }
 
-// A voter that says over and over that it has them not would keep both of us busy. It is told when the time has come.
+// A voter that says over and over that it has them not would keep both of us busy. It is told when the time
+// has come.
 static bool may_tell(Leader *l, Host *h, uint32_t hash) {
         uint64_t again_us = h->membership.secrets_told_us + TELL_AGAIN_US;
 
@@ -424,8 +437,8 @@ static uint32_t successor_of(const Leader *l, const SecretsVoters *voters) {
                 if (!v->host || v->host->number == l->config.self || !has_more(l, v->raft_id))
                         continue;
                 for (size_t k = 0; k < stats.n_members; k++)
-                        if (stats.members[k].raft_id == v->raft_id && stats.members[k].voter && stats.members[k].answers &&
-                            stats.members[k].caught_up)
+                        if (stats.members[k].raft_id == v->raft_id && stats.members[k].voter &&
+                            stats.members[k].answers && stats.members[k].caught_up)
                                 return v->raft_id;
         }
         return 0;
@@ -439,7 +452,8 @@ static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
         if (!lacking)
                 return;
         if (!said)
-                log_warning("This leader lacks the voters' secret '%s' %u: it hands leadership to a voter that has it, when one can take "
+                log_warning("This leader lacks the voters' secret '%s' %u: it hands leadership to a voter "
+                            "that has it, when one can take "
                             "it.",
                             lacking->name, lacking->number);
         voters_hand_over(l, successor_of(l, voters));
@@ -450,7 +464,8 @@ int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
         SecretsVoters voters;
         int r = 0;
 
-        if (!cluster_state_cluster(l->state) || (!leader_is_due(l, DUE_VOTER_SECRETS) && !l->voter_secrets->lacks))
+        if (!cluster_state_cluster(l->state) ||
+            (!leader_is_due(l, DUE_VOTER_SECRETS) && !l->voter_secrets->lacks))
                 return 0;
         voters = voters_of(l);
         drop_recorded(l);
@@ -461,7 +476,8 @@ int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
                 cluster.voter_secrets = next.pointers;
                 cluster.n_voter_secrets = next.n;
                 r = batch_builder_put_cluster(b, &cluster);
-                return r == -EBUSY ? 0 : r; // with the next batch; and it is looked at once more when the log has it
+                // with the next batch; and it is looked at once more when the log has it
+                return r == -EBUSY ? 0 : r;
         }
         for (size_t i = 0; leader_is_due(l, DUE_VOTER_SECRETS) && i < voters.n; i++)
                 if (voters.list[i].host && voters.list[i].host->attached)

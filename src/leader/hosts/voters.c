@@ -4,13 +4,14 @@
 // from overlapping: after each, and after each failure a little later, the plan is made anew from the log's
 // records and the log's configuration.
 //
-// While there is nothing to do, hosts are not looked at. Whether there is a step follows from the records, from what
-// hosts say and from the log's configuration, and not from who answers (membership.h); so it is asked again when a
-// record says something else of who votes (DUE_VOTERS), when a host has changed that votes or could be made to
-// (HOST_VOTERS), or when the configuration is not what it was (VotersSeen).
+// While there is nothing to do, hosts are not looked at. Whether there is a step follows from the records,
+// from what hosts say and from the log's configuration, and not from who answers (membership.h); so it is
+// asked again when a record says something else of who votes (DUE_VOTERS), when a host has changed that
+// votes or could be made to (HOST_VOTERS), or when the configuration is not what it was (VotersSeen).
 //
-// A host that does not open its log in time may be a healthy one with a disk that hangs: it beats, and no answer comes.
-// Others are asked before it from then on, until its answer comes after all or it attaches anew.
+// A host that does not open its log in time may be a healthy one with a disk that hangs: it beats, and no
+// answer comes. Others are asked before it from then on, until its answer comes after all or it attaches
+// anew.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,8 @@ int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret
 
         if (r == VOTERS_UNSAFE)
                 str_fit(ret_why, size,
-                        "on the way to that number no majority of the voters would answer: %s; nothing was changed",
+                        "on the way to that number no majority of the voters would answer: %s; nothing was "
+                        "changed",
                         way_out);
         return r;
 }
@@ -264,7 +266,8 @@ static void on_member_done(int error, void *userdata) {
         l->voters->busy = false;
         if (error == 0) {
                 l->voters->error = 0;
-                leader_set_due(l, DUE_FEATURES); // the one that is gone may have been a host that no record names
+                // the one that is gone may have been a host that no record names
+                leader_set_due(l, DUE_FEATURES);
         }
         if (error < 0) {
                 complain(l, error);
@@ -364,8 +367,9 @@ static void give_up_opening(Leader *l) {
         if (!h || h->membership.opened_in_vain)
                 return;
         h->membership.opened_in_vain = true;
-        log_host(LOG_WARNING, voters_name_of(l, h->number), "Host %s has not opened its copy of the log in %d s.",
-                 voters_name_of(l, h->number), VOTERS_OPEN_US / 1000000);
+        log_host(LOG_WARNING, voters_name_of(l, h->number),
+                 "Host %s has not opened its copy of the log in %d s.", voters_name_of(l, h->number),
+                 VOTERS_OPEN_US / 1000000);
 }
 
 // How many voters to want so that nobody has to stop being one. 0: no number helps, so few hosts may vote.
@@ -426,8 +430,9 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
         return false;
 }
 
-// A host whose log is closed lets nobody in and knows no voters. A host that has no link to this leader may know no other voter than
-// that one, and is told by it who votes now. Hosts that are lost are not waited for, nor is longer than a lease.
+// A host whose log is closed lets nobody in and knows no voters. A host that has no link to this leader may
+// know no other voter than that one, and is told by it who votes now. Hosts that are lost are not waited
+// for, nor is longer than a lease.
 static bool may_be_asked_the_way(const Leader *l) {
         return l->n_hosts.awaited > 0 && leader_now(l) < l->voters->next_since_us + host_leases_us(l);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests as jobs. Before one is planned: whether it was carried out before (its id is known), may have been (it is
-// older than what is remembered), or is about something that somebody changed meanwhile. When it is in the batch: its
-// JobPut, behind its own operations, in the same entry.
+// Requests as jobs. Before one is planned: whether it was carried out before (its id is known), may have
+// been (it is older than what is remembered), or is about something that somebody changed meanwhile. When it
+// is in the batch: its JobPut, behind its own operations, in the same entry.
 //
-// The number is the applier's to give. There is one entry on its way at a time, so it can be foretold: the last one
-// that was given, and one more for each job of this entry.
+// The number is the applier's to give. There is one entry on its way at a time, so it can be foretold: the
+// last one that was given, and one more for each job of this entry.
 //
-// All of that only where the log may contain it; else a Change and a rollout are known again by their ids as ever.
+// All of that only where the log may contain it; else a Change and a rollout are known again by their ids as
+// ever.
 #include "decide-jobs.h"
 
 #include <errno.h>
@@ -49,8 +50,8 @@ static Argosy__Response *done_before(const Ticket *t) {
         Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
         if (response && t->request->job && t->request->job->age_ms == 0)
-                (void) field_printf(&response->message, "the cluster has carried this out before, as job %" PRIu64,
-                                    t->job);
+                (void) field_printf(&response->message,
+                                    "the cluster has carried this out before, as job %" PRIu64, t->job);
         return response;
 }
 
@@ -111,7 +112,8 @@ static int count_kept(const Leader *l, Ticket *t) {
         return 0;
 }
 
-// A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in the log.
+// A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in
+// the log.
 static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
 
@@ -146,7 +148,8 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
         return ticket_settle(t, done_before(t));
 }
 
-enum { CONTENT_BYTES = 128 * 1024 }; // of a request, at about 10 ns each to pack and hash them, beside what else a turn does
+// of a request, at about 10 ns each to pack and hash them, beside what else a turn does
+enum { CONTENT_BYTES = 128 * 1024 };
 
 // Hashes the content once for each ticket. A longer one takes a turn of its own (-EBUSY).
 static int know_content(Ticket *t) {
@@ -168,7 +171,8 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, co
         RequestKey key;
         int r;
 
-        if (batch_builder_has_claim(&d->batch, id->data, id->len)) // twice in one entry: the second one waits
+        // twice in one entry: the second one waits
+        if (batch_builder_has_claim(&d->batch, id->data, id->len))
                 return -EBUSY;
         r = know_content(t);
         if (r < 0)
@@ -251,7 +255,8 @@ static void set_author(const Leader *l, const Argosy__Author *author, Argosy__Jo
 // The author's groups that give it a right. Of more names than are kept of a job it has the first.
 static void set_groups(const Leader *l, const Argosy__Author *author, const char *groups[JOB_GROUPS_MAX],
                        Argosy__JobRecord *record) {
-        size_t n = access_groups(authorization_list_for(l, author), author, groups, JOB_GROUPS_MAX), bytes = 0;
+        size_t n = access_groups(authorization_list_for(l, author), author, groups, JOB_GROUPS_MAX),
+               bytes = 0;
 
         record->groups = (char **) groups;
         while (record->n_groups < n && (bytes += strlen(groups[record->n_groups])) <= JOB_GROUPS_BYTES_MAX)
@@ -313,7 +318,8 @@ static int add_refused(const JobSource *source, uint32_t n_before, size_t room, 
         record->ends = calloc(JOB_REFUSED_MAX, sizeof(*record->ends));
         if (!record->ends)
                 return -ENOMEM;
-        for (size_t i = 0; i < change->n_units && record->n_ends < JOB_REFUSED_MAX && room >= REFUSED_BYTES; i++) {
+        for (size_t i = 0; i < change->n_units && record->n_ends < JOB_REFUSED_MAX && room >= REFUSED_BYTES;
+             i++) {
                 const Argosy__Response__UnitResult *u = change->units[i];
                 Argosy__JobUnitEnd *end;
 
@@ -329,7 +335,9 @@ static int add_refused(const JobSource *source, uint32_t n_before, size_t room, 
 }
 
 static size_t room_left(const BatchBuilder *b) {
-        return b->packed.len < STORE_BATCH_MAX - ENTRY_SPARE_BYTES ? STORE_BATCH_MAX - ENTRY_SPARE_BYTES - b->packed.len : 0;
+        return b->packed.len < STORE_BATCH_MAX - ENTRY_SPARE_BYTES
+                       ? STORE_BATCH_MAX - ENTRY_SPARE_BYTES - b->packed.len
+                       : 0;
 }
 
 // While more is to come it goes on, also if its effect is its end.
@@ -339,7 +347,8 @@ static Argosy__JobState state_of(const JobSource *source) {
         return source->more ? ARGOSY__JOB_STATE__JOB_RUNNING : job_end_at_once(source->request);
 }
 
-static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words, uint64_t *ret_number) {
+static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWords *words,
+                     uint64_t *ret_number) {
         Argosy__LogOp__JobPut put = ARGOSY__LOG_OP__JOB_PUT__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
         const char *groups[JOB_GROUPS_MAX];
@@ -353,7 +362,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
                 record.after = source->stored->after;
                 record.n_after = source->stored->n_after;
         } else {
-                if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !source->request->rollout->abort)
+                if (source->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT &&
+                    !source->request->rollout->abort)
                         record.rollout = source->request->rollout->name;
                 if (source->rollout)
                         record.rollout = (char *) source->rollout;
@@ -371,7 +381,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         record.more_targets = words->more_targets;
         if (source->request->job)
                 record.reason = source->request->job->reason;
-        if (source->request->job && source->request->job->retries <= cluster_state_last_job(d->leader->state))
+        if (source->request->job &&
+            source->request->job->retries <= cluster_state_last_job(d->leader->state))
                 record.retries = source->request->job->retries;
         set_author(d->leader, source->author, &record);
         set_groups(d->leader, source->author, groups, &record);
@@ -381,7 +392,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
         put.done = source->done;
         if (is_kept(d->leader, source->number)) {
                 put.number = source->number;
-                if (record.state == ARGOSY__JOB_STATE__JOB_DONE && open_job_is_resumed(d->leader, put.number))
+                if (record.state == ARGOSY__JOB_STATE__JOB_DONE &&
+                    open_job_is_resumed(d->leader, put.number))
                         record.end_message = (char *) JOB_END_RESUMED;
                 open_job_goes_on(d->leader, put.number);
         }
@@ -402,7 +414,8 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
 
 static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t *ret_number) {
         JobWords words = {};
-        int r = is_kept(d->leader, source->number) ? 0 : job_words_init(&words, source->request); // its first part has them
+        // its first part has them
+        int r = is_kept(d->leader, source->number) ? 0 : job_words_init(&words, source->request);
 
         if (r < 0)
                 return r;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether a request may begin when its turn has come, or is held back: since its author has asked for that, or by the
-// rules of the queue (rules/held-job.c). One that is held becomes a job in this entry all the same, with a number and
-// without any effect; the log keeps it whole, and who asks is answered that it waits, and for what.
+// Whether a request may begin when its turn has come, or is held back: since its author has asked for that,
+// or by the rules of the queue (rules/held-job.c). One that is held becomes a job in this entry all the
+// same, with a number and without any effect; the log keeps it whole, and who asks is answered that it
+// waits, and for what.
 //
-// One of a job that was held comes by here again when it may go (queue/held-jobs.c). If that is not so any more, since
-// somebody was faster, it goes back and stays held.
+// One of a job that was held comes by here again when it may go (queue/held-jobs.c). If that is not so any
+// more, since somebody was faster, it goes back and stays held.
 //
 // What names thousands of units is compared with the rules in several turns; others are not held up by that.
 //
-// Refused is what names a node that there is not, what cannot be carried out later, what waits for a job that there is not or that is not done, and what is too
-// large, or one too many, for the log to keep.
+// Refused is what names a node that there is not, what cannot be carried out later, what waits for a job
+// that there is not or that is not done, and what is too large, or one too many, for the log to keep.
 
 #include "decide-queue.h"
 
@@ -32,7 +33,7 @@
 #include "response.h"
 #include "turn.h"
 
-// ------------------------------------------------------------------------------------------------ what it waits for
+// ---------------------------------------------------------------------------------------- what it waits for
 
 // STEP_PASSED: it may wait for these.
 static int check_after(const Leader *l, Ticket *t) {
@@ -82,7 +83,7 @@ static int refuse_over(const Leader *l, Ticket *t) {
         return ticket_settle(t, NULL);
 }
 
-// ------------------------------------------------------------------------------------------------ into the log
+// --------------------------------------------------------------------------------------------- into the log
 
 // As it came, without what is said of it when it is sent, and what holds it, which stands beside it.
 static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
@@ -107,12 +108,13 @@ static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
         return 0;
 }
 
-// STEP_PASSED: it is no larger than one may be, and has room in this entry. Whether there may be one more the log is asked
-// as it is put.
+// STEP_PASSED: it is no larger than one may be, and has room in this entry. Whether there may be one more
+// the log is asked as it is put.
 static int check_length(const Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
         size_t len = argosy__stored_request__get_packed_size(stored);
 
-        if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES || stored->request.len > CLUSTER_STORED_REQUEST_MAX)
+        if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ||
+            stored->request.len > CLUSTER_STORED_REQUEST_MAX)
                 return ticket_refuse(
                         t, E2BIG,
                         "the request has %zu KiB with all files in it, and one that is held back may have "
@@ -143,7 +145,8 @@ Argosy__Response *decide_queue_held_response(const Leader *l, uint64_t job) {
         return tell(job, why);
 }
 
-// What it waits behind. A rebalance of which the log has nothing yet becomes a job in the same entry. 0 or -ENOMEM.
+// What it waits behind. A rebalance of which the log has nothing yet becomes a job in the same entry. 0 or
+// -ENOMEM.
 static int find_exclusive(Decision *d, const Ticket *t, uint64_t *ret) {
         RebalanceJob *job = d->leader->rebalance_job;
         int r;
@@ -256,7 +259,8 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
         bool opens = is_held || job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING;
         char who[AUTHOR_TEXT_SIZE];
 
-        if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) || author_jobs_open(l, t->author) < max)
+        if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) ||
+            author_jobs_open(l, t->author) < max)
                 return STEP_PASSED;
         return ticket_refuse(t, EDQUOT,
                              "%s has %zu jobs that are running or held back, as many as an author may have "
@@ -264,7 +268,7 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
                              author_text(t->author, who), author_jobs_open(l, t->author));
 }
 
-// ------------------------------------------------------------------------------------------------ the request
+// ---------------------------------------------------------------------------------------------- the request
 
 int decide_queue_admit(Decision *d, Ticket *t) {
         const Argosy__QueueRule *rule;

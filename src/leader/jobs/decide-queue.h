@@ -5,8 +5,9 @@
 
 #include "decision.h"
 
-// Whether a request that may be planned is held back. STEP_PASSED: it is not; QUEUE_HOLDS: its job is in the batch, without
-// any effect; PLAN_SETTLED: it was answered, or is held as it was; -EBUSY: next batch; -ENOMEM.
+// Whether a request that may be planned is held back. STEP_PASSED: it is not; QUEUE_HOLDS: its job is in the
+// batch, without any effect; PLAN_SETTLED: it was answered, or is held as it was; -EBUSY: next batch;
+// -ENOMEM.
 enum { QUEUE_HOLDS = 2 };
 int decide_queue_admit(Decision *d, Ticket *t);
 // What is said to who asks for it again. NULL: out of memory.

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the cluster does by itself becomes a record for people: units that were moved, started again, or given a node that
-// they waited for; hosts that are lost, and heard again; another leader.
+// What the cluster does by itself becomes a record for people: units that were moved, started again, or
+// given a node that they waited for; hosts that are lost, and heard again; another leader.
 //
 //   a unit of our own accord is put into the entry -> own_jobs_on_move()   its nodes, and why
 //   a host is lost or attaches                     -> Leader.own_hosts     marked by hosts/sessions.c
 //   we lead                                        -> own_jobs_begin()
-//   the entry is whole                             -> own_jobs_decide()    one JobPut for each cause, behind all others
+//   the entry is whole                             -> own_jobs_decide()    one JobPut for each cause, behind
+//                                                                          all others
 //
 // What is moved is told in the entry that moves it. The rest waits up to limits.own_delay_ms for an entry
 // that is made anyway.
 //
-// One cause is one record: what a lost host had is a part of the record of its loss, whenever it moves. Of the same host, or
-// the same kind of thing, within limits.own_repeat_sec it is one record, which counts the times. What the
-// log has says which that
-// is, so the next leader goes on with it. A record that has become long is followed by another one.
+// One cause is one record: what a lost host had is a part of the record of its loss, whenever it moves. Of
+// the same host, or the same kind of thing, within limits.own_repeat_sec it is one record, which counts the
+// times. What the log has says which that is, so the next leader goes on with it. A record that has become
+// long is followed by another one.
 //
-// Failures: without memory an entry has no record, and what it does is done. An entry that the log did not take is decided
-// again: what is to be moved is found again, and hosts are told then.
+// Failures: without memory an entry has no record, and what it does is done. An entry that the log did not
+// take is decided again: what is to be moved is found again, and hosts are told then.
 #include "own-jobs.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ static bool is_restart(const Unit *u, unsigned bump) {
         return (bump & BATCH_BUMP_START) || (u && retry_controller_takes(u));
 }
 
-// `before`: the node that the log has named so far, 0: none. `from`: it; NULL: its host is not in the cluster any more.
+// `before`: the node that the log has named so far, 0: none. `from`: it; NULL: its host is not in the
+// cluster any more.
 static Argosy__OwnCause cause_of(const Unit *u, uint32_t before, const Node *from, unsigned bump) {
         if (from && host_is_lost(from->host))
                 return ARGOSY__OWN_CAUSE__OWN_LOST;
@@ -75,8 +77,8 @@ static void say_failure(const Unit *u, const Node *from, char ret[OWN_REASON_SIZ
         const UnitOnNode *s = u && from ? unit_on_node_find(u, from) : NULL;
         const char *result = s ? unit_on_node_bad_result(s) : NULL;
 
-        str_fit(ret, OWN_REASON_SIZE, "it failed%s%s%s%s%s", from ? " on " : "", from ? from->name : "", result ? " (" : "",
-                result ?: "", result ? ")" : "");
+        str_fit(ret, OWN_REASON_SIZE, "it failed%s%s%s%s%s", from ? " on " : "", from ? from->name : "",
+                result ? " (" : "", result ?: "", result ? ")" : "");
 }
 
 static void say_why(Argosy__OwnCause cause, const Argosy__UnitRecord *next, const Unit *u, const Node *from,
@@ -103,7 +105,8 @@ static void say_why(Argosy__OwnCause cause, const Argosy__UnitRecord *next, cons
 }
 
 static bool are_alike(const OwnMoves *a, const OwnMoves *b) {
-        return a->cause == b->cause && a->host == b->host && a->from == b->from && a->to == b->to && streq(a->reason, b->reason);
+        return a->cause == b->cause && a->host == b->host && a->from == b->from && a->to == b->to &&
+               streq(a->reason, b->reason);
 }
 
 // The newest that it belongs to, or a new one. NULL: out of memory.
@@ -128,7 +131,8 @@ int own_jobs_on_move(const Argosy__UnitRecord *next, unsigned bump, void *leader
                 return 0;
         like.cause = cause_of(u, e->record->node, from, bump);
         like.from = e->record->node;
-        if (from && (like.cause == ARGOSY__OWN_CAUSE__OWN_LOST || like.cause == ARGOSY__OWN_CAUSE__OWN_MOVED))
+        if (from &&
+            (like.cause == ARGOSY__OWN_CAUSE__OWN_LOST || like.cause == ARGOSY__OWN_CAUSE__OWN_MOVED))
                 like.host = from->host->number;
         say_why(like.cause, next, u, from, like.reason);
         moves = moves_for(l, &like);
@@ -143,7 +147,7 @@ static void drop_moves(Leader *l) {
                 free(l->own_moves[--l->n_own_moves].names);
 }
 
-// ------------------------------------------------------------------------------------------------ one record
+// ----------------------------------------------------------------------------------------------- one record
 
 // What one JobPut says, and where it goes on.
 typedef struct OwnRecord {
@@ -178,7 +182,8 @@ static bool is_of(const OwnMoves *m, const OwnRecord *r) {
 }
 
 // The moves of the record; the arrays are to be freed, what they point to is borrowed. 0 or -ENOMEM.
-static int fill_moves(const Leader *l, const OwnRecord *r, Argosy__JobMove **ret_moves, Argosy__JobRecord *record) {
+static int fill_moves(const Leader *l, const OwnRecord *r, Argosy__JobMove **ret_moves,
+                      Argosy__JobRecord *record) {
         Argosy__JobMove *moves = calloc(l->n_own_moves + 1, sizeof(*moves));
 
         record->moves = calloc(l->n_own_moves + 1, sizeof(*record->moves));
@@ -221,7 +226,8 @@ static int put(Decision *d, const OwnRecord *r) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, r->host);
         char *target = host ? host->name : NULL;
         OwnJob before = {};
-        bool again = cluster_state_last_own_job(l->state, r->cause, r->host, &before) && goes_on(l, r, &before);
+        bool again =
+                cluster_state_last_own_job(l->state, r->cause, r->host, &before) && goes_on(l, r, &before);
         int e = fill_moves(l, r, &moves, &record);
 
         if (e == 0) {
@@ -240,7 +246,7 @@ static int put(Decision *d, const OwnRecord *r) {
         return e;
 }
 
-// ------------------------------------------------------------------------------------------------ what has happened
+// ---------------------------------------------------------------------------------------- what has happened
 
 static void say_span(uint64_t us, char *buf, size_t size) {
         uint64_t sec = (us + USEC_PER_SEC / 2) / USEC_PER_SEC;
@@ -268,7 +274,8 @@ static void say_back(const Leader *l, const Host *h, char ret[OWN_REASON_SIZE]) 
         char span[32];
         OwnJob lost;
 
-        if (!cluster_state_last_own_job(l->state, ARGOSY__OWN_CAUSE__OWN_LOST, h->number, &lost) || lost.at_us > now) {
+        if (!cluster_state_last_own_job(l->state, ARGOSY__OWN_CAUSE__OWN_LOST, h->number, &lost) ||
+            lost.at_us > now) {
                 str_fit(ret, OWN_REASON_SIZE, "%s is heard again", host_name(l, h));
                 return;
         }
@@ -280,10 +287,11 @@ static void say_leader(const Leader *l, char ret[OWN_REASON_SIZE]) {
         const Argosy__HostRecord *self = cluster_state_find_host(l->state, l->config.self), *other = NULL;
         OwnJob before;
 
-        if (cluster_state_last_own_job(l->state, ARGOSY__OWN_CAUSE__OWN_LEADER, 0, &before) && before.host != l->config.self)
+        if (cluster_state_last_own_job(l->state, ARGOSY__OWN_CAUSE__OWN_LEADER, 0, &before) &&
+            before.host != l->config.self)
                 other = cluster_state_find_host(l->state, before.host);
-        str_fit(ret, OWN_REASON_SIZE, "%s leads the cluster now%s%s", self ? self->name : "?", other ? ", before it " : "",
-                other ? other->name : "");
+        str_fit(ret, OWN_REASON_SIZE, "%s leads the cluster now%s%s", self ? self->name : "?",
+                other ? ", before it " : "", other ? other->name : "");
 }
 
 static int put_happened(Decision *d, OwnRecord *r, Argosy__OwnCause cause, uint32_t host) {
@@ -314,7 +322,8 @@ static int put_host(Decision *d, Host *h) {
 static int put_hosts(Decision *d) {
         int e = 0;
 
-        for (unsigned n = 0; e == 0 && n < d->leader->limits.own_hosts && hosts_have_mark(d->leader, HOST_NEWS); n++)
+        for (unsigned n = 0;
+             e == 0 && n < d->leader->limits.own_hosts && hosts_have_mark(d->leader, HOST_NEWS); n++)
                 e = put_host(d, host_marked(d->leader, HOST_NEWS));
         return e;
 }

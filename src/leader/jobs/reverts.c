@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A job gives a unit that runs another content, which does not start: the unit gets the one that it ran with again.
+// A job gives a unit that runs another content, which does not start: the unit gets the one that it ran with
+// again.
 //
 //      1. the Change marks the record of a unit that is up and gets another content (UnitExtra.trial)
-//      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it (OpenJob.reverting)
-//      3. here the unit is put with what the job's own record says of it before; instances of a template go together, with
+//      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it
+//      (OpenJob.reverting)
+//      3. here the unit is put with what the job's own record says of it before; instances of a template go
+//      together, with
 //         the template, as in an update. This is the job's own doing, and one more part of it in the log
 //      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
-// What was down before stays as it is, and so does what the job has left alone. Of a record that names not all of its units, or
-// whose former content is not kept any more, the unit stays with the new one: it has failed as it is.
+// What was down before stays as it is, and so does what the job has left alone. Of a record that names not
+// all of its units, or whose former content is not kept any more, the unit stays with the new one: it has
+// failed as it is.
 //
-// Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told again.
+// Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
+// again.
 #include "reverts.h"
 
 #include <errno.h>
@@ -46,7 +51,7 @@ typedef struct Reverts {
         bool full; // the entry takes no more units
 } Reverts;
 
-// ------------------------------------------------------------------------------------------------ what has failed
+// ------------------------------------------------------------------------------------------ what has failed
 
 static const JobItem *find_failed_instance(const Reverts *r, const char *template) {
         for (size_t i = 0; i < r->n_templates; i++)
@@ -90,14 +95,16 @@ static void reverts_done(Reverts *r) {
         free(r->templates);
 }
 
-// ------------------------------------------------------------------------------------------------ what goes back
+// ------------------------------------------------------------------------------------------- what goes back
 
-// The job has given it what it has, and it had something before that is kept. NULL: nothing is to be put back.
+// The job has given it what it has, and it had something before that is kept. NULL: nothing is to be put
+// back.
 static SpecEntry *former_of(const Leader *l, const UnitEntry *e, const Argosy__JobUnits *group) {
         Hash before, after;
 
         if (!hash_from_bytes(group->spec.data, group->spec.len, &before) ||
-            !hash_from_bytes(group->spec_after.data, group->spec_after.len, &after) || !hash_equal(&e->spec->hash, &after))
+            !hash_from_bytes(group->spec_after.data, group->spec_after.len, &after) ||
+            !hash_equal(&e->spec->hash, &after))
                 return NULL;
         return cluster_state_find_spec(l->state, &before);
 }
@@ -108,8 +115,8 @@ typedef struct Why {
 } Why;
 
 // `why` NULL: a template.
-static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former,
-               const Why *why) {
+static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
+               SpecEntry *former, const Why *why) {
         Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         Argosy__UnitExtra extra;
         Argosy__UnitRecord next = *e->record;
@@ -140,7 +147,8 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
 }
 
 // An instance that is well goes with one that is not.
-static int put_instance(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision, SpecEntry *former) {
+static int put_instance(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
+                        SpecEntry *former) {
         _cleanup_free_ char *template = NULL;
         const JobItem *failed;
         char why[REASON_SIZE];

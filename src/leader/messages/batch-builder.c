@@ -3,8 +3,8 @@
 // A batch as packed bytes, with the set of what it touches. A mark and batch_builder_rollback() take back
 // everything since then, bytes and touches alike, so what does not fit or goes wrong in the middle leaves no
 // trace.
-// Whether an operation makes sense is its caller's to know; whether there is room for it, and it would be carried out at all,
-// is judged here, by what will be asked when it is applied.
+// Whether an operation makes sense is its caller's to know; whether there is room for it, and it would be
+// carried out at all, is judged here, by what will be asked when it is applied.
 
 #include <errno.h>
 
@@ -84,7 +84,8 @@ static Key *touched(const BatchBuilder *b, KeyKind kind, const void *data, size_
         return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
 }
 
-// *ret (may be NULL): the key, which lives as long as nothing takes it back. Most are new: nothing is looked up for those.
+// *ret (may be NULL): the key, which lives as long as nothing takes it back. Most are new: nothing is looked
+// up for those.
 static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len, Key **ret) {
         KeySet *set = &b->touched;
         _cleanup_free_ Key *key = NULL;
@@ -182,7 +183,8 @@ static bool has_spec(const Hash *hash, void *userdata) {
 
 // Where a unit may still run the leader remembers of its own accord, too, so that is always judged.
 static bool is_judged(const BatchBuilder *b, const Argosy__LogOp *op) {
-        return b->judges || op->op_case == ARGOSY__LOG_OP__OP_TOMBSTONE || op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE;
+        return b->judges || op->op_case == ARGOSY__LOG_OP__OP_TOMBSTONE ||
+               op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE;
 }
 
 static int judge(BatchBuilder *b, const Argosy__LogOp *op) {
@@ -517,7 +519,8 @@ int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *vers
         return append_op(b, &op);
 }
 
-int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions, size_t n) {
+int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions,
+                                size_t n) {
         Argosy__LogOp__SecretReseal reseal = ARGOSY__LOG_OP__SECRET_RESEAL__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 

@@ -43,7 +43,8 @@ typedef struct BatchBuilder {
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
-        int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
+        int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n,
+                              void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
         // Called for each unit that is put; 0 or -ENOMEM. May be NULL.
@@ -52,9 +53,10 @@ typedef struct BatchBuilder {
         // What it is applied to; NULL: nobody asks. What the batch holds is counted.
         const ClusterState *state;
         ClusterHeld held;
-        // Each operation is judged, counting these: it is for a request, which is refused then. What the leader does by itself
-        // adds to nothing that is limited but where units may still run, which is judged always; were something else refused,
-        // the log would tell that, and nothing else would wait for it.
+        // Each operation is judged, counting these: it is for a request, which is refused then. What the
+        // leader does by itself adds to nothing that is limited but where units may still run, which is
+        // judged always; were something else refused, the log would tell that, and nothing else would wait
+        // for it.
         bool judges;
         ClusterRefusal refusal; // why the last one was that got -EDQUOT
 } BatchBuilder;
@@ -70,7 +72,8 @@ void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark);
 // Whether one more thing may go into it; the rest is for the next entry.
 bool batch_builder_takes_more(const BatchBuilder *b); // of what the leader does by itself
 bool batch_builder_takes_request(const BatchBuilder *b, size_t n_units); // one about so many units
-// A content that is new may demand of hosts what no other does, and then the placement looks at each of them once: what that costs, as units.
+// A content that is new may demand of hosts what no other does, and then the placement looks at each of them
+// once: what that costs, as units.
 size_t batch_units_of_content(const ClusterState *state);
 // How many more units it takes of what the leader does by itself.
 size_t batch_builder_units_left(const BatchBuilder *b);
@@ -83,7 +86,8 @@ enum {
 };
 
 // All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
-// mistake, -EDQUOT for what no voter would carry out (cluster-state-limits.h; roll back, too). What they are given is borrowed.
+// mistake, -EDQUOT for what no voter would carry out (cluster-state-limits.h; roll back, too). What they are
+// given is borrowed.
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
 int batch_builder_remove_unit(BatchBuilder *b, const char *name);
 // -EDQUOT: b is as before.
@@ -92,7 +96,8 @@ int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us);
 int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content,
                            size_t len); // only once for each hash
-int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len); // that the next content names
+// that the next content names
+int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *content, size_t len);
 bool batch_builder_has_spec(const BatchBuilder *b, const Hash *hash);
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record);
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host);
@@ -108,11 +113,13 @@ int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record); /
 int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke);
 int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *token);
 int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by);
-int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses); // of no right
+// of no right
+int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses);
 int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version);
 int batch_builder_remove_secret(BatchBuilder *b, const char *name);
 int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n);
-int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions, size_t n);
+int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions,
+                                size_t n);
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n);
 // Puts the job; call it after the job's own operations.
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put);
@@ -131,7 +138,8 @@ bool batch_builder_has_claim(const BatchBuilder *b, const void *data, size_t len
 int batch_builder_note_order(BatchBuilder *b, const char *name);
 bool batch_builder_has_order(const BatchBuilder *b, const char *name);
 
-// Whether a unit is put that is to be on one of the nodes that the host has in that state. Looks at each unit of the batch once.
+// Whether a unit is put that is to be on one of the nodes that the host has in that state. Looks at each
+// unit of the batch once.
 bool batch_builder_gives_host(const BatchBuilder *b, const ClusterState *state, uint32_t host);
 bool batch_builder_has_unit(const BatchBuilder *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
@@ -142,7 +150,8 @@ bool batch_builder_has_role(const BatchBuilder *b, const char *name);
 int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it is of this role; no operation
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
 bool batch_builder_has_secret(const BatchBuilder *b, const char *name); // it is set, or deleted
-int batch_builder_use_secret(BatchBuilder *b, const char *name);        // a unit in it has this secret; no operation
+// a unit in it has this secret; no operation
+int batch_builder_use_secret(BatchBuilder *b, const char *name);
 bool batch_builder_uses_secret(const BatchBuilder *b, const char *name);
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
 bool batch_builder_has_access(const BatchBuilder *b); // a right is given or taken back, also with a token
@@ -154,4 +163,5 @@ bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *nam
                              void *userdata);
 // Whether the unit was touched after `mark`.
 bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, BatchBuilderMark mark);
-size_t batch_builder_units_since(const BatchBuilder *b, BatchBuilderMark mark); // how many were touched after it
+// how many were touched after it
+size_t batch_builder_units_since(const BatchBuilder *b, BatchBuilderMark mark);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content that the cluster has is put nowhere, and neither is a file of it: units share them by their hashes. What came with it is found by its size
-// first, so that of hundreds of files only those are hashed that may be meant, and each once. A file that is missing, or larger than the cluster has set, ends it, and
+// A content that the cluster has is put nowhere, and neither is a file of it: units share them by their
+// hashes. What came with it is found by its size first, so that of hundreds of files only those are hashed
+// that may be meant, and each once. A file that is missing, or larger than the cluster has set, ends it, and
 // the caller takes back what was put.
 
 #include "batch-content.h"
@@ -29,7 +30,8 @@ static void came_files_done(CameFiles *c) {
         free(c->list);
 }
 
-// What came along with that very content: its files, and no others are looked for. NULL: it did not come itself, and has none.
+// What came along with that very content: its files, and no others are looked for. NULL: it did not come
+// itself, and has none.
 static const Argosy__NamedFile *find_own(const SentFiles *sent, const void *content) {
         for (size_t i = 0; i < sent->n; i++)
                 if (sent->list[i]->content.data == content)
@@ -67,26 +69,34 @@ static bool is_meant(Came *came, const CarriedFile *file) {
 static int put_file(BatchBuilder *b, CameFiles *came, const CarriedFile *file, char **ret_why) {
         for (size_t i = 0; i < came->n; i++)
                 if (is_meant(&came->list[i], file))
-                        return batch_builder_put_file(b, &file->hash, came->list[i].bytes->data, came->list[i].bytes->len);
-        return str_refuse(ret_why, "its file %s did not come along, and the cluster does not have it", file->name);
+                        return batch_builder_put_file(b, &file->hash, came->list[i].bytes->data,
+                                                      came->list[i].bytes->len);
+        return str_refuse(ret_why, "its file %s did not come along, and the cluster does not have it",
+                          file->name);
 }
 
 // What the cluster has set for itself: what a content itself may have at most is judged where that is read.
 static int check_sizes(const ClusterState *state, size_t len, const CarriedFiles *files, char **ret_why) {
-        size_t file_max = cluster_state_file_limit(state), unit_max = cluster_state_unit_files_limit(state), bytes = len + carried_files_bytes(files);
+        size_t file_max = cluster_state_file_limit(state), unit_max = cluster_state_unit_files_limit(state),
+               bytes = len + carried_files_bytes(files);
 
         for (size_t i = 0; i < files->n; i++)
                 if (files->list[i].size > file_max)
-                        return str_refuse(ret_why, "its file %s has %zu KiB, and may have %zu (argosyctl files limit): larger things are images or packages",
-                                          files->list[i].name, (files->list[i].size + 1023) / 1024, file_max / 1024);
+                        return str_refuse(ret_why,
+                                          "its file %s has %zu KiB, and may have %zu (argosyctl files "
+                                          "limit): larger things are images or packages",
+                                          files->list[i].name, (files->list[i].size + 1023) / 1024,
+                                          file_max / 1024);
         if (files->n > 0 && bytes > unit_max)
-                return str_refuse(ret_why, "it has %zu KiB with its files, and may have %zu (argosyctl files limit): larger things are images or packages",
+                return str_refuse(ret_why,
+                                  "it has %zu KiB with its files, and may have %zu (argosyctl files limit): "
+                                  "larger things are images or packages",
                                   (bytes + 1023) / 1024, unit_max / 1024);
         return 0;
 }
 
-int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFiles *sent, const Hash *hash, const void *content, size_t len,
-                      char **ret_why) {
+int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFiles *sent, const Hash *hash,
+                      const void *content, size_t len, char **ret_why) {
         const SpecEntry *there = cluster_state_find_spec(state, hash);
         _cleanup_(came_files_done) CameFiles came = {};
         _cleanup_carried_files_ CarriedFiles files = {};
@@ -98,9 +108,11 @@ int batch_put_content(BatchBuilder *b, const ClusterState *state, const SentFile
         if (r == 0)
                 r = check_sizes(state, len, &files, ret_why);
         if (r == 0)
-                r = came_files_take(&came, find_own(sent, content), cluster_state_unit_files_limit(state), ret_why);
+                r = came_files_take(&came, find_own(sent, content), cluster_state_unit_files_limit(state),
+                                    ret_why);
         for (size_t i = 0; r == 0 && i < files.n; i++)
-                if (!batch_builder_has_spec(b, &files.list[i].hash) && !cluster_state_find_spec(state, &files.list[i].hash))
+                if (!batch_builder_has_spec(b, &files.list[i].hash) &&
+                    !cluster_state_find_spec(state, &files.list[i].hash))
                         r = put_file(b, &came, &files.list[i], ret_why);
         return r < 0 ? r : batch_builder_put_spec(b, hash, content, len);
 }

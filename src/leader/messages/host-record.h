@@ -34,9 +34,9 @@ int host_record_set_label(Argosy__HostRecord *r, const char *key, const char *va
 bool host_record_unset_label(Argosy__HostRecord *r, const char *key); // whether it was set
 // Replaces set_labels by copies of these.
 int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n);
-// What a host wishes its record to say keeps what others have made of that since: its nodes' numbers (another one
-// would be another node, and a record that names one which is gone would be skipped), and set_labels, modes and role,
-// which are the owners'. 0 or -ENOMEM.
+// What a host wishes its record to say keeps what others have made of that since: its nodes' numbers
+// (another one would be another node, and a record that names one which is gone would be skipped), and
+// set_labels, modes and role, which are the owners'. 0 or -ENOMEM.
 int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecord *now);
 
 // Where the host says that it is. What others could not use (host-address.h) changes nothing: what is known
@@ -44,7 +44,8 @@ int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecor
 // -ENOMEM.
 int host_record_set_address(Argosy__HostRecord *r, const char *address, const char *name, bool configured);
 
-// What it says of fleet's units; NULL or none: it runs none. While it does not know, what it said before stays. 0 or -ENOMEM.
+// What it says of fleet's units; NULL or none: it runs none. While it does not know, what it said before
+// stays. 0 or -ENOMEM.
 int host_record_set_fleet(Argosy__HostRecord *r, const Argosy__FleetUnits *said);
 
 // For people: its name, if it was configured with one, or its address; empty: not known.

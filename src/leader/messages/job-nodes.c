@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Names are compared as they stand in the record, so what happened to a node is found when the node is gone, and a host that has
-// got the name of a former one is told the jobs of both. Numbers count for nodes alone that were to be emptied: of these a record has no names.
+// Names are compared as they stand in the record, so what happened to a node is found when the node is gone,
+// and a host that has got the name of a former one is told the jobs of both. Numbers count for nodes alone
+// that were to be emptied: of these a record has no names.
 //
 // Failures: none. A word that names no node, or several hosts, has no number.
 
@@ -71,9 +72,11 @@ static bool has_moved(const JobNodes *nodes, const Argosy__JobRecord *job) {
 }
 
 bool job_nodes_match(const JobNodes *nodes, const Argosy__JobRecord *job, bool units_alone) {
-        return nodes->n == 0 || has_failed_there(nodes, job) || has_moved(nodes, job) || (!units_alone && is_about(nodes, job));
+        return nodes->n == 0 || has_failed_there(nodes, job) || has_moved(nodes, job) ||
+               (!units_alone && is_about(nodes, job));
 }
 
 size_t job_nodes_cost(const JobNodes *nodes, const Argosy__JobRecord *job) {
-        return nodes->n * (job->n_ends + job->n_settings + job->n_drains + job->n_targets + 2 * job->n_moves);
+        return nodes->n *
+               (job->n_ends + job->n_settings + job->n_drains + job->n_targets + 2 * job->n_moves);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From a request to the words that its job is kept by. A request that has words of the person is believed in these, as
-// far as they go: they are shown and mean nothing. What the job of a kind is called, and which
-// kinds name nothing, is in model/request-kind.c; a test compares. Text of others is cut where it is too long, and what a
-// terminal would obey becomes a question mark.
+// From a request to the words that its job is kept by. A request that has words of the person is believed in
+// these, as far as they go: they are shown and mean nothing. What the job of a kind is called, and which
+// kinds name nothing, is in model/request-kind.c; a test compares. Text of others is cut where it is too
+// long, and what a terminal would obey becomes a question mark.
 
 #include "job-words.h"
 
@@ -71,7 +71,9 @@ static int add_size(JobWords *w, const char *key, uint32_t size, char unit) {
 }
 
 static int add_files_limit(JobWords *w, const Argosy__Request__QueueChange *m) {
-        return add_size(w, "file", m->file_kib, 'K') ?: add_size(w, "unit", m->unit_files_kib, 'K') ?: add_size(w, "all", m->files_mib, 'M');
+        return add_size(w, "file", m->file_kib, 'K')
+                ?: add_size(w, "unit", m->unit_files_kib, 'K')
+                ?: add_size(w, "all", m->files_mib, 'M');
 }
 
 // None: what the clocks say.
@@ -97,8 +99,8 @@ static int add_number(JobWords *w, uint64_t number) {
 }
 
 static int add_access(JobWords *w, const Argosy__Request__AccessChange *m) {
-        _cleanup_free_ char *text = str_printf("%s:%s%s%s", *m->user ? "user" : "group", *m->user ? m->user : m->group,
-                                               *m->host ? "@" : "", m->host);
+        _cleanup_free_ char *text = str_printf("%s:%s%s%s", *m->user ? "user" : "group",
+                                               *m->user ? m->user : m->group, *m->host ? "@" : "", m->host);
         int r = add(w, right_to_string(m->right));
 
         return r < 0 ? r : text ? add(w, text) : -ENOMEM;
@@ -159,7 +161,8 @@ static int add_what_it_names(JobWords *w, const Argosy__Request *q) {
                         return add_number(w, q->queue_change->open_max);
                 if (q->queue_change->history_mib > 0)
                         return add_mib(w, q->queue_change->history_mib);
-                return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove) : add_files_limit(w, q->queue_change);
+                return q->queue_change->remove > 0 ? add_number(w, q->queue_change->remove)
+                                                   : add_files_limit(w, q->queue_change);
         case ARGOSY__REQUEST__WHAT_JOIN:
                 return q->join->host ? add(w, q->join->host->name) : 0;
         default:
@@ -191,7 +194,8 @@ void job_words_done(JobWords *w) {
 // ------------------------------------------------------------------------------------------------ ends
 
 // The name, too, is whatever somebody has asked for, and may be refused for that.
-Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node, const char *message) {
+Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node,
+                                     const char *message) {
         Argosy__JobUnitEnd *end = calloc(1, sizeof(*end));
         char name[UNIT_NAME_MAX + 1], text[JOB_END_TEXT_MAX];
 
@@ -201,7 +205,8 @@ Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, cons
         end->end = how;
         str_fit(name, sizeof(name), "%s", unit);
         str_fit(text, sizeof(text), "%s", message);
-        if (field_set(&end->unit, name) == 0 && field_set(&end->node, node) == 0 && field_set(&end->message, text) == 0)
+        if (field_set(&end->unit, name) == 0 && field_set(&end->node, node) == 0 &&
+            field_set(&end->message, text) == 0)
                 return end;
         message_free(end);
         return NULL;
@@ -232,7 +237,8 @@ const ProtobufCBinaryData *job_request_id(const Argosy__Request *request) {
         return id && id->len == JOB_REQUEST_ID_SIZE ? id : NULL;
 }
 
-// Fields that a leader does not know are sorted with the others: leaders of several versions come to the same.
+// Fields that a leader does not know are sorted with the others: leaders of several versions come to the
+// same.
 static int hash_request(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         size_t len = argosy__request__get_packed_size(request);
         _cleanup_free_ uint8_t *packed = malloc(len + 1);
@@ -253,13 +259,14 @@ static int hash_request(const Argosy__Request *request, uint64_t *ret, size_t *r
         return 0;
 }
 
-// What a folder says; not what was missing of it when it was compared with the cluster. So a command that is given again,
-// since the first one was lost in the middle, is the same. Files are megabytes: their contents are named by their hashes, and
-// no others are taken.
+// What a folder says; not what was missing of it when it was compared with the cluster. So a command that is
+// given again, since the first one was lost in the middle, is the same. Files are megabytes: their contents
+// are named by their hashes, and no others are taken.
 static int hash_apply(const Argosy__Request *request, uint64_t *ret, size_t *ret_len) {
         Argosy__Request__Apply apply = *request->apply;
         _cleanup_free_ Argosy__Request__Apply__Unit *units = calloc(apply.n_units + 1, sizeof(*units));
-        _cleanup_free_ Argosy__Request__Apply__Unit **pointers = calloc(apply.n_units + 1, sizeof(*pointers));
+        _cleanup_free_ Argosy__Request__Apply__Unit **pointers =
+                calloc(apply.n_units + 1, sizeof(*pointers));
         Argosy__Request only = *request;
 
         if (!units || !pointers)
@@ -332,7 +339,8 @@ int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *r
                 rebalance.no_wait = false; // how it is listened to
                 only.rebalance = &rebalance;
         }
-        if (only.what_case == ARGOSY__REQUEST__WHAT_SECRET_SET) { // the log keeps this, and nothing that the value could be guessed by
+        // the log keeps this, and nothing that the value could be guessed by
+        if (only.what_case == ARGOSY__REQUEST__WHAT_SECRET_SET) {
                 secret = *request->secret_set;
                 secret.value = (ProtobufCBinaryData){};
                 only.secret_set = &secret;

@@ -17,7 +17,8 @@ enum {
         JOB_TARGETS_BYTES_MAX = 1024, // of all
         JOB_REQUEST_ID_SIZE = 16,
         JOB_AFTER_MAX = CLUSTER_STORED_AFTER_MAX, // that one waits for
-        JOB_REFUSED_MAX = 100,        // units that are named of those that were refused; the others are counted
+        JOB_REFUSED_MAX = 100,        // units that are named of those that were refused; the others are
+                                      // counted
         JOB_END_TEXT_MAX = 256,       // of what is said of one of its units, with the NUL
         JOB_END_MESSAGE_MAX = 1024,   // of what is said of why it ended, likewise
 };
@@ -34,7 +35,8 @@ int job_words_init(JobWords *w, const Argosy__Request *request);
 void job_words_done(JobWords *w);
 
 // How a unit of it has ended; what is too long is cut. NULL: out of memory.
-Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node, const char *message);
+Argosy__JobUnitEnd *job_unit_end_new(const char *unit, Argosy__UnitEnd how, const char *node,
+                                     const char *message);
 
 // As it is typed: "start", "cluster remove", "update --abort".
 const char *job_verb(const Argosy__Request *request);
@@ -42,5 +44,6 @@ const char *job_verb(const Argosy__Request *request);
 const char *job_form_error(const Argosy__Request *request);
 // The id by which the request is recognised when it comes again. NULL: it has none.
 const ProtobufCBinaryData *job_request_id(const Argosy__Request *request);
-// A hash of all that it asks for: another one under the same id is another request; and over how many bytes it is. -ENOMEM.
+// A hash of all that it asks for: another one under the same id is another request; and over how many bytes
+// it is. -ENOMEM.
 int job_request_content(const Argosy__Request *request, uint64_t *ret, size_t *ret_len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which ticket_send() turns into an answer of
-// its own. An answer that is too long loses the reasons of single nodes first; if that is not enough, it becomes an error
-// that says so, and whether something was changed nevertheless.
+// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which ticket_send() turns into
+// an answer of its own. An answer that is too long loses the reasons of single nodes first; if that is not
+// enough, it becomes an error that says so, and whether something was changed nevertheless.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -126,16 +126,18 @@ int response_fit(Argosy__Response *r, size_t max) {
 
 Argosy__Response *response_too_long(size_t bytes, bool made) {
         if (made)
-                return response_error(EMSGSIZE,
-                                      "the change was made, but for units that were refused; only its answer, "
-                                      "%zu bytes, is longer than %d MiB: look at the units themselves",
-                                      bytes, ANSWER_BYTES_MAX >> 20);
+                return response_error(
+                        EMSGSIZE,
+                        "the change was made, but for units that were refused; only its answer, "
+                        "%zu bytes, is longer than %d MiB: look at the units themselves",
+                        bytes, ANSWER_BYTES_MAX >> 20);
         return response_error(E2BIG, "the answer is longer than %d MiB (%zu bytes by now): ask about fewer",
                               ANSWER_BYTES_MAX >> 20, bytes);
 }
 
 Argosy__Response *response_no_label(const Argosy__Label *label) {
-        return response_error(EINVAL, "'%s=%s' is no label: key and value are 1 to %d letters, digits and ._/-",
+        return response_error(EINVAL,
+                              "'%s=%s' is no label: key and value are 1 to %d letters, digits and ._/-",
                               label->key, label->value, LABEL_MAX);
 }
 
@@ -198,7 +200,8 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
         unit_parts_begin(&p, content, carried_files_text_len(content, len));
         (void) unit_parts_next(&p, &part);
         while (unit_parts_next(&p, &part)) {
-                if (memmem(part.path, part.path_len, "/" CONTENT_IMAGE_DROP_IN, strlen("/" CONTENT_IMAGE_DROP_IN)))
+                if (memmem(part.path, part.path_len, "/" CONTENT_IMAGE_DROP_IN,
+                           strlen("/" CONTENT_IMAGE_DROP_IN)))
                         continue; // status_set_image() says that
                 char *path = strndup(part.path, part.path_len);
 

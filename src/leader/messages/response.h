@@ -27,8 +27,8 @@ Argosy__Response *response_error(int status, const char *format, ...) _printf_(2
 // Leaves out why single nodes refuse units, last unit first, until it is no longer than that. -EMSGSIZE:
 // even then it is longer.
 int response_fit(Argosy__Response *r, size_t max);
-// What is said instead of one that is too long. `made`: the change that it is about is in the log; its status is
-// another one then (EMSGSIZE), for E2BIG makes clients ask again for parts of it.
+// What is said instead of one that is too long. `made`: the change that it is about is in the log; its
+// status is another one then (EMSGSIZE), for E2BIG makes clients ask again for parts of it.
 Argosy__Response *response_too_long(size_t bytes, bool made);
 // It names a label that cannot be one.
 Argosy__Response *response_no_label(const Argosy__Label *label);

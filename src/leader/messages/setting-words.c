@@ -118,7 +118,8 @@ int setting_value_append(Argosy__SettingKind kind, const Argosy__SettingValue *v
                         r = buf_printf(out, ", %" PRIu32 "K in a file", v->file_kib);
                 if (r == 0 && v->unit_files_kib > 0)
                         r = buf_printf(out, ", %" PRIu32 "K with all files of a unit", v->unit_files_kib);
-                return r == 0 && v->files_mib > 0 ? buf_printf(out, ", %" PRIu32 "M of files", v->files_mib) : r;
+                return r == 0 && v->files_mib > 0 ? buf_printf(out, ", %" PRIu32 "M of files", v->files_mib)
+                                                  : r;
         default:
                 return 0;
         }
@@ -135,7 +136,9 @@ static int fill_row(const Argosy__JobSetting *s, Argosy__Response__JobSettingRow
         if (setting_name_append(s, &name) < 0 || setting_value_append(s->kind, s->before, &before) < 0 ||
             setting_value_append(s->kind, s->after, &after) < 0)
                 return -ENOMEM;
-        return set_words(&row->setting, &name) ?: set_words(&row->before, &before) ?: set_words(&row->after, &after);
+        return set_words(&row->setting, &name)
+                ?: set_words(&row->before, &before)
+                ?: set_words(&row->after, &after);
 }
 
 Argosy__Response__JobSettingRow *setting_row_new(const Argosy__JobSetting *s) {

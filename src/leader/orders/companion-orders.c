@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   a unit's record -> which templates it needs where (companions.c) -> the host is due -> its next message has all of them
+//   a unit's record -> which templates it needs where (companions.c) -> the host is due -> its next message
+//   has all of them
 //
-// A host is always told the whole set with the contents as the log has them now, so nothing is kept of what it was told. A
-// template that is not in the cluster is left out, and its node's own one counts, if there is one. Sets are small: they
-// have as many templates as there are kinds of alerts. What does not fit a message (COMPANIONS_MAX) is
-// left out, and the row of the host says so.
+// A host is always told the whole set with the contents as the log has them now, so nothing is kept of what
+// it was told. A template that is not in the cluster is left out, and its node's own one counts, if there is
+// one. Sets are small: they have as many templates as there are kinds of alerts. What does not fit a message
+// (COMPANIONS_MAX) is left out, and the row of the host says so.
 #include <errno.h>
 
 #include "companion-orders.h"
@@ -52,8 +53,8 @@ int companion_orders_on_unit(Leader *l, const UnitEntry *e) {
                 k = unit_file_companions(file, r->name, &templates, &n);
         if (k == -ENOMEM)
                 return k;
-        k = companions_set(&l->companions, r->name, r->global ? COMPANIONS_EVERYWHERE : r->node, templates, n, on_changed,
-                           l);
+        k = companions_set(&l->companions, r->name, r->global ? COMPANIONS_EVERYWHERE : r->node, templates,
+                           n, on_changed, l);
         for (size_t i = 0; i < n; i++)
                 free(templates[i]);
         free(templates);

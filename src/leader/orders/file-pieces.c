@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A host that was told of a unit whose content names files asks for those that it does not have, by their hashes, one piece after the other: so
-// at most one piece is on its way to a host, and a slow link sets the pace. What another leader has begun goes on.
+// A host that was told of a unit whose content names files asks for those that it does not have, by their
+// hashes, one piece after the other: so at most one piece is on its way to a host, and a slow link sets the
+// pace. What another leader has begun goes on.
 //
-//      asked -> noted, one piece of each host -> at the end of a turn the pieces of some hosts leave, in the order in which they asked
+//      asked -> noted, one piece of each host -> at the end of a turn the pieces of some hosts leave, in the
+//      order in which they asked
 //
 // All hosts may ask in the same turn, and what they get is packed and encrypted in it: hence some. A host
 // that has much to take by then gets its piece when it takes more. A session that ends takes its question
 // along.
 //
-// A host gets only files of units that it was told to have: it says which unit a file is for, and all that it asks for beside that is said to
-// be not there, as is what is not there any more. That is judged when a piece leaves: the log may have gone on since it was asked for.
-// Cost: a look-up, and one comparison for each file of that unit.
+// A host gets only files of units that it was told to have: it says which unit a file is for, and all that
+// it asks for beside that is said to be not there, as is what is not there any more. That is judged when a
+// piece leaves: the log may have gone on since it was asked for. Cost: a look-up, and one comparison for
+// each file of that unit.
 
 #include "file-pieces.h"
 
@@ -26,7 +29,8 @@
 #include "unit-name.h"
 #include "unit-on-node.h"
 
-// Under the host's system manager: no other has units with files. An order that is held back has not brought another content yet.
+// Under the host's system manager: no other has units with files. An order that is held back has not brought
+// another content yet.
 static bool is_told_to_have(const Host *h, const Unit *u, uint32_t *ret_node) {
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
@@ -53,7 +57,8 @@ static bool may_have(const Leader *l, const Host *h, const char *unit, const Has
 
 static void send_piece(Leader *l, Host *h) {
         const FileQuestion *q = &h->ordering.file_question;
-        const SpecEntry *file = may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
+        const SpecEntry *file =
+                may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
@@ -74,7 +79,8 @@ void file_pieces_on_ask(Leader *l, Host *h, const Argosy__ToVoter__FileAsk *ask)
         FileQuestion *q = &h->ordering.file_question;
         bool is_hash = hash_from_bytes(ask->hash.data, ask->hash.len, &q->hash);
 
-        str_fit(q->unit, sizeof(q->unit), "%s", is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
+        str_fit(q->unit, sizeof(q->unit), "%s",
+                is_hash && strlen(ask->unit) <= UNIT_NAME_MAX ? ask->unit : "");
         q->from = ask->from;
         q->held = false;
         host_mark_now(l, h, HOST_FILE_QUESTION);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See older-secrets.h. Which versions units have follows from their records (SecretUsers), and whether these are old from the secrets'. What is
-// told of a unit changes with its record, and with a new version: that one marks the rows of all units that have an older one, some in each turn.
+// See older-secrets.h. Which versions units have follows from their records (SecretUsers), and whether these
+// are old from the secrets'. What is told of a unit changes with its record, and with a new version: that
+// one marks the rows of all units that have an older one, some in each turn.
 //
 // Cost: nothing while no unit has any; else a look-up of the unit's name for each row.
 
@@ -13,7 +14,8 @@
 #include "turn.h"
 #include "unit-marks.h"
 
-enum { LOOKS = 2048 }; // at units and their rows in one turn, at about 0.5 us each; all of a unit's are one step
+// at units and their rows in one turn, at about 0.5 us each; all of a unit's are one step
+enum { LOOKS = 2048 };
 
 typedef struct Search {
         const Leader *leader;
@@ -22,7 +24,8 @@ typedef struct Search {
 
 static bool look(const char *secret, uint64_t version, void *userdata) {
         Search *s = userdata;
-        const Argosy__SecretRecord *record = version > 0 ? cluster_state_find_secret(s->leader->state, secret) : NULL;
+        const Argosy__SecretRecord *record =
+                version > 0 ? cluster_state_find_secret(s->leader->state, secret) : NULL;
 
         if (record && version < secret_record_newest(record)->version)
                 s->found = record->name;
@@ -31,7 +34,8 @@ static bool look(const char *secret, uint64_t version, void *userdata) {
 
 const char *unit_older_secret(const Leader *l, const char *unit) {
         Search s = {.leader = l};
-        const UnitEntry *e = l->secret_users.units.count > 0 ? cluster_state_find_unit(l->state, unit) : NULL;
+        const UnitEntry *e =
+                l->secret_users.units.count > 0 ? cluster_state_find_unit(l->state, unit) : NULL;
 
         if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 secret_users_each_of_unit(&l->secret_users, unit, look, &s);
@@ -60,7 +64,8 @@ void older_secrets_follow(Leader *l) {
                 return;
         for (size_t i = 0; i < n; i++)
                 if (secret_record_newest(secrets[i])->revision > l->secrets_followed)
-                        secret_users_recall_before(&l->secret_users, secrets[i]->name, secret_record_newest(secrets[i])->version);
+                        secret_users_recall_before(&l->secret_users, secrets[i]->name,
+                                                   secret_record_newest(secrets[i])->version);
         l->secrets_followed = revision;
 }
 

@@ -118,7 +118,8 @@ static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, s
         if (!u)
                 return false;
         str_fit(ret, size,
-                "waiting until %s, which it replaces, has left %s: %zu of its group are down, MaxUnavailable=%zu",
+                "waiting until %s, which it replaces, has left %s: %zu of its group are down, "
+                "MaxUnavailable=%zu",
                 u->name, s->node->name, u->budget->n_down,
                 disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
         return true;
@@ -126,7 +127,11 @@ static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, s
 
 bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
-        Description t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED, .stop = ordering_stop(l, s)};
+        Description t = {.leader = l,
+                         .ret = ret,
+                         .size = size,
+                         .blocked = s->hold == HOLD_BLOCKED,
+                         .stop = ordering_stop(l, s)};
 
         if (describe_replaced(l, s, ret, size))
                 return true;

@@ -8,15 +8,15 @@
 // the same.
 //
 // A unit that a host holds already gets an order in any case, since a Welcome without one means that it is
-// to go: one to be down while its start waits, one to stay as it is while its stop waits, or the stop that its
-// restart begins with. Neither has a revision: the answer to the former answers no change, and the latter
-// is not answered at all.
+// to go: one to be down while its start waits, one to stay as it is while its stop waits, or the stop that
+// its restart begins with. Neither has a revision: the answer to the former answers no change, and the
+// latter is not answered at all.
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_mark(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands
 // limits.drained_units in
-// each turn, since an order that goes out asks for itself (ordering_hold()). Units without dependencies cost one look
-// into a table that has no entry for them.
+// each turn, since an order that goes out asks for itself (ordering_hold()). Units without dependencies cost
+// one look into a table that has no entry for them.
 //
 // A start is held back in the same way while units that it replaces are still on its node (replacers.c).
 #include <errno.h>
@@ -119,7 +119,8 @@ static Standing standing_of_global(const Leader *l, const Unit *u, const UnitEnt
 
 // The next batch, or the next round, looks for another node.
 static bool is_on_its_way(const Unit *u) {
-        return unit_life_is_moving(u->life) || (u->life == LIFE_STRANDED && list_is_linked(&unit_work_seen(u)->unscheduled));
+        return unit_life_is_moving(u->life) ||
+               (u->life == LIFE_STRANDED && list_is_linked(&unit_work_seen(u)->unscheduled));
 }
 
 Standing ordering_standing(const Leader *l, const char *name) {
@@ -180,7 +181,8 @@ static bool is_unreleased(const Leader *l, const UnitOnNode *s, const UnitEntry 
 
 // It runs, and is to be restarted.
 static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return unit_on_node_is_reported(s) && !unit_on_node_is_down(s) && s->revision < restart_revision(l, e, s);
+        return unit_on_node_is_reported(s) && !unit_on_node_is_down(s) &&
+               s->revision < restart_revision(l, e, s);
 }
 
 // Its start has not gone out, and nobody has seen it there since.
@@ -196,12 +198,14 @@ static OrderHold hold_of_replacer(Leader *l, const UnitOnNode *s, const UnitEntr
         const UnitFile *file;
         const Unit *other;
 
-        if (spec_entry_file(e->spec, &file) < 0 || !file->replaces || s->unit->node != s->node || !is_to_begin(l, s, e))
+        if (spec_entry_file(e->spec, &file) < 0 || !file->replaces || s->unit->node != s->node ||
+            !is_to_begin(l, s, e))
                 return HOLD_NOT;
         other = replacer_waits_for(l, s->unit);
         if (!other)
                 return HOLD_NOT;
-        return other->life != LIFE_HELD || recovering_any(l, unit_work_seen(other)->held_by) ? HOLD_START : HOLD_BLOCKED;
+        return other->life != LIFE_HELD || recovering_any(l, unit_work_seen(other)->held_by) ? HOLD_START
+                                                                                             : HOLD_BLOCKED;
 }
 
 bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s) {
@@ -213,7 +217,8 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
         bool reported = unit_on_node_is_reported(s),
              answered = reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
-             down = !reported || unit_on_node_is_down(s) || (is_unseen(s) && !answered); // it may not have begun
+             // it may not have begun
+             down = !reported || unit_on_node_is_down(s) || (is_unseen(s) && !answered);
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))
@@ -231,8 +236,8 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
 // Whether this run of a unit is being stopped, as far as that is known, or will be as it is `bound` to what
 // is.
 static bool is_ending(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool bound) {
-        if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) || unit_on_node_is_down(s) ||
-            *unit_on_node_error(s))
+        if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) ||
+            unit_on_node_is_down(s) || *unit_on_node_error(s))
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
                 return true;
@@ -249,8 +254,8 @@ static bool may_be_to_restart(const Leader *l, const Unit *u, const UnitEntry *e
         const UnitOnNode *s = unit_on_node_find(u, u->node);
         uint64_t restart_rev = rollout_content(l, e, u->node->number).restart_rev;
 
-        return restart_rev > 0 &&
-               !(s && unit_on_node_is_reported(s) && (unit_on_node_is_down(s) || s->revision >= restart_rev));
+        return restart_rev > 0 && !(s && unit_on_node_is_reported(s) &&
+                                    (unit_on_node_is_down(s) || s->revision >= restart_rev));
 }
 
 // A leader that has not heard a host yet does not know what is still to be stopped there.
@@ -330,7 +335,8 @@ bool ordering_keeps(const UnitOnNode *s) {
 }
 
 bool ordering_ends(const UnitOnNode *s) {
-        return s->hold != HOLD_NOT && s->hold != HOLD_STOP && unit_on_node_is_reported(s) && !unit_on_node_is_down(s);
+        return s->hold != HOLD_NOT && s->hold != HOLD_STOP && unit_on_node_is_reported(s) &&
+               !unit_on_node_is_down(s);
 }
 
 // The answer to this order is no answer to a change.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What this folder keeps in each Host, Node and Unit. tables.h includes this header; only this folder goes into the structs.
+// What this folder keeps in each Host, Node and Unit. tables.h includes this header; only this folder goes
+// into the structs.
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,11 +6,12 @@
 //
 // They go out in messages of about limits.orders_bytes, as fast as the host takes them, and at most
 // limits.orders_made to
-// all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that is wanted
-// there: what does not fit comes before it in parts.
+// all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that
+// is wanted there: what does not fit comes before it in parts.
 //
-// What is wanted on a host is walked through in turns as well (Host.ordering.welcome_node). A unit that comes or changes meanwhile
-// is marked like any other, and its order is in one of the parts; one that goes moves the walk on (registry.c).
+// What is wanted on a host is walked through in turns as well (Host.ordering.welcome_node). A unit that
+// comes or changes meanwhile is marked like any other, and its order is in one of the parts; one that goes
+// moves the walk on (registry.c).
 #include <errno.h>
 
 #include "companion-orders.h"
@@ -140,8 +141,8 @@ static size_t judge_globals_on(Leader *l, Host *h) {
         return n;
 }
 
-// The units, or labels, have changed, which may matter on each node; or only a session has, or what a node refuses, or who is there
-// that they conflict with: then its host is marked.
+// The units, or labels, have changed, which may matter on each node; or only a session has, or what a node
+// refuses, or who is there that they conflict with: then its host is marked.
 bool orders_globals(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_GLOBALS];
 
@@ -150,7 +151,8 @@ bool orders_globals(Leader *l) {
                         host_mark_now(l, slot->value, HOST_GLOBALS);
         if (!hosts_have_mark(l, HOST_GLOBALS))
                 return true;
-        for (size_t n = 0; n < walk_slice(walk, l->limits.globals_judged) && hosts_have_mark(l, HOST_GLOBALS);) {
+        for (size_t n = 0;
+             n < walk_slice(walk, l->limits.globals_judged) && hosts_have_mark(l, HOST_GLOBALS);) {
                 Host *h = host_marked(l, HOST_GLOBALS);
 
                 n += judge_globals_on(l, h);
@@ -248,8 +250,8 @@ static void order_to_remove(Leader *l, UnitOnNode *s, const UnitEntry *e, Argosy
 
 // Whether the content is installed there and nothing that is on its way changes that.
 static bool has_it(const UnitOnNode *s, const Hash *hash) {
-        return unit_on_node_is_reported(s) && hash_equal(unit_on_node_seen(s), hash) && !unit_on_node_is_to_go(s) &&
-               (!s->spec || hash_equal(&s->spec->hash, hash));
+        return unit_on_node_is_reported(s) && hash_equal(unit_on_node_seen(s), hash) &&
+               !unit_on_node_is_to_go(s) && (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
 // As it is, with what is there: nothing of its record.
@@ -309,8 +311,9 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const
         return 0;
 }
 
-// A unit that had a node before ends there before it begins here (fencing-policy.h). What runs here meanwhile, with another content or
-// before its restart, runs on; a Welcome that did not name it would end it.
+// A unit that had a node before ends there before it begins here (fencing-policy.h). What runs here
+// meanwhile, with another content or before its restart, runs on; a Welcome that did not name it would end
+// it.
 static int await_previous_node(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e, uint64_t until_us) {
         bool runs = unit_on_node_is_reported(s) && !unit_on_node_is_down(s) && s->seen;
 
@@ -330,7 +333,8 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         unit_on_node_work_stop_awaiting(s);
         if (wanted && !ordering_ends(s) && previous_node_in_the_way(l, s, &until_us))
                 return await_previous_node(l, b, s, e, until_us);
-        if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) { // orders_release() when they have ended
+        // orders_release() when they have ended
+        if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) {
                 list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
                 return 0;
         }
@@ -341,7 +345,8 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         return held ? 0 : bundle_add(l, b, s, kind, e);
 }
 
-// With the first message that goes out: a host has them before it starts what needs them. NULL: they are not due.
+// With the first message that goes out: a host has them before it starts what needs them. NULL: they are not
+// due.
 static Argosy__Companions *take_companions(Leader *l, Host *h) {
         if (!h->ordering.companions_due)
                 return NULL;
@@ -542,7 +547,7 @@ static size_t count_orders(const Host *h, size_t most) {
 static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
         int r = bundle_new(count_orders(h, *left), b);
 
-        while (r >= 0 && !list_is_empty(&h->ordering.due) && b->bytes < l->limits.orders_bytes && *left > 0) {
+        while (r >= 0 && !list_is_empty(&h->ordering.due) && b->bytes<l->limits.orders_bytes && * left> 0) {
                 UnitOnNodeWork *w = CONTAINER_OF(h->ordering.due.next, UnitOnNodeWork, order);
                 UnitOnNode *s = w->on_node;
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);

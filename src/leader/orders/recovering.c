@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A unit that replaces others waits as long as their group has no room. Whether it ever will is told by how many of the group are on
-// their way (DisruptionBudget.n_recovering). That number is kept as units are touched, and only while units of the group wait for room,
-// since nobody asks at other times:
+// A unit that replaces others waits as long as their group has no room. Whether it ever will is told by how
+// many of the group are on their way (DisruptionBudget.n_recovering). That number is kept as units are
+// touched, and only while units of the group wait for room, since nobody asks at other times:
 //
 //      nobody waits             nothing is kept; Unit.recovering is what it was when somebody did
-//      somebody asks            a walk looks at all of the group, WALKED_UNITS a turn. Until its end they are taken to be on their way
+//      somebody asks            a walk looks at all of the group, WALKED_UNITS a turn. Until its end they
+//                               are taken to be on their way
 //      the walk is over         the number is right, and is kept by touches
 //
-// n_recovering is at any time how many units of the group have `recovering`, so a walk that begins anew corrects what is old. A unit
-// that comes meanwhile is appended and met; one that goes moves the walk on (disruption_budget_leave()).
+// n_recovering is at any time how many units of the group have `recovering`, so a walk that begins anew
+// corrects what is old. A unit that comes meanwhile is appended and met; one that goes moves the walk on
+// (disruption_budget_leave()).
 #include "recovering.h"
 
 #include "ordering.h"
@@ -73,7 +75,8 @@ void recovering_step(Leader *l) {
         size_t left = WALKED_UNITS;
 
         while (left > 0 && !list_is_empty(&l->recovering_walks)) {
-                DisruptionBudget *g = CONTAINER_OF(l->recovering_walks.next, DisruptionBudget, recovering_walk);
+                DisruptionBudget *g =
+                        CONTAINER_OF(l->recovering_walks.next, DisruptionBudget, recovering_walk);
 
                 if (!walk_is_over(l, g, &left))
                         break;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See secret-orders.h. Which secrets a unit has is what its content names, in the versions as of the revision that its record has
-// (UnitExtra.secrets). What cannot be opened, since this leader lacks the key, is named without its value: the unit waits for it there.
+// See secret-orders.h. Which secrets a unit has is what its content names, in the versions as of the
+// revision that its record has (UnitExtra.secrets). What cannot be opened, since this leader lacks the key,
+// is named without its value: the unit waits for it there.
 //
-// A value is sent with each order that names it, and not remembered as sent: orders are rare, and a host that has lost one is as well
-// served as one that has it.
+// A value is sent with each order that names it, and not remembered as sent: orders are rare, and a host
+// that has lost one is as well served as one that has it.
 //
 // Failures: without memory the message is not made, and the host hears everything again when it comes back.
 
@@ -78,9 +79,12 @@ static bool has_value(const SecretOrders *s, const char *name, uint64_t version)
 // -ENOKEY: this leader has not the key.
 static int open_value(Leader *l, const char *name, const Argosy__SecretVersion *v, SecretBytes *ret) {
         const SecretLabel label = {.name = name, .version = v->version, .key = v->key};
-        const SecretBytes *key = voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, v->key);
+        const SecretBytes *key =
+                voter_secrets_find(l->ops.secrets(l->userdata), VOTER_SECRET_SECRETS, v->key);
 
-        return key && key->len == SECRET_KEY_SIZE ? secret_box_open(key->data, &label, v->sealed.data, v->sealed.len, ret) : -ENOKEY;
+        return key && key->len == SECRET_KEY_SIZE
+                       ? secret_box_open(key->data, &label, v->sealed.data, v->sealed.len, ret)
+                       : -ENOKEY;
 }
 
 static int add_value(SecretOrders *s, char *name, uint64_t version, SecretBytes *bytes) {
@@ -101,7 +105,8 @@ static int add_value(SecretOrders *s, char *name, uint64_t version, SecretBytes 
         return 0;
 }
 
-static int need_value(Leader *l, SecretOrders *s, char *name, const Argosy__SecretVersion *v, size_t *bytes) {
+static int need_value(Leader *l, SecretOrders *s, char *name, const Argosy__SecretVersion *v,
+                      size_t *bytes) {
         _cleanup_(secret_bytes_done) SecretBytes value = {};
         int r;
 
@@ -141,7 +146,8 @@ static int add_named(Leader *l, SecretOrders *s, SecretsOfOrder *of, uint64_t re
         return 0;
 }
 
-int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Content *c, Argosy__UnitOrder *o, size_t *bytes) {
+int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Content *c, Argosy__UnitOrder *o,
+                      size_t *bytes) {
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
         SecretsOfOrder *of;
         const UnitFile *file;
@@ -178,11 +184,13 @@ int secret_orders_on_unit(Leader *l, const UnitEntry *e) {
         if (r == -ENOMEM)
                 return r;
         for (; options && n < options->n_secrets; n++) {
-                const Argosy__SecretRecord *record = cluster_state_find_secret(l->state, options->secrets[n].name);
+                const Argosy__SecretRecord *record =
+                        cluster_state_find_secret(l->state, options->secrets[n].name);
                 uint64_t revision = unit_record_secrets(e->record);
 
-                uses[n] = (SecretUse){.name = options->secrets[n].name,
-                                      .version = record && revision > 0 ? secret_record_at(record, revision)->version : 0};
+                uses[n] = (SecretUse){
+                        .name = options->secrets[n].name,
+                        .version = record && revision > 0 ? secret_record_at(record, revision)->version : 0};
         }
         r = secret_users_set(&l->secret_users, e->record->name, uses, n, &freed);
         if (r == 0 && freed)

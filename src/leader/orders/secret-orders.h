@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Secrets on their way to hosts: each order names those that its unit starts with, and the message has their values, each once. The
-// values are opened when the message is made and wiped when it has been sent; nothing of them is kept.
+// Secrets on their way to hosts: each order names those that its unit starts with, and the message has their
+// values, each once. The values are opened when the message is made and wiped when it has been sent; nothing
+// of them is kept.
 
 #include "leader-core.h"
 #include "rollout-content.h"
@@ -19,6 +20,7 @@ typedef struct SecretOrders { // zero-initialised: none
 
 void secret_orders_done(SecretOrders *s);
 // What the order's unit has by that content. *bytes grows by what the message does. 0 or -ENOMEM.
-int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Content *c, Argosy__UnitOrder *o, size_t *bytes);
+int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Content *c, Argosy__UnitOrder *o,
+                      size_t *bytes);
 // A record has changed: which secrets the unit has. 0 or -ENOMEM.
 int secret_orders_on_unit(Leader *l, const UnitEntry *e);

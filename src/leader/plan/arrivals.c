@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a plan asks after each of its turns: who came to which node, and who has to leave that node because of a unit
-// that replaces it (Replaces=).
+// What a plan asks after each of its turns: who came to which node, and who has to leave that node because
+// of a unit that replaces it (Replaces=).
 //
-// Happy path: a node is made for each to which somebody came who replaces others, with those in their order and with
-// the units that are noted there; of a unit that the Placement calls replaced the first of them is named whose patterns
-// match it. They are told in the order in which a batch would have them: those that were there, then those that came; a
-// unit that was there and is put again has a new place among those that came, unless somebody came before who replaces
-// it. Cost: what was put and what is noted, once a turn if anybody replaces others; the units of such nodes; and for each
-// that is replaced those who came, up to the first that replaces it.
+// Happy path: a node is made for each to which somebody came who replaces others, with those in their order
+// and with the units that are noted there; of a unit that the Placement calls replaced the first of them is
+// named whose patterns match it. They are told in the order in which a batch would have them: those that
+// were there, then those that came; a unit that was there and is put again has a new place among those that
+// came, unless somebody came before who replaces it. Cost: what was put and what is noted, once a turn if
+// anybody replaces others; the units of such nodes; and for each that is replaced those who came, up to the
+// first that replaces it.
 //
 // Failures: -ENOMEM.
 #include "arrivals.h"
@@ -62,8 +63,8 @@ static bool is_placed_on(const Leader *l, const char *name, uint32_t node) {
         return u && u->node && u->node->number == node;
 }
 
-int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put, DryRunUnit *const *units,
-                  size_t n, const Map *noted) {
+int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put,
+                  DryRunUnit *const *units, size_t n, const Map *noted) {
         size_t n_nodes = 0;
         int r = 0;
 
@@ -75,7 +76,8 @@ int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n
         if (!a->nodes)
                 return -ENOMEM;
         for (size_t i = 0; i < n_put && r >= 0; i++) {
-                put[i]->keeps_place = arrival_on(a, put[i]->node) && is_placed_on(l, put[i]->record->name, put[i]->node);
+                put[i]->keeps_place =
+                        arrival_on(a, put[i]->node) && is_placed_on(l, put[i]->record->name, put[i]->node);
                 if (put[i]->node && scheduler_replaces(l, put[i]->record->name))
                         r = add_replacer(a, put[i], &n_nodes);
         }
@@ -101,7 +103,8 @@ static const char *replacer_of(const Arrivals *a, const Arrival *there, const ch
         return NULL;
 }
 
-int arrivals_each_replaced(const Arrivals *a, const DryRunUnit *put, ArrivalsReplaced replaced, void *userdata) {
+int arrivals_each_replaced(const Arrivals *a, const DryRunUnit *put, ArrivalsReplaced replaced,
+                           void *userdata) {
         const Leader *l = a->leader;
         const Arrival *there = arrival_on(a, put->node);
         const Node *n = node_find(l, put->node);

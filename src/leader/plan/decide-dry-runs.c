@@ -2,10 +2,9 @@
 //
 // Changes that are only asked about, and how many turns that takes (decide-plan.c says what a plan is).
 //
-// One of few units is planned in one turn, by the Placement itself; so is one of units that have to do with each other
-// (request-ties.h). Other units are planned as they would be started, limits.plan_part_units after
-// limits.plan_part_units, which comes to the
-// same as all at once:
+// One of few units is planned in one turn, by the Placement itself; so is one of units that have to do with
+// each other (request-ties.h). Other units are planned as they would be started, limits.plan_part_units
+// after limits.plan_part_units, which comes to the same as all at once:
 //
 //      1. a turn     whether they have to do with each other
 //      2. a turn     a copy of the Placement, on which all of it is thought
@@ -14,21 +13,21 @@
 //      5. a turn     which nodes are to be asked for names that they may refuse (plan-names.c)
 //      6. a turn     the words for all of it
 //
-// Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a plan of few
-// units is made anew afterwards, one of many only if something is not as it was, a node has refused something, or another
-// one is kept already, since each has a copy of the Placement. So few of an author wait at a time
-// (limits.plans_asking), and
-// few of all but root; others are not begun as long.
+// Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a
+// plan of few units is made anew afterwards, one of many only if something is not as it was, a node has
+// refused something, or another one is kept already, since each has a copy of the Placement. So few of an
+// author wait at a time (limits.plans_asking), and few of all but root; others are not begun as long.
 //
-// Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was when the
-// plan began, and what the plan says is what a start at that moment would do. The loop goes on: hosts are heard, and
-// who asks something else is answered, by the Placement itself. What hosts say counts from the next part on, as it
-// does for a start.
+// Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was
+// when the plan began, and what the plan says is what a start at that moment would do. The loop goes on:
+// hosts are heard, and who asks something else is answered, by the Placement itself. What hosts say counts
+// from the next part on, as it does for a start.
 //
-// Failures: a plan whose numbers or records are not what they were (an entry of the log that was not decided here, a
-// unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is refused. So is one of more than
-// REQUEST_TIED_MAX units that would have to be planned in one turn. Of units that differ in role or priority, and are more
-// than that, each part has an order of its own, as in a start. -ENOMEM, and what change_plan() fails with.
+// Failures: a plan whose numbers or records are not what they were (an entry of the log that was not decided
+// here, a unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is refused. So is one of
+// more than REQUEST_TIED_MAX units that would have to be planned in one turn. Of units that differ in role
+// or priority, and are more than that, each part has an order of its own, as in a start. -ENOMEM, and what
+// change_plan() fails with.
 #include "decide-dry-runs.h"
 
 #include <assert.h>
@@ -120,7 +119,7 @@ bool dry_run_may_begin(const Ticket *t) {
                (t->author->owner || t->leader->n_plans_asking < t->leader->limits.plans_asking_others);
 }
 
-// ------------------------------------------------------------------------------------------------ what nodes say
+// ------------------------------------------------------------------------------------------- what nodes say
 
 static void on_settled(Ticket *t) {
         stop_asking(t->leader, turns_of(t), t->author->owner);
@@ -189,8 +188,10 @@ static int plan_at_once(PlanTurns *p, Ticket *t, Argosy__Response **ret) {
 }
 
 static Argosy__Response *too_many(const Argosy__Request__Change *change, const char *why) {
-        return response_error(E2BIG, "the plan is of %zu units, and %s: of such no more than %d are planned at once; name fewer", change->n_names, why,
-                              REQUEST_TIED_MAX);
+        return response_error(
+                E2BIG,
+                "the plan is of %zu units, and %s: of such no more than %d are planned at once; name fewer",
+                change->n_names, why, REQUEST_TIED_MAX);
 }
 
 // *ret: they are too many to be planned at once.
@@ -201,7 +202,8 @@ static int judge(PlanTurns *p, Decision *d, const Argosy__Request__Change *chang
         if (r == REQUEST_TIES_MORE)
                 return 0;
         p->judged = true;
-        p->whole = p->ties.tied || p->ties.repeats || (p->ties.ranked && change->n_names <= REQUEST_TIED_MAX);
+        p->whole =
+                p->ties.tied || p->ties.repeats || (p->ties.ranked && change->n_names <= REQUEST_TIED_MAX);
         if (r == 0 && p->ties.tied && change->n_names > REQUEST_TIED_MAX)
                 *ret = request_ties_too_many(change);
         else if (r == 0 && p->ties.repeats && change->n_names > REQUEST_TIED_MAX)
@@ -278,7 +280,9 @@ static int step(PlanTurns *p, Decision *d, Ticket *t, Argosy__Response **ret) {
         if (p->plan && is_outdated(p, l)) {
                 drop_plan(l, p);
                 if (p->n_begun >= BEGUN_MAX) {
-                        *ret = response_error(EBUSY, "the cluster changes faster than a plan of %zu units is made; ask again later, or name fewer",
+                        *ret = response_error(EBUSY,
+                                              "the cluster changes faster than a plan of %zu units is made; "
+                                              "ask again later, or name fewer",
                                               change->n_names);
                         return *ret ? 0 : -ENOMEM;
                 }

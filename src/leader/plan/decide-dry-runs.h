@@ -5,8 +5,8 @@
 
 #include "decision.h"
 
-// A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later turn goes
-// on with it, and nothing is to be decided before; or a negative errno.
+// A Change that is only asked about, before anything is in the batch. 0: answered; DRY_RUN_GOES_ON: a later
+// turn goes on with it, and nothing is to be decided before; or a negative errno.
 enum { DRY_RUN_GOES_ON = 1 };
 int decide_dry_run(Decision *d, Ticket *t);
 // False while too many others wait for answers of nodes, of its author or of all but root. The leader is

@@ -8,7 +8,8 @@
 // (move_choose()), and who has none waits for its turn in a round, in which it may preempt others
 // (pending_round()); until nothing follows any more. Every unit that would be elsewhere, or nowhere, is
 // noted once, with its last place. When the Scheduler is freed everything counts as before. Cost: the units
-// that are noted, those on nodes where somebody replaces others, those that their groups hold back, and a round.
+// that are noted, those on nodes where somebody replaces others, those that their groups hold back, and a
+// round.
 //
 // Time is simulated in two steps. At first what was moved is down, and units that their group cannot spare
 // (MaxUnavailable=) are held back. When nothing follows any more, all that has a node is taken to be up
@@ -21,9 +22,9 @@
 // to go for it are noted all the same. Its order waits as long as a group holds one of those back, and until
 // then no host refuses it.
 //
-// A plan of many units is made in many turns (decide-dry-runs.c): its Scheduler has a copy of the Placement then, and
-// dry_run_plan_enter() and dry_run_plan_leave() stand round what each turn does with it. What follows from the plan is
-// gone through in one turn, by what the groups are in that.
+// A plan of many units is made in many turns (decide-dry-runs.c): its Scheduler has a copy of the Placement
+// then, and dry_run_plan_enter() and dry_run_plan_leave() stand round what each turn does with it. What
+// follows from the plan is gone through in one turn, by what the groups are in that.
 //
 // Failures: what change_plan() fails with, and -ENOMEM.
 #include "decide-plan.h"
@@ -55,7 +56,8 @@
 #include "unit-work.h"
 
 enum {
-        TURNS_MAX = 64,   // until somebody is refused, or all ends: each goes to fewer units, or to such of lower priority
+        // until somebody is refused, or all ends: each goes to fewer units, or to such of lower priority
+        TURNS_MAX = 64,
 };
 
 // A unit that may have to go because of another one.
@@ -167,7 +169,8 @@ static int forget(DryRunPlan *p, const Argosy__Request__Change *change) {
                 Unit *u = unit_find(l, change->names[i]);
                 UnitWork *w;
 
-                if (!decide_forgets_refusals(change, u) || (!unit_work_seen(u)->exclusions && !unit_work_seen(u)->retry))
+                if (!decide_forgets_refusals(change, u) ||
+                    (!unit_work_seen(u)->exclusions && !unit_work_seen(u)->retry))
                         continue;
                 if (ARRAY_GROW(p->forgotten, p->forgotten_allocated, p->n_forgotten + 1) < 0)
                         return -ENOMEM;
@@ -186,7 +189,8 @@ static int add_held(DryRunPlan *p, const char *name, DryRunReason reason, const 
         return r;
 }
 
-// What is counted of a unit. The first of a group brings those along that wait already: they may leave before others.
+// What is counted of a unit. The first of a group brings those along that wait already: they may leave
+// before others.
 static int join_budget(DryRunPlan *p, const char *name, BudgetShare *ret) {
         Leader *l = p->alone.leader;
         int r = disruption_budget_plan_join(l, name, ret);
@@ -271,7 +275,8 @@ static int add_put(DryRunPlan *p, DryRunUnit *u) {
         return r < 0 ? r : add_followers(p, u->record->name);
 }
 
-// A unit that the change does not name would be elsewhere, or one that it names not where it was planned first.
+// A unit that the change does not name would be elsewhere, or one that it names not where it was planned
+// first.
 static int note(DryRunPlan *p, const char *name, uint32_t node, DryRunReason reason, const char *by) {
         DryRunUnit *u = map_find_str(&p->by_name, name);
         Argosy__UnitRecord next;
@@ -312,10 +317,12 @@ static bool runs_there(const Leader *l, const char *name, uint32_t node) {
 static bool is_noted_held(const DryRunPlan *p, const DryRunUnit *u) {
         const Leader *l = p->alone.leader;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->record->name);
-        bool runs_on = e && record_has_spec_of(e->record, u->record) && runs_there(l, u->record->name, u->node);
+        bool runs_on =
+                e && record_has_spec_of(e->record, u->record) && runs_there(l, u->record->name, u->node);
 
         return e && u->share.budget && u->share.counted && (!u->share.down || runs_on) &&
-               scheduler_is_replaced(l, u->record->name) && disruption_budget_room(l, u->share.budget, e) == 0;
+               scheduler_is_replaced(l, u->record->name) &&
+               disruption_budget_room(l, u->share.budget, e) == 0;
 }
 
 // What was noted is not where its record says.
@@ -493,7 +500,8 @@ static int tell_hosts(DryRunPlan *p, bool *ret) {
                 bool global = u->record->global;
 
                 if (u->record->target == ARGOSY__TARGET__TARGET_INACTIVE || u->awaits ||
-                    (global ? u->refused : !u->node) || !p->refuses(u->record->name, u->node, p->refuses_data))
+                    (global ? u->refused : !u->node) ||
+                    !p->refuses(u->record->name, u->node, p->refuses_data))
                         continue;
                 u->refused = *ret = true;
                 p->waiting |= global; // for room that it does not take up
@@ -573,7 +581,8 @@ static int note_refused(DryRunPlan *p) {
         for (size_t i = 0; i < p->n && p->refuses && r >= 0; i++) {
                 DryRunUnit *u = p->units[i];
                 const DryRunUnit *noted = u->by ? map_find_str(&p->by_name, u->by) : NULL;
-                const UnitEntry *e = noted && noted->refused ? cluster_state_find_unit(l->state, u->record->name) : NULL;
+                const UnitEntry *e =
+                        noted && noted->refused ? cluster_state_find_unit(l->state, u->record->name) : NULL;
                 SchedulerAnswer answer;
 
                 u->by_refused = e && e->record->node && e->record->node != noted->node &&
@@ -692,7 +701,8 @@ static int index_contents(DryRunPlan *p) {
 
 // That the unit would have. False: nobody knows it.
 static bool content_of(const DryRunPlan *p, const DryRunUnit *u, ProtobufCBinaryData *ret) {
-        const ProtobufCBinaryData hash = u->record->spec, *content = map_find(&p->contents, hash.data, hash.len);
+        const ProtobufCBinaryData hash = u->record->spec,
+                                  *content = map_find(&p->contents, hash.data, hash.len);
         const SpecEntry *spec = NULL;
         Hash h;
 
@@ -724,7 +734,8 @@ typedef struct Compared {
         Argosy__FileChange change;
 } Compared;
 
-static int compare_contents(const char *name, const SpecEntry *now, const ProtobufCBinaryData *next, Compared *c) {
+static int compare_contents(const char *name, const SpecEntry *now, const ProtobufCBinaryData *next,
+                            Compared *c) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         int r;
 
@@ -746,7 +757,8 @@ static int note_file_change(const DryRunPlan *p, DryRunUnit *u, Compared *c) {
         ProtobufCBinaryData content;
         int r;
 
-        if (!e || record_has_spec_of(e->record, u->record) || ordering_standing(l, u->record->name) != STANDING_UP || !content_of(p, u, &content))
+        if (!e || record_has_spec_of(e->record, u->record) ||
+            ordering_standing(l, u->record->name) != STANDING_UP || !content_of(p, u, &content))
                 return 0;
         r = compare_contents(u->record->name, e->spec, &content, c);
         u->file_change = c->change;

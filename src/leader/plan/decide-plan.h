@@ -7,23 +7,24 @@
 #include "leader-core.h"
 #include "macro.h"
 
-// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one part after the
-// other, then what follows from it, then its words; and freed, in any case. `in_turns`: each of these may be in a turn
-// of its own, as long as it is not outdated and the log says nothing new.
+// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one part
+// after the other, then what follows from it, then its words; and freed, in any case. `in_turns`: each of
+// these may be in a turn of its own, as long as it is not outdated and the log says nothing new.
 typedef struct DryRunPlan DryRunPlan;
 DryRunPlan *dry_run_plan_new(Leader *l, bool in_turns) _warn_unused_;
 DryRunPlan *dry_run_plan_free(DryRunPlan *p);
 bool dry_run_plan_is_outdated(const DryRunPlan *p);
-// Before the units of `change`, or what follows, are planned in a turn; and after, whatever both have returned.
+// Before the units of `change`, or what follows, are planned in a turn; and after, whatever both have
+// returned.
 int dry_run_plan_enter(DryRunPlan *p, const Argosy__Request__Change *change);
 void dry_run_plan_leave(DryRunPlan *p);
 int dry_run_plan_units(DryRunPlan *p, const Argosy__Request__Change *change);
-// Whether the unit has come where its name is somebody else's, which was not so before: it is excluded there from now on.
-// `node` 0: on all nodes, of one that runs on all of them.
+// Whether the unit has come where its name is somebody else's, which was not so before: it is excluded there
+// from now on. `node` 0: on all nodes, of one that runs on all of them.
 typedef bool (*DryRunRefuses)(const char *name, uint32_t node, void *userdata);
 int dry_run_plan_follow(DryRunPlan *p, DryRunRefuses refuses, void *userdata); // `refuses` may be NULL
-// Each unit that is planned, when it is known what follows, with its content, which is there as long as the plan's
-// turn, but not the pointer to it; NULL: that is not known.
+// Each unit that is planned, when it is known what follows, with its content, which is there as long as the
+// plan's turn, but not the pointer to it; NULL: that is not known.
 typedef int (*DryRunEach)(DryRunUnit *u, const ProtobufCBinaryData *content, void *userdata);
 int dry_run_plan_each(DryRunPlan *p, DryRunEach each, void *userdata);
 int dry_run_plan_describe(DryRunPlan *p, Argosy__Response **ret);

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether the nodes on which a plan puts units would take them: a name may be somebody else's there, which its host alone
-// knows, and a start would hear of when the host refuses the unit.
+// Whether the nodes on which a plan puts units would take them: a name may be somebody else's there, which
+// its host alone knows, and a start would hear of when the host refuses the unit.
 //
-// Happy path: when a plan is made, each of its units that would come to a node is looked up there. What the node has not
-// said is asked, limits.call_names names in one call, by the check that its agent makes before it takes a
-// unit. If a node
-// refuses one, the plan is made anew, and goes on where a start would hear of that (decide-plan.c): the node is excluded
-// for the unit as a start would exclude it (Unit.exclusions, for no longer than the plan's part of a turn). The unit's
-// other nodes are asked all at once then. That goes on until nothing new is refused.
+// Happy path: when a plan is made, each of its units that would come to a node is looked up there. What the
+// node has not said is asked, limits.call_names names in one call, by the check that its agent makes before
+// it takes a unit. If a node refuses one, the plan is made anew, and goes on where a start would hear of
+// that (decide-plan.c): the node is excluded for the unit as a start would exclude it (Unit.exclusions, for
+// no longer than the plan's part of a turn). The unit's other nodes are asked all at once then. That goes on
+// until nothing new is refused.
 //
-// Of a unit that runs on all nodes these are asked, and those that refuse it are named. A manager that cannot be used, such as
-// that of a user who is not logged in, gets no unit, and says nothing; of one that is there already it is said why.
+// Of a unit that runs on all nodes these are asked, and those that refuse it are named. A manager that
+// cannot be used, such as that of a user who is not logged in, gets no unit, and says nothing; of one that
+// is there already it is said why.
 //
 // Limits: limits.call_pairs names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is
 // beyond that has a
-// note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the question are
-// taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are refused, all nodes that refuse one of the
-// others do so at once, and not one after the other, as the unit comes there.
+// note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the
+// question are taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are refused, all nodes
+// that refuse one of the others do so at once, and not one after the other, as the unit comes there.
 //
 // Failures: -ENOMEM.
 #include "carried-files.h"
@@ -116,14 +117,15 @@ bool plan_names_is_news(PlanNames *p) {
         return news;
 }
 
-// ------------------------------------------------------------------------------------------------ what is known
+// -------------------------------------------------------------------------------------------- what is known
 
 typedef struct PairKey {
         uint32_t node;
         char name[UNIT_NAME_MAX + 1];
 } PairKey;
 
-static_assert(offsetof(PlanName, name) - offsetof(PlanName, node) == offsetof(PairKey, name), "one behind the other");
+static_assert(offsetof(PlanName, name) - offsetof(PlanName, node) == offsetof(PairKey, name),
+              "one behind the other");
 
 // Its length; 0: no unit has such a name.
 static size_t pair_key(PairKey *key, uint32_t node, const char *name) {
@@ -206,7 +208,8 @@ static void note_refusal(PlanNames *p, PlanName *name, const char *why) {
         p->news = true;
 }
 
-static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number, void *userdata) {
+static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number,
+                        void *userdata) {
         PlanNames *p = userdata;
 
         for (size_t i = 0; i < p->n_asked; i++) {
@@ -298,7 +301,8 @@ static int ask_new(PlanNames *p) {
                 Node *n = node_find(p->leader, p->list[p->n_known]->node);
                 size_t same = 1, asked;
 
-                while (p->n_known + same < p->n && p->list[p->n_known + same]->node == p->list[p->n_known]->node)
+                while (p->n_known + same < p->n &&
+                       p->list[p->n_known + same]->node == p->list[p->n_known]->node)
                         same++;
                 asked = same;
                 if (n && node_calls_knows_names(n))
@@ -311,7 +315,7 @@ static int ask_new(PlanNames *p) {
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ a plan's units
+// ------------------------------------------------------------------------------------------- a plan's units
 
 static UnitOptions *options_of(const DryRunUnit *u, const ProtobufCBinaryData *content) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
@@ -324,7 +328,8 @@ static UnitOptions *options_of(const DryRunUnit *u, const ProtobufCBinaryData *c
         return options;
 }
 
-// All nodes that the unit's options admit: it runs on all of them, or one refuses it and it may come to the others.
+// All nodes that the unit's options admit: it runs on all of them, or one refuses it and it may come to the
+// others.
 static int want_all(PlanNames *p, const DryRunUnit *u, const ProtobufCBinaryData *content,
                     const ProtobufCBinaryData *asked) {
         UnitOptions *options = p->beyond ? NULL : options_of(u, content);
@@ -456,7 +461,7 @@ int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret) {
         return dry_run_plan_each(plan, note_unit, p);
 }
 
-// ------------------------------------------------------------------------------------------------ exclusions
+// ----------------------------------------------------------------------------------------------- exclusions
 
 // Whether that is new.
 static bool exclude(PlanNames *p, PlanName *name) {
@@ -493,7 +498,8 @@ static bool refuses(const char *name, uint32_t node, void *userdata) {
         PlanName *there = node ? find(p, node, name) : NULL;
         bool new;
 
-        if (!map_find_str(&p->refused, name)) // by nobody: a look at all nodes for each unit that runs everywhere, each time, is too much
+        // by nobody: a look at all nodes for each unit that runs everywhere, each time, is too much
+        if (!map_find_str(&p->refused, name))
                 return false;
         new = there && exclude(p, there);
         if (!node || (new && p->n_applied >= REFUSED_BY_TURNS))

@@ -11,15 +11,16 @@ typedef struct PlanNames PlanNames;
 PlanNames *plan_names_new(Leader *l, Ticket *t, void (*settled)(Ticket *t)) _warn_unused_;
 PlanNames *plan_names_free(PlanNames *p);
 
-// Asks the nodes on which this plan puts units whatever they have not said yet. *ret: answers are awaited, and `settled`
-// follows. Else all is known, and the plan's units have notes of it. 0 or -ENOMEM.
+// Asks the nodes on which this plan puts units whatever they have not said yet. *ret: answers are awaited,
+// and `settled` follows. Else all is known, and the plan's units have notes of it. 0 or -ENOMEM.
 int plan_names_ask(PlanNames *p, DryRunPlan *plan, bool *ret);
 // Whether a node has refused something since the plan was begun last: then it is to be begun anew.
 bool plan_names_is_news(PlanNames *p);
 // Hosts that have not answered by now are not waited for.
 void plan_names_give_up(PlanNames *p);
 
-// While it is thought about what follows from a plan, its units are refused where they come to nodes that have refused
-// them: DryRunRefuses, with PlanNames as its userdata. NULL: nobody has refused anything so far.
+// While it is thought about what follows from a plan, its units are refused where they come to nodes that
+// have refused them: DryRunRefuses, with PlanNames as its userdata. NULL: nobody has refused anything so
+// far.
 DryRunRefuses plan_names_refuse(const PlanNames *p);
 void plan_names_take_back(PlanNames *p); // afterwards

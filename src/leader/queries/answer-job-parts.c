@@ -25,7 +25,8 @@ void job_parts_done(JobParts *p) {
 }
 
 static int compare(JobParts *p) {
-        const SpecEntry *before = rollout_spec(p->leader, &p->group->spec), *after = rollout_spec(p->leader, &p->group->spec_after);
+        const SpecEntry *before = rollout_spec(p->leader, &p->group->spec),
+                        *after = rollout_spec(p->leader, &p->group->spec_after);
 
         if (!before || !after || p->n_bytes >= JOB_PARTS_BYTES)
                 return 0;

@@ -13,6 +13,6 @@ typedef struct JobParts {
 } JobParts;
 
 void job_parts_done(JobParts *p);
-// Into the row of a unit of that group, if its contents before and after are kept and one of them has other parts than the unit file. What is
-// beyond JOB_PARTS_BYTES is not compared. 0 or -ENOMEM.
+// Into the row of a unit of that group, if its contents before and after are kept and one of them has other
+// parts than the unit file. What is beyond JOB_PARTS_BYTES is not compared. 0 or -ENOMEM.
 int job_parts_fill(JobParts *p, const Argosy__JobUnits *group, Argosy__Response__JobUnitRow *row);

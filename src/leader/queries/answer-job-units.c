@@ -2,10 +2,10 @@
 //
 // Units of one job: what it did to each, how each ended, and how it is now; see answer-jobs.h.
 //
-// How a unit ended is in the job's record, and that is all that is known of a job whose units do something else by now.
-// Beside it stands how the unit is with what the job asked of it at present: judged by what is seen, as a wait would be,
-// if nobody has changed the unit since. Without a leader that is not known. Where the look itself takes long it is left to
-// the caller (job-show.c).
+// How a unit ended is in the job's record, and that is all that is known of a job whose units do something
+// else by now. Beside it stands how the unit is with what the job asked of it at present: judged by what is
+// seen, as a wait would be, if nobody has changed the unit since. Without a leader that is not known. Where
+// the look itself takes long it is left to the caller (job-show.c).
 #include "answer-job-units.h"
 
 #include <errno.h>
@@ -39,8 +39,10 @@ static void say(UnitNow *ret, const char *word, const char *message) {
         str_fit(ret->message, sizeof(ret->message), "%s", message);
 }
 
-// What somebody would wait for who wants the unit to be as its record says. VERB_NONE: there is nothing to wait for.
-static Argosy__Verb verb_to_wait_for(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before) {
+// What somebody would wait for who wants the unit to be as its record says. VERB_NONE: there is nothing to
+// wait for.
+static Argosy__Verb verb_to_wait_for(const char *verb, const Argosy__UnitRecord *record,
+                                     Argosy__Target before) {
         switch (record->target) {
         case ARGOSY__TARGET__TARGET_LAUNCHED:
                 return ARGOSY__VERB__VERB_START;
@@ -48,7 +50,8 @@ static Argosy__Verb verb_to_wait_for(const char *verb, const Argosy__UnitRecord 
                 return streq(verb, verb_to_string(ARGOSY__VERB__VERB_STOP)) ? ARGOSY__VERB__VERB_STOP
                                                                              : ARGOSY__VERB__VERB_LOAD;
         default:
-                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE : ARGOSY__VERB__VERB_UNLOAD;
+                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE
+                                                                 : ARGOSY__VERB__VERB_UNLOAD;
         }
 }
 
@@ -62,11 +65,13 @@ static void say_changed_since(const Leader *l, const UnitEntry *e, UnitNow *ret)
         uint64_t by = cluster_state_find_job_of(l->state, e->record->name, e->record->revision);
 
         ret->word = "changed since";
-        str_fit(ret->message, sizeof(ret->message), "%s %" PRIu64, by ? "by job" : "it is at revision", by ?: e->record->revision);
+        str_fit(ret->message, sizeof(ret->message), "%s %" PRIu64, by ? "by job" : "it is at revision",
+                by ?: e->record->revision);
 }
 
 // As far as the log knows. What somebody would wait for whom that does not tell enough; VERB_NONE: it does.
-static Argosy__Verb judge_record(const Leader *l, const Argosy__JobRecord *job, const Argosy__JobUnits *group, size_t i, UnitNow *ret) {
+static Argosy__Verb judge_record(const Leader *l, const Argosy__JobRecord *job,
+                                 const Argosy__JobUnits *group, size_t i, UnitNow *ret) {
         const UnitEntry *e = cluster_state_find_unit(l->state, group->names[i]);
         Argosy__Verb verb = ARGOSY__VERB__VERB_NONE;
 
@@ -85,7 +90,8 @@ static Argosy__Verb judge_record(const Leader *l, const Argosy__JobRecord *job, 
 }
 
 // `seen` NULL: it is looked at now.
-static void judge_seen(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision, const WaitSeen *seen, UnitNow *ret) {
+static void judge_seen(const Leader *l, Argosy__Verb verb, const char *name, uint64_t revision,
+                       const WaitSeen *seen, UnitNow *ret) {
         const Unit *u = unit_find(l, name);
         WaitVerdict v;
         WaitDue due;
@@ -112,7 +118,8 @@ int job_unit_judge(const Leader *l, const JobLook *look, const WaitSeen *seen) {
         return set_now(look->row, &now);
 }
 
-// One side of the change: the content's hash, and what the unit was to be. Without content there was no unit.
+// One side of the change: the content's hash, and what the unit was to be. Without content there was no
+// unit.
 static int fill_side(char **rev, char **desired, const ProtobufCBinaryData *spec, Argosy__Target target) {
         char hex[HASH_HEX_SIZE];
         Hash hash;
@@ -123,7 +130,8 @@ static int fill_side(char **rev, char **desired, const ProtobufCBinaryData *spec
         return field_set(rev, hex) ?: field_set(desired, target_to_string(target));
 }
 
-Argosy__Response__JobUnitRow *job_add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group, size_t i) {
+Argosy__Response__JobUnitRow *job_add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group,
+                                             size_t i) {
         Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
 
         if (!unit)
@@ -206,7 +214,8 @@ static int add_unit(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobR
         return set_now(unit, &now) ?: add_end(unit, job, ask->ends);
 }
 
-// Those that it was asked for and has not changed: they were refused, or somebody else has changed them meanwhile.
+// Those that it was asked for and has not changed: they were refused, or somebody else has changed them
+// meanwhile.
 static int find_left(const Argosy__JobRecord *job, Map *ret) {
         int r = job->cut ? 0 : index_ends(job, ret);
 
@@ -243,7 +252,8 @@ static int add_left_from(Argosy__Response__JobRow *row, const Argosy__JobRecord 
         return r;
 }
 
-static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const JobAsk *ask) {
+static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job,
+                          const JobAsk *ask) {
         uint32_t at = 0;
 
         if (add_left_from(row, job, ask->first, &at) < 0)
@@ -260,7 +270,8 @@ static int add_units_from(Leader *l, Argosy__Response__JobRow *row, const Argosy
         return 0;
 }
 
-int job_add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first, JobLooks *later) {
+int job_add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
+                  JobLooks *later) {
         Map ends = {};
         int r = index_ends(job, &ends);
 
@@ -277,8 +288,8 @@ int job_add_failed_units(Argosy__Response__JobRow *row, const Argosy__JobRecord 
                 if (!unit)
                         return -ENOMEM;
                 argosy__response__job_unit_row__init(unit);
-                if (FIELD_APPEND(row->ends, row->n_ends, unit) < 0 || field_set(&unit->unit, job->ends[i]->unit) < 0 ||
-                    set_end(unit, job->ends[i]) < 0)
+                if (FIELD_APPEND(row->ends, row->n_ends, unit) < 0 ||
+                    field_set(&unit->unit, job->ends[i]->unit) < 0 || set_end(unit, job->ends[i]) < 0)
                         return -ENOMEM;
         }
         return 0;

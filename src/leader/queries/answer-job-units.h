@@ -19,10 +19,12 @@ typedef struct JobLooks {
 } JobLooks;
 
 // The unit as it was and became. NULL: out of memory.
-Argosy__Response__JobUnitRow *job_add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group, size_t i);
+Argosy__Response__JobUnitRow *job_add_change(Argosy__Response__JobRow *row, const Argosy__JobUnits *group,
+                                             size_t i);
 // limits.job_units_listed of them, from that one on. `later` gets those that take long; NULL: however long
 // it takes. 0 or -ENOMEM.
-int job_add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first, JobLooks *later);
+int job_add_units(Leader *l, Argosy__Response__JobRow *row, const Argosy__JobRecord *job, uint32_t first,
+                  JobLooks *later);
 // Those that are not as they were to be. 0 or -ENOMEM.
 int job_add_failed_units(Argosy__Response__JobRow *row, const Argosy__JobRecord *job);
 // Says how it is now. `seen`: what was seen of it; NULL: nobody knows anything of it any more. 0 or -ENOMEM.

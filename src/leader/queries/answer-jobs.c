@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs, newest first, or one with its units; what each did to units that are asked about, which is their history. Each
-// answer looks at a bounded number and says where the next question is to go on, so nobody's question holds the loop, and
-// nothing is kept between two of them.
+// Jobs, newest first, or one with its units; what each did to units that are asked about, which is their
+// history. Each answer looks at a bounded number and says where the next question is to go on, so nobody's
+// question holds the loop, and nothing is kept between two of them.
 //
 // What is said of the units of one is answer-job-units.c's.
 //
@@ -37,18 +37,21 @@
 enum {
         TARGETS_INSTEAD = 16,     // names of units
         BYTES_IN_A_LOOK = 4096,   // of contents that are compared
-        GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked at
+        GLOBS_IN_A_LOOK = 4,      // patterns that a unit is compared with in the time in which it is looked
+                                  // at
         AUTHOR_PATTERN_MAX = 512, // bytes
         WAITING_SHOWN = 100,      // jobs that wait for one
         LATE_LISTED = 500,        // jobs that went on behind what came after them, in one answer
 };
 
-// ------------------------------------------------------------------------------------------------ as it is by now
+// ------------------------------------------------------------------------------------------ as it is by now
 
-// The record with its end, as the log will have it: what is packed of a message is the message with what is packed behind it.
+// The record with its end, as the log will have it: what is packed of a message is the message with what is
+// packed behind it.
 static Argosy__JobRecord *with_end(const Argosy__JobRecord *job, const Argosy__JobRecord *end) {
         _cleanup_buf_ Buf packed = {};
-        size_t len = argosy__job_record__get_packed_size(job), len_end = argosy__job_record__get_packed_size(end);
+        size_t len = argosy__job_record__get_packed_size(job),
+               len_end = argosy__job_record__get_packed_size(end);
 
         if (!buf_reserve(&packed, len + len_end))
                 return NULL;
@@ -59,14 +62,17 @@ static Argosy__JobRecord *with_end(const Argosy__JobRecord *job, const Argosy__J
 
 static Argosy__JobState state_of(const Leader *l, uint64_t number) {
         Argosy__JobState state = cluster_state_job_state(l->state, number);
-        const Argosy__JobRecord *end = state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
+        const Argosy__JobRecord *end =
+                state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
 
         return end ? end->state : state;
 }
 
 int job_read(const Leader *l, uint64_t number, Argosy__JobRecord **ret) {
         int r = cluster_state_read_job(l->state, number, ret);
-        const Argosy__JobRecord *end = r == 0 && (*ret)->state == ARGOSY__JOB_STATE__JOB_RUNNING ? open_job_end_known(l, number) : NULL;
+        const Argosy__JobRecord *end = r == 0 && (*ret)->state == ARGOSY__JOB_STATE__JOB_RUNNING
+                                               ? open_job_end_known(l, number)
+                                               : NULL;
         Argosy__JobRecord *ended;
 
         if (!end)
@@ -89,7 +95,8 @@ static bool is_whole(const Argosy__JobRecord *job) {
 
 typedef char JobAuthor[AUTHOR_TEXT_SIZE];
 
-// Nobody has asked for what the cluster did by itself: its name is no user's, since these have a host behind it.
+// Nobody has asked for what the cluster did by itself: its name is no user's, since these have a host behind
+// it.
 static const char *user_of(const Argosy__JobRecord *job, JobAuthor buf) {
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
 
@@ -119,7 +126,8 @@ static bool is_by(const Argosy__JobRecord *job, const char *pattern) {
         return whole && fnmatch(pattern, whole, FNM_NOESCAPE) == 0;
 }
 
-// Those that it has changed, and those that it is about by having moved them: the cluster itself moves, others change.
+// Those that it has changed, and those that it is about by having moved them: the cluster itself moves,
+// others change.
 static size_t n_units_of(const Argosy__JobRecord *job) {
         size_t n = 0;
 
@@ -131,7 +139,8 @@ static size_t n_units_of(const Argosy__JobRecord *job) {
 }
 
 // False: `each` has said so of a unit, and the others were not looked at.
-static bool each_unit(const Argosy__JobRecord *job, bool (*each)(const char *name, void *userdata), void *userdata) {
+static bool each_unit(const Argosy__JobRecord *job, bool (*each)(const char *name, void *userdata),
+                      void *userdata) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++)
                         if (!each(job->units[g]->names[i], userdata))
@@ -222,7 +231,8 @@ static int fill(Argosy__Response__JobRow *row, const Argosy__JobRecord *job) {
         row->own = job->own;
         if (add_after(row, job) < 0 || add_groups(row, job) < 0)
                 return -ENOMEM;
-        if (field_set(&row->state, job_state_to_string(job->state)) < 0 || field_set(&row->message, is_open ? "" : job->end_message) < 0)
+        if (field_set(&row->state, job_state_to_string(job->state)) < 0 ||
+            field_set(&row->message, is_open ? "" : job->end_message) < 0)
                 return -ENOMEM;
         if (fill_author(&row->author, job) < 0 || field_set(&row->verb, job->verb) < 0 ||
             field_set(&row->host, job->host_name) < 0)
@@ -333,7 +343,8 @@ static bool has_unit(const Argosy__JobRecord *job, const NamePatterns *names) {
 }
 
 // A unit that was moved by the cluster itself: from where, and to where, when and why.
-static int add_move(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const Argosy__JobMove *move, size_t i) {
+static int add_move(Argosy__Response__JobRow *row, const Argosy__JobRecord *job, const Argosy__JobMove *move,
+                    size_t i) {
         Argosy__Response__JobUnitRow *unit = calloc(1, sizeof(*unit));
 
         if (!unit)
@@ -438,11 +449,14 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
 static uint64_t newest_meant(const Leader *l, const Argosy__Request__ListJobs *m) {
         uint64_t number = cluster_state_job_before(l->state, m->before ?: UINT64_MAX);
 
-        return m->begun_before > 0 ? MIN_OF(number, cluster_state_job_begun_before(l->state, m->begun_before)) : number;
+        return m->begun_before > 0
+                       ? MIN_OF(number, cluster_state_job_begun_before(l->state, m->begun_before))
+                       : number;
 }
 
 // Newest first, from the one before `before` on. Of which state one is is known without reading it.
-static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
+static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m,
+                Argosy__Response__Jobs *jobs) {
         uint64_t number = newest_meant(l, m);
         size_t limit = m->limit > 0 ? m->limit : l->limits.jobs_looked;
 
@@ -463,9 +477,11 @@ static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJob
 }
 
 // Their numbers do not say when they were carried out.
-static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, Argosy__Response__Jobs *jobs) {
+static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m,
+                     Argosy__Response__Jobs *jobs) {
         uint64_t numbers[LATE_LISTED];
-        size_t n = cluster_state_late_jobs(l->state, m->late_after, m->before ?: UINT64_MAX, numbers, LATE_LISTED),
+        size_t n = cluster_state_late_jobs(l->state, m->late_after, m->before ?: UINT64_MAX, numbers,
+                                           LATE_LISTED),
                looked = 0;
         int r = 0;
 
@@ -496,25 +512,39 @@ Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number) {
         char since[UTC_TIME_SIZE];
 
         if (number > last)
-                return last > 0 ? response_error(ENOENT, "there is no job %" PRIu64 ": the newest is %" PRIu64, number, last)
-                                : response_error(ENOENT, "there is no job %" PRIu64 ": there has been none", number);
+                return last > 0 ? response_error(ENOENT,
+                                                 "there is no job %" PRIu64 ": the newest is %" PRIu64,
+                                                 number, last)
+                                : response_error(ENOENT, "there is no job %" PRIu64 ": there has been none",
+                                                 number);
         if (first > last)
-                return response_error(ENOENT, "job %" PRIu64 " is not kept any more, and neither is any other", number);
+                return response_error(
+                        ENOENT, "job %" PRIu64 " is not kept any more, and neither is any other", number);
         if (cluster_state_job_is_dropped(l->state, number))
-                return response_error(ENOENT, "job %" PRIu64 " is what the cluster did by itself, and is not kept any more", number);
+                return response_error(ENOENT,
+                                      "job %" PRIu64
+                                      " is what the cluster did by itself, and is not kept any more",
+                                      number);
         if (number > first)
-                return response_error(ENOENT, "there is no job %" PRIu64 ": the cluster was recovered, and the number may have been "
-                                              "that of one that is lost", number);
+                return response_error(ENOENT,
+                                      "there is no job %" PRIu64
+                                      ": the cluster was recovered, and the number may have been "
+                                      "that of one that is lost",
+                                      number);
         say_since(l, first, since);
-        return response_error(ENOENT, "job %" PRIu64 " is not kept any more: the oldest that is kept is %" PRIu64 "%s%s", number,
-                              first, *since ? ", of " : "", since);
+        return response_error(
+                ENOENT, "job %" PRIu64 " is not kept any more: the oldest that is kept is %" PRIu64 "%s%s",
+                number, first, *since ? ", of " : "", since);
 }
 
 static Argosy__Response *refuse_job(const Argosy__Author *author, uint64_t number) {
         char who[AUTHOR_TEXT_SIZE];
 
-        return response_error(EACCES, "job %" PRIu64 ": this needs the right 'view' on all that it is about, which %s does not have",
-                              number, author_text(author, who));
+        return response_error(
+                EACCES,
+                "job %" PRIu64
+                ": this needs the right 'view' on all that it is about, which %s does not have",
+                number, author_text(author, who));
 }
 
 static int show(Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m, const Argosy__JobRecord *job,
@@ -579,11 +609,14 @@ Argosy__Response *answer_jobs_refuse(const Argosy__Request *request) {
         if (error)
                 return response_error(E2BIG, "%s", error);
         if (m->n_patterns > CHANGE_UNITS_MAX)
-                return response_error(E2BIG, "the request names %zu units, more than %d", m->n_patterns, CHANGE_UNITS_MAX);
+                return response_error(E2BIG, "the request names %zu units, more than %d", m->n_patterns,
+                                      CHANGE_UNITS_MAX);
         if (strnlen(m->author, AUTHOR_PATTERN_MAX + 1) > AUTHOR_PATTERN_MAX)
-                return response_error(EINVAL, "the author's pattern is longer than %d bytes", AUTHOR_PATTERN_MAX);
+                return response_error(EINVAL, "the author's pattern is longer than %d bytes",
+                                      AUTHOR_PATTERN_MAX);
         if (m->n_nodes > JOB_NODES_MAX)
-                return response_error(E2BIG, "the request names %zu nodes, more than %d", m->n_nodes, JOB_NODES_MAX);
+                return response_error(E2BIG, "the request names %zu nodes, more than %d", m->n_nodes,
+                                      JOB_NODES_MAX);
         return NULL;
 }
 
@@ -591,7 +624,8 @@ Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Arg
         return answer_jobs_with(l, author, request, NULL);
 }
 
-Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request, JobLooks *later) {
+Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                                   JobLooks *later) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_JOBS);
         Viewer viewer = {.author = author, .sees_all = authorization_views_all(l, author)};
         const Argosy__Request__ListJobs *m = request->list_jobs;

@@ -13,13 +13,15 @@ Argosy__Response *answer_jobs_refuse(const Argosy__Request *request);
 Argosy__Response *answer_jobs(Leader *l, const Argosy__Author *author, const Argosy__Request *request);
 // The same, but the units that take long are left over for `later`; NULL: none are.
 struct JobLooks;
-Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request, struct JobLooks *later);
+Argosy__Response *answer_jobs_with(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                                   struct JobLooks *later);
 // To a question about a job that is not kept.
 Argosy__Response *answer_no_such_job(const Leader *l, uint64_t number);
-// One job without its units but those that are not as they were to be; or why there is none, or none for whom this is.
-// NULL: out of memory.
+// One job without its units but those that are not as they were to be; or why there is none, or none for
+// whom this is. NULL: out of memory.
 Argosy__Response *answer_job(Leader *l, const Argosy__Author *author, uint64_t number);
-// The same of one that the log has forgotten with its end: of that, its number and its verb, which is all that is known.
+// The same of one that the log has forgotten with its end: of that, its number and its verb, which is all
+// that is known.
 Argosy__Response *answer_job_end(Leader *l, const Argosy__Author *author, const Argosy__JobRecord *end);
 // Like cluster_state_read_job(), but a job whose end only the leader knows has ended: a client that has
 // waited for its units may ask before the log has the end.

@@ -70,7 +70,8 @@ int unit_row_fill_notes(Leader *l, const UnitOnNode *s, Argosy__Response__UnitRo
         _cleanup_buf_ Buf notes = {};
         _cleanup_free_ char *text = NULL;
 
-        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name), &notes) < 0)
+        if (unit_on_node_add_notes(s, scheduler_mismatches(l, s), unit_older_secret(l, s->unit->name),
+                                   &notes) < 0)
                 return -ENOMEM;
         text = notes.len > 0 ? buf_take_string(&notes) : NULL;
         return notes.len > 0 && !text ? -ENOMEM : field_set(&row->note, text);
@@ -95,7 +96,8 @@ int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__
                 return -ENOMEM;
         if (field_set(&row->spec, hex) < 0 || field_set(&row->error, unit_on_node_error(s)) < 0)
                 return -ENOMEM;
-        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), unit_on_node_sub(s));
+        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active),
+                           unit_on_node_sub(s));
 }
 
 // ----------------------------------------------------------------------------------------------- list-units
@@ -192,11 +194,13 @@ bool unit_on_node_is_listed(const Leader *l, const UnitEntry *e, const UnitOnNod
         if (!cluster_state_find_host(l->state, n->host->number))
                 return false;
         if (e)
-                return unit_wanted_on(l, s->unit, e, n) || (unit_on_node_is_shown(s) && !host_is_lost(n->host));
+                return unit_wanted_on(l, s->unit, e, n) ||
+                       (unit_on_node_is_shown(s) && !host_is_lost(n->host));
         return unit_on_node_is_shown(s) || previous_node_is_silent(l, s->unit->name, NULL, n);
 }
 
-static int add_seen_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e, const UnitOnNode *s, size_t *n) {
+static int add_seen_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
+                        const UnitOnNode *s, size_t *n) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
 
         if (!unit_on_node_is_listed(l, e, s))
@@ -246,8 +250,8 @@ static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const Uni
         return fill_states(row, "-", "inactive", "dead") < 0 ? -ENOMEM : field_set(&row->error, why);
 }
 
-static int add_unseen_global(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u, const Argosy__HostRecord *host,
-                             const Argosy__NodeRecord *on, size_t *n) {
+static int add_unseen_global(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
+                             const Argosy__HostRecord *host, const Argosy__NodeRecord *on, size_t *n) {
         const Node *node = node_find(l, on->node);
 
         if (node && add_left_out_row(l, units, e, u, host, node, n) < 0)
@@ -265,7 +269,8 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
 
         for (size_t i = 0; i < n_hosts; i++)
                 for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
-                        if (add_unseen_global(l, units, e, u, hosts[i].record, hosts[i].record->nodes[k], n) < 0)
+                        if (add_unseen_global(l, units, e, u, hosts[i].record, hosts[i].record->nodes[k],
+                                              n) < 0)
                                 return -ENOMEM;
         return 0;
 }
@@ -390,8 +395,8 @@ int answer_add_units(Leader *l, const char *name, Argosy__Response__Units *units
         return r;
 }
 
-static int add_rows_on_host(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e, const Unit *u,
-                            const Argosy__HostRecord *host) {
+static int add_rows_on_host(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
+                            const Unit *u, const Argosy__HostRecord *host) {
         size_t n = 0;
         int r = 0;
 
@@ -408,7 +413,8 @@ static int add_rows_on_host(Leader *l, Argosy__Response__Units *units, const cha
 }
 
 // Rows of nodes on which only the log says that the unit may still run.
-static int add_silent_rows_within(Leader *l, Argosy__Response__Units *units, const char *name, HostRange range) {
+static int add_silent_rows_within(Leader *l, Argosy__Response__Units *units, const char *name,
+                                  HostRange range) {
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
         int r = 0;
 
@@ -429,7 +435,8 @@ int answer_add_units_within(Leader *l, const char *name, HostRange range, Argosy
         const Argosy__HostRecord *host;
         int r = 0;
 
-        for (uint32_t at = range.first - 1; r >= 0 && (host = cluster_state_next_host(l->state, at)) && host->host <= range.last;
+        for (uint32_t at = range.first - 1;
+             r >= 0 && (host = cluster_state_next_host(l->state, at)) && host->host <= range.last;
              at = host->host)
                 r = add_rows_on_host(l, units, name, e, u, host);
         if (r >= 0 && !e)
@@ -472,7 +479,8 @@ Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
 
         if (!r ||
-            (answer_is_of_few_names(m->patterns, m->n_patterns) ? add_rows_of_names(l, r->units, m) : add_matching_rows(l, r->units, m)) < 0)
+            (answer_is_of_few_names(m->patterns, m->n_patterns) ? add_rows_of_names(l, r->units, m)
+                                                                : add_matching_rows(l, r->units, m)) < 0)
                 return NULL;
         sort_rows(r->units);
         return TAKE_PTR(r);
@@ -645,8 +653,8 @@ static const StoreMember *find_member(const StoreStats *stats, uint32_t raft_id)
         return NULL;
 }
 
-int answer_add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host, const StoreStats *stats,
-                      uint32_t leader) {
+int answer_add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host,
+                      const StoreStats *stats, uint32_t leader) {
         Argosy__Response__ClusterStatus__Member *m = calloc(1, sizeof(*m));
         const StoreMember *in_log = find_member(stats, host->raft_id);
         const Host *h = host_find(l, host->host);
@@ -693,18 +701,22 @@ int answer_fill_cluster_status(Leader *l, Argosy__Response__ClusterStatus *statu
         status->clocks_agree = l->leading && leader_wall_is_agreed(l);
         status->term = stats->term;
         status->index = stats->commit_index;
-        if (field_set(&status->cluster_id, hex) < 0 || field_set(&status->leader, leader ? leader->name : NULL) < 0 ||
-            feature_controller_notice(l, &status->feature_notice) < 0 || ca_controller_notice(l, &status->ca_notice) < 0 ||
+        if (field_set(&status->cluster_id, hex) < 0 ||
+            field_set(&status->leader, leader ? leader->name : NULL) < 0 ||
+            feature_controller_notice(l, &status->feature_notice) < 0 ||
+            ca_controller_notice(l, &status->ca_notice) < 0 ||
             secrets_key_controller_notice(l, &status->secrets_notice) < 0)
                 return -ENOMEM;
         return field_printf(&status->notice, "%s%s%s",
-                            l->in_mass_loss ? "so many hosts are lost at once that their units are not moved" : "",
+                            l->in_mass_loss ? "so many hosts are lost at once that their units are not moved"
+                                            : "",
                             l->in_mass_loss && *voters_notice(l) ? "; " : "", voters_notice(l));
 }
 
 // ------------------------------------------------------------------------------------------------ cat
 
-static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderRespond respond,
+                           void *userdata) {
         Argosy__Response out = ARGOSY__RESPONSE__INIT;
 
         out.id = request->id;
@@ -716,7 +728,8 @@ static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderResp
 }
 
 // The unit's content, or the one of revs[i]. NULL: there is none, and `why` says so.
-static const SpecEntry *find_content(const Leader *l, const Argosy__Request__Cat *m, size_t i, char *why, size_t size) {
+static const SpecEntry *find_content(const Leader *l, const Argosy__Request__Cat *m, size_t i, char *why,
+                                     size_t size) {
         const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
         const SpecEntry *spec = NULL;
         Hash hash;

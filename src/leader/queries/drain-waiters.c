@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Clients that wait for a drain. That is, like all waiting, a look at the tables once per turn: nothing is recorded.
+// Clients that wait for a drain. That is, like all waiting, a look at the tables once per turn: nothing is
+// recorded.
 //
-// A drain ends when nothing is left, when the node is not being emptied any more, or with the names of those that no
-// other node takes (hosts/drain-judge.h).
+// A drain ends when nothing is left, when the node is not being emptied any more, or with the names of those
+// that no other node takes (hosts/drain-judge.h).
 #include "drain-waiters.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See job-show.h. Rows of all units are made at once, and those of units on few nodes say how these are now. The others are looked at one
-// after the other, some nodes in each turn, and each is told as it is when it has been looked at (wait-seen.h). A unit that is gone by
-// then is told as that. A host that stops leading in the middle fails the question, as all questions.
+// See job-show.h. Rows of all units are made at once, and those of units on few nodes say how these are now.
+// The others are looked at one after the other, some nodes in each turn, and each is told as it is when it
+// has been looked at (wait-seen.h). A unit that is gone by then is told as that. A host that stops leading
+// in the middle fails the question, as all questions.
 #include "job-show.h"
 
 #include <errno.h>

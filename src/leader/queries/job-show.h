@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A question about one job (ListJobs.number) where there are so many nodes that it may take long to look at one of its units.
+// A question about one job (ListJobs.number) where there are so many nodes that it may take long to look at
+// one of its units.
 
 #include "leader-core.h"
 

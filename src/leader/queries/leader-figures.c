@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a leader counts by state, verb and role (LEADER_FAMILIES). All of it was counted as it changed, so this costs as many
-// rows as there are, whatever the cluster has. What is true of the cluster is said by who leads it; how jobs have ended
-// also later, since what is counted must not fall.
+// What a leader counts by state, verb and role (LEADER_FAMILIES). All of it was counted as it changed, so
+// this costs as many rows as there are, whatever the cluster has. What is true of the cluster is said by who
+// leads it; how jobs have ended also later, since what is counted must not fall.
 #include "leader.h"
 
 #include "job-state.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nobody has to compare rows, and no list is kept: a list that takes several turns to make relies on being told of every unit and node
-// of which a row may have changed (listings.c), and of the tables that all rows depend on. The same is counted here, list or no list.
-// What somebody may see is a part of it, and so are the leader and its term: another one counts for itself.
+// Nobody has to compare rows, and no list is kept: a list that takes several turns to make relies on being
+// told of every unit and node of which a row may have changed (listings.c), and of the tables that all rows
+// depend on. The same is counted here, list or no list. What somebody may see is a part of it, and so are
+// the leader and its term: another one counts for itself.
 
 #include "list-tag.h"
 
@@ -14,7 +15,8 @@
 #include "host-marks.h"
 #include "str.h"
 
-// A unit that was destroyed and may still run somewhere has a row for as long as a guard lets it, which follows from time alone.
+// A unit that was destroyed and may still run somewhere has a row for as long as a guard lets it, which
+// follows from time alone.
 static bool shows_what_is_destroyed(const Leader *l) {
         return l->units.count > cluster_state_n_units(l->state) || cluster_state_n_tombstones(l->state) > 0;
 }

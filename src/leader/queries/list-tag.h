@@ -8,7 +8,8 @@
 
 enum { LIST_TAG_SIZE = 2 * 16 + 1 };
 
-// False: there is none, since nobody leads here or something is about to change, or may without anybody being told.
+// False: there is none, since nobody leads here or something is about to change, or may without anybody
+// being told.
 bool list_tag(const Leader *l, const Argosy__Author *author, char ret[LIST_TAG_SIZE]);
 // Whether it is among those that somebody has.
 bool list_tag_is_known(const char *tag, const char *known);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rows of one name: made, counted, and moved into an answer in their order. They are made by answer.c, as those of a
-// list that is answered at once; nothing here knows which names a list has, or when (listings.c). Out of memory the name
-// has some of its rows or none, and the list ends.
+// The rows of one name: made, counted, and moved into an answer in their order. They are made by answer.c,
+// as those of a list that is answered at once; nothing here knows which names a list has, or when
+// (listings.c). Out of memory the name has some of its rows or none, and the list ends.
 #include "listed-name.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static void drop_rows(ListedName *n) {
 }
 
 static int make_units(Leader *l, ListedName *n) {
-        return n->whole ? answer_add_units_within(l, n->name, n->hosts, &n->units) : answer_add_units(l, n->name, &n->units);
+        return n->whole ? answer_add_units_within(l, n->name, n->hosts, &n->units)
+                        : answer_add_units(l, n->name, &n->units);
 }
 
 static int make_files(Leader *l, ListedName *n) {
@@ -84,8 +85,10 @@ static void set_place_of_files(Argosy__Response *r, size_t first, bool more) {
         r->unit_files->more = more;
 }
 
-const ListKind list_kind_units = {ARGOSY__RESPONSE__WHAT_UNITS, make_units, drop_units, give_units, set_place_of_units};
-const ListKind list_kind_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files, drop_files, give_files, set_place_of_files};
+const ListKind list_kind_units = {ARGOSY__RESPONSE__WHAT_UNITS, make_units, drop_units, give_units,
+                                  set_place_of_units};
+const ListKind list_kind_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files, drop_files, give_files,
+                                  set_place_of_files};
 
 ListedName *listed_name_new(const char *name) {
         size_t size = strlen(name) + 1;
@@ -187,7 +190,8 @@ int listed_name_split(const Leader *l, ListedName *n) {
         for (size_t i = 0; i < n_pieces; i++)
                 n->pieces[i]->hosts = (HostRange){
                         .first = i == 0 ? 1 : hosts[i * LISTED_HOSTS].record->host,
-                        .last = i + 1 == n_pieces ? UINT32_MAX : hosts[(i + 1) * LISTED_HOSTS].record->host - 1,
+                        .last = i + 1 == n_pieces ? UINT32_MAX
+                                                  : hosts[(i + 1) * LISTED_HOSTS].record->host - 1,
                 };
         return 0;
 }

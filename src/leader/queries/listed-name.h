@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One name of a list of units or of unit files, with its rows: what a Listing is made of. A unit that may be on many hosts is made in
-// pieces, each with the rows of some hosts.
+// One name of a list of units or of unit files, with its rows: what a Listing is made of. A unit that may be
+// on many hosts is made in pieces, each with the rows of some hosts.
 
 #include "answer.h"
 #include "leader-core.h"
@@ -30,7 +30,8 @@ typedef struct ListKind {
         Argosy__Response__WhatCase what;
         int (*make)(Leader *l, ListedName *n);
         void (*drop)(ListedName *n, const RowFilter *f); // the rows that it does not want
-        int (*give)(ListedName *n, Argosy__Response *r, size_t max); // moves the rows behind those that are in it, until it has so many
+        // moves the rows behind those that are in it, until it has so many
+        int (*give)(ListedName *n, Argosy__Response *r, size_t max);
         void (*set_place)(Argosy__Response *r, size_t first, bool more); // of what is in it
 } ListKind;
 
@@ -43,12 +44,14 @@ int listed_name_make(Leader *l, const ListKind *kind, const RowFilter *f, Listed
 // It has none, as far as who asks may see.
 void listed_name_hide(ListedName *n);
 size_t listed_name_rows(const ListedName *n);
-// What making them took, in rows: a global unit is looked at on each host, also where it has none. At least 1.
+// What making them took, in rows: a global unit is looked at on each host, also where it has none. At least
+// 1.
 size_t listed_name_work(const Leader *l, const ListedName *n);
 
 // Whether it is to be made in pieces now.
 bool listed_name_is_wide(const Leader *l, const ListKind *kind, const char *name);
-// It has one for each LISTED_HOSTS hosts that there are; those that were there keep their rows, and its own are gone. 0 or -ENOMEM.
+// It has one for each LISTED_HOSTS hosts that there are; those that were there keep their rows, and its own
+// are gone. 0 or -ENOMEM.
 enum { LISTED_HOSTS = 64 };
 int listed_name_split(const Leader *l, ListedName *n);
 void listed_name_drop_pieces(ListedName *n, size_t kept); // all but the first of them

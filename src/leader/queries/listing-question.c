@@ -24,12 +24,14 @@ char **listing_patterns(const Argosy__Request *q, size_t *ret_n) {
 }
 
 const Argosy__ListFilter *listing_filter(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ? q->list_units->filter : q->list_unit_files->filter;
+        return q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS ? q->list_units->filter
+                                                                : q->list_unit_files->filter;
 }
 
 // Only a leader has tables of units; other hosts count records.
 static size_t count_units(const Leader *l) {
-        return (l->leading ? l->units.count : cluster_state_n_units(l->state)) + cluster_state_n_tombstones(l->state);
+        return (l->leading ? l->units.count : cluster_state_n_units(l->state)) +
+               cluster_state_n_tombstones(l->state);
 }
 
 static size_t count_nodes(const Leader *l) {
@@ -97,7 +99,8 @@ Argosy__Response *listing_refuse(const Argosy__Request *q) {
                 n_globs++;
         }
         if (n_globs > LISTED_GLOBS_MAX)
-                return response_error(E2BIG, "the request has %zu patterns, more than %d: ask for fewer at once",
+                return response_error(E2BIG,
+                                      "the request has %zu patterns, more than %d: ask for fewer at once",
                                       n_globs, LISTED_GLOBS_MAX);
         return NULL;
 }

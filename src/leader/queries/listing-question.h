@@ -6,7 +6,8 @@
 #include "leader-core.h"
 
 enum {
-        LISTED_GLOBS_MAX = 64, // patterns with wildcards in one question; each name is compared with all of them
+        // patterns with wildcards in one question; each name is compared with all of them
+        LISTED_GLOBS_MAX = 64,
         LISTED_GLOB_MAX = 255, // bytes of one of them
 };
 

@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// list-units and list-unit-files of more than is looked at in one turn. One list is made at a time, the others wait for
-// it. What a turn may do is counted in rows, since a global unit has one for each node:
+// list-units and list-unit-files of more than is looked at in one turn. One list is made at a time, the
+// others wait for it. What a turn may do is counted in rows, since a global unit has one for each node:
 //
 //      1. made     limits.rows_listed rows a turn: first of the names that were asked for, one by one, and
 //                  then, if there are
-//                  patterns or nothing was named, of all units that match. A name whose unit is touched afterwards is
-//                  stale, and made again; so are all of them when a host or a rollout changes. In the turn in which the
-//                  last name is made, none is stale and no global unit is about to give way somewhere, all rows are what
-//                  they would be if they were made now: that is the moment that the list shows. A unit that may be on many
-//                  hosts is a name for each few of these (listed-name.h), and where something is seen of it on one host,
+//                  patterns or nothing was named, of all units that match. A name whose unit is touched
+//                  afterwards is
+//                  stale, and made again; so are all of them when a host or a rollout changes. In the turn
+//                  in which the
+//                  last name is made, none is stale and no global unit is about to give way somewhere, all
+//                  rows are what
+//                  they would be if they were made now: that is the moment that the list shows. A unit that
+//                  may be on many
+//                  hosts is a name for each few of these (listed-name.h), and where something is seen of it
+//                  on one host,
 //                  only that piece is stale.
-//      2. given    GIVEN_PER_TURN rows a turn (listing-give.c), as they were at that moment, and only while the host to which they go takes
-//                  them: on a slow link they wait here and not before its beats, and other lists go on. Who takes parts
-//                  gets each turn's; Units.first says how many rows came before. Others get one answer when all rows are
+//      2. given    GIVEN_PER_TURN rows a turn (listing-give.c), as they were at that moment, and only while
+//                  the host to which they go takes
+//                  them: on a slow link they wait here and not before its beats, and other lists go on. Who
+//                  takes parts
+//                  gets each turn's; Units.first says how many rows came before. Others get one answer when
+//                  all rows are
 //                  in it.
 //      3. freed    what is left, if somebody went away in the middle, limits.rows_freed rows a turn
 //
-// Of a page, which has a limit, names are looked at in their order from where it begins, and no further than there are more rows than it
-// takes; what is touched behind that is left to the question for the next page. So it costs its own rows and
-// those that its filters
-// leave out, wherever it begins, and it is of one moment like the others. Where there are patterns, names are compared with all of them, too: those
-// that stand behind the page are not to count as rows of it. It is given in one part.
+// Of a page, which has a limit, names are looked at in their order from where it begins, and no further than
+// there are more rows than it takes; what is touched behind that is left to the question for the next page.
+// So it costs its own rows and those that its filters leave out, wherever it begins, and it is of one moment
+// like the others. Where there are patterns, names are compared with all of them, too: those that stand
+// behind the page are not to count as rows of it. It is given in one part.
 //
 // Who has the list already, and says so by its tag, is told in the turn in which it would be begun.
 //
-// Rows come in the order of their names and nodes: what is made is sorted LISTING_RUN names at a time, and giving takes the first
-// of all runs; of pieces, each of which is a run, row by row.
+// Rows come in the order of their names and nodes: what is made is sorted LISTING_RUN names at a time, and
+// giving takes the first of all runs; of pieces, each of which is a run, row by row.
 //
-// Where units are touched faster than they are made again, as when hosts come and go all the time, nothing becomes stale
-// any more after limits.listing_turns turns: what is stale then is made, as much in each turn as ever, and
-// rows are of different
-// moments. A list that comes late is worse. What follows from time alone (until when a guard may let run what was destroyed) is as of
-// the turn in which the row was made. A leader that stops leading answers that the next leader is to be
-// asked, whose list begins with `first` 0. A host that does not lead makes lists of the records alone;
-// changes of these mark nothing, so a list that was begun before a change ends with the same answer. Out of
-// memory ends the list with an answer that says so, and so do more rows than an answer may have, as soon as
-// they are made.
+// Where units are touched faster than they are made again, as when hosts come and go all the time, nothing
+// becomes stale any more after limits.listing_turns turns: what is stale then is made, as much in each turn
+// as ever, and rows are of different moments. A list that comes late is worse. What follows from time alone
+// (until when a guard may let run what was destroyed) is as of the turn in which the row was made. A leader
+// that stops leading answers that the next leader is to be asked, whose list begins with `first` 0. A host
+// that does not lead makes lists of the records alone; changes of these mark nothing, so a list that was
+// begun before a change ends with the same answer. Out of memory ends the list with an answer that says so,
+// and so do more rows than an answer may have, as soon as they are made.
 #include "listings-private.h"
 
 #include <errno.h>
@@ -175,7 +182,8 @@ static void sort_last_run(Listing *g) {
 static ListedName *add_name(Listing *g, const char *name) {
         ListedName *n = listed_name_new(name);
 
-        if (!n || ARRAY_GROW(g->names, g->allocated, g->n_names + 1) < 0 || map_add_str(&g->by_name, n->name, n) < 0) {
+        if (!n || ARRAY_GROW(g->names, g->allocated, g->n_names + 1) < 0 ||
+            map_add_str(&g->by_name, n->name, n) < 0) {
                 free(n);
                 return NULL;
         }
@@ -193,12 +201,13 @@ static void mark_stale(Listing *g, ListedName *n) {
 // Whether a touched name matters: names behind the page are another page's, and names that the walk has not
 // reached yet are found as they are.
 static bool is_in_reach(const Listing *g, const char *name) {
-        return row_filter_wants_name(&g->filter, name) && (!listing_is_page(g) || g->at_end || strcmp(name, g->reached) <= 0);
+        return row_filter_wants_name(&g->filter, name) &&
+               (!listing_is_page(g) || g->at_end || strcmp(name, g->reached) <= 0);
 }
 
-// Whether it is asked for is looked at when its rows are made, so that it is no matter how many are touched in one turn.
-// A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the next look at the list,
-// which finds as little.
+// Whether it is asked for is looked at when its rows are made, so that it is no matter how many are touched
+// in one turn. A name of its own that was asked for is there, or comes yet. Out of memory, it is left to the
+// next look at the list, which finds as little.
 static ListedName *find_or_add(Listing *g, const char *name) {
         ListedName *n;
 
@@ -260,7 +269,8 @@ void listings_on_node(Leader *l, const Node *n) {
         mark_tombstones(g, n->number);
 }
 
-// Destroyed, but not gone everywhere yet, or where that is not known. In one turn, at about 0.1 us for each unit.
+// Destroyed, but not gone everywhere yet, or where that is not known. In one turn, at about 0.1 us for each
+// unit.
 static void mark_unrecorded(Listing *g) {
         Leader *l = g->leader;
 
@@ -279,7 +289,8 @@ static void mark_all_if_changed(Listing *g) {
         uint64_t hosts = cluster_state_hosts_revision(l->state),
                  rollouts = cluster_state_rollouts_revision(l->state);
 
-        if (g->host_changes == l->n_host_changes && g->hosts_revision == hosts && g->rollouts_revision == rollouts)
+        if (g->host_changes == l->n_host_changes && g->hosts_revision == hosts &&
+            g->rollouts_revision == rollouts)
                 return;
         g->host_changes = l->n_host_changes;
         g->hosts_revision = hosts;
@@ -351,7 +362,8 @@ static int make_name(Listing *g, ListedName *n, size_t *left) {
 
 static int end_pieces(Listing *g) {
         for (size_t i = 0; i < g->n_wide; i++)
-                if (g->wide[i]->n_pieces > 0 && listed_name_end_pieces(g->leader, g->kind, &g->filter, g->wide[i]) < 0)
+                if (g->wide[i]->n_pieces > 0 &&
+                    listed_name_end_pieces(g->leader, g->kind, &g->filter, g->wide[i]) < 0)
                         return -ENOMEM;
         return 0;
 }
@@ -395,7 +407,8 @@ static int take_names(Listing *g, size_t *left) {
         for (; *left > 0 && g->n_taken < g->n_patterns; g->n_taken++) {
                 const char *name = g->patterns[g->n_taken];
 
-                if (answer_is_glob(name) || strlen(name) > UNIT_NAME_MAX || !row_filter_wants_name(&g->filter, name))
+                if (answer_is_glob(name) || strlen(name) > UNIT_NAME_MAX ||
+                    !row_filter_wants_name(&g->filter, name))
                         listing_spend(left, 1);
                 else if (take_name(g, name, left) < 0)
                         return -ENOMEM;
@@ -469,8 +482,8 @@ static int end_making(Listing *g) {
         return end_pieces(g) < 0 ? -ENOMEM : listing_give_begin(g);
 }
 
-// Lists are made before it is judged where global units run (followers.c): those that give way to what was placed just
-// now are not touched yet.
+// Lists are made before it is judged where global units run (followers.c): those that give way to what was
+// placed just now are not touched yet.
 static bool globals_may_give_way(const Leader *l) {
         return l->leading && (leader_is_due(l, DUE_GLOBALS) || hosts_have_mark(l, HOST_GLOBALS));
 }
@@ -506,7 +519,7 @@ static int make_some(Listing *g) {
         return end_making(g);
 }
 
-// ------------------------------------------------------------------------------------------------ whose turn it is
+// ----------------------------------------------------------------------------------------- whose turn it is
 
 static bool can_go_on(const Listing *g) {
         const Leader *l = g->leader;
@@ -561,7 +574,8 @@ void listings_step(Leader *l) {
                 begin(g);
         r = g->phase == LISTING_MADE ? make_some(g) : listing_give_some(g);
         if (r == -EAGAIN)
-                ticket_send_now(g->ticket, response_error(EAGAIN, "there is a leader again: it is to be asked"), true);
+                ticket_send_now(g->ticket,
+                                response_error(EAGAIN, "there is a leader again: it is to be asked"), true);
         else if (r < 0)
                 ticket_send_now(g->ticket, NULL, true);
         else if (l->listing_made == g && g->n_bytes_made > ANSWER_BYTES_MAX)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// systemd says "Unit X not found" of what is not on its node, whatever the cluster has. Here it is said what the cluster
-// knows of X: on which node it is, that it is only known, or that nobody has it. The words are made when somebody asks,
-// so they are true then. An activator whose unit is missing is refused by systemd without a name, so that is looked up.
+// systemd says "Unit X not found" of what is not on its node, whatever the cluster has. Here it is said what
+// the cluster knows of X: on which node it is, that it is only known, or that nobody has it. The words are
+// made when somebody asks, so they are true then. An activator whose unit is missing is refused by systemd
+// without a name, so that is looked up.
 #include <stdio.h>
 
 #include "activators.h"
@@ -51,8 +52,10 @@ static bool where(const Leader *l, const char *name, const char *node, char *ret
         const Node *n;
 
         if (!is_known(l, name)) {
-                str_fit(ret, size, has_template(l, name) ? "the cluster has the template of %s, which is not loaded"
-                                                         : "neither the node nor the cluster has %s", name);
+                str_fit(ret, size,
+                        has_template(l, name) ? "the cluster has the template of %s, which is not loaded"
+                                              : "neither the node nor the cluster has %s",
+                        name);
                 return true;
         }
         if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE) {
@@ -82,7 +85,9 @@ void missing_unit_explain(const Leader *l, const char *name, const char *node, c
                 str_fit(text + len, size - len, "; %s%s%s%s", missing == activated ? "it activates " : "",
                         missing == activated ? missing : "", missing == activated ? ", and " : "", place);
         else
-                str_fit(text + len, size - len, "; %s%s: `SameNodeAs=%s` in [X-Argosy] has both on one node%s%s%s", place,
-                        is_loaded(l, missing) ? "" : "; load or start it", missing, missing == activated ? "" : "; `Requires=", missing == activated ? "" : missing,
+                str_fit(text + len, size - len,
+                        "; %s%s: `SameNodeAs=%s` in [X-Argosy] has both on one node%s%s%s", place,
+                        is_loaded(l, missing) ? "" : "; load or start it", missing,
+                        missing == activated ? "" : "; `Requires=", missing == activated ? "" : missing,
                         missing == activated ? "" : "` there, instead of in [Unit], holds across nodes");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the questions to nodes share that have files of their own (node-questions.c, status-calls.c, verify-calls.c), with node-calls.c.
+// What the questions to nodes share that have files of their own (node-questions.c, status-calls.c,
+// verify-calls.c), with node-calls.c.
 
 #include "author-questions.h"
 #include "node-calls.h"
@@ -17,11 +18,14 @@ typedef union RequestOfOne {
         Argosy__Request__Journal journal;
 } RequestOfOne;
 
-// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
-// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
+// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and
+// a test compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
 struct NodeQuestion {
-        int (*ask)(Leader *l, Ticket *t); // node_calls_ask() for each node, or node_calls_respond() why there is none; or node_calls_ask_some()
-        int (*more)(Leader *l, Ticket *t, size_t *left); // goes on with that: 0, NODE_CALLS_MORE or a negative errno
+        // node_calls_ask() for each node, or node_calls_respond() why there is none; or
+        // node_calls_ask_some()
+        int (*ask)(Leader *l, Ticket *t);
+        // goes on with that: 0, NODE_CALLS_MORE or a negative errno
+        int (*more)(Leader *l, Ticket *t, size_t *left);
         // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
         void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
         // May be NULL. To an answer comes what only the leader knows.
@@ -54,7 +58,8 @@ NodeAsking *node_asking_begin(Ticket *t); // the same, made if it is not there; 
 int node_calls_respond(Ticket *t, Argosy__Response *r);
 // Asks the node, which can be asked (node_is_heard()), or says why not. 0 or -ENOMEM.
 int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n);
-// The nodes of all hosts behind those that were asked. 0: these were the last; NODE_CALLS_MORE; or a negative errno.
+// The nodes of all hosts behind those that were asked. 0: these were the last; NODE_CALLS_MORE; or a
+// negative errno.
 int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n));
 // The ticket's share of this turn; a ticket with more to ask stands behind the others for the next one. 0 or
 // a negative errno.

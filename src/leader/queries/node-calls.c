@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Questions to nodes: one call for each unit on its node, or for each node that it is about. Answers are passed on as they come, completed
-// by what only the leader knows, and an empty one ends them. What is particular to one kind of request is its row in node-questions.c.
+// Questions to nodes: one call for each unit on its node, or for each node that it is about. Answers are
+// passed on as they come, completed by what only the leader knows, and an empty one ends them. What is
+// particular to one kind of request is its row in node-questions.c.
 //
 // Hosts are asked in the order of their numbers, so a host that comes or goes meanwhile does not move the
 // place. How many of these questions a node works on at a time is its agent's business
@@ -65,7 +66,8 @@ static void send_cancel(Leader *l, const NodeCall *c) {
         cancel.id = c->id;
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
         m.call_cancel = &cancel;
-        leader_to_host_in_passing(l, c->node->host->number, &m); // one that cannot hear us has stopped by itself
+        // one that cannot hear us has stopped by itself
+        leader_to_host_in_passing(l, c->node->host->number, &m);
 }
 
 static void cancel(Leader *l, NodeCall *c) {
@@ -184,8 +186,9 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
         *ret = NULL;
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
         if (listens && n->questions.n_listeners >= l->limits.node_listeners)
-                return node_calls_respond(t, response_error(EBUSY, "node %s is listened to by %d others already", n->name,
-                                                 l->limits.node_listeners));
+                return node_calls_respond(t, response_error(EBUSY,
+                                                            "node %s is listened to by %d others already",
+                                                            n->name, l->limits.node_listeners));
         c = call_new(l, t, unit, n, listens);
         if (!c)
                 return -ENOMEM;
@@ -278,8 +281,8 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
         return 0;
 }
 
-int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull, NodeImageAnswered *answered,
-                         void *userdata, uint64_t *ret) {
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull,
+                         NodeImageAnswered *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c;
 
@@ -331,7 +334,8 @@ static void watch_nodes_of(Leader *l, Host *h) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
 
                         if (node_is_heard(n) && !node_calls_is_called(t, n))
-                                (void) node_calls_ask(l, t, "", n); // without memory it is missed, and nothing else
+                                // without memory it is missed, and nothing else
+                                (void) node_calls_ask(l, t, "", n);
                 }
         }
 }

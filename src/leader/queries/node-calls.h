@@ -7,11 +7,11 @@
 
 typedef struct NodeCall NodeCall;
 // What a node says of names (NULL: it says nothing, and will not any more). The call is gone afterwards.
-typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer, uint64_t number,
-                               void *userdata);
+typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAnswer *answer,
+                               uint64_t number, void *userdata);
 // What a host says of an image, likewise.
-typedef void NodeImageAnswered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
-                               void *userdata);
+typedef void NodeImageAnswered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer,
+                               uint64_t number, void *userdata);
 
 struct NodeCall {
         uint64_t id;
@@ -35,8 +35,8 @@ void node_call_send(Leader *l, NodeCall *c);
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
 // The same for an image: which digest it has, or with `pull`, that the host is to have it.
-int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull, NodeImageAnswered *answered,
-                         void *userdata, uint64_t *ret);
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull,
+                         NodeImageAnswered *answered, void *userdata, uint64_t *ret);
 // Whether a node can be asked about names, or an image, at present.
 bool node_calls_knows_names(const Node *n);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);

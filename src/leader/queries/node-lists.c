@@ -19,10 +19,12 @@ static bool is_status(const Argosy__Request *request) {
 }
 
 static Argosy__Response *answer_new(const Argosy__Request *request) {
-        return response_new(is_status(request) ? ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS : ARGOSY__RESPONSE__WHAT_NODES);
+        return response_new(is_status(request) ? ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS
+                                               : ARGOSY__RESPONSE__WHAT_NODES);
 }
 
-static int list_nodes_of(Leader *l, const Argosy__Request *request, const Argosy__HostRecord *host, uint32_t leader, Argosy__Response *r) {
+static int list_nodes_of(Leader *l, const Argosy__Request *request, const Argosy__HostRecord *host,
+                         uint32_t leader, Argosy__Response *r) {
         if (!row_filter_wants_host(request->list_nodes->filter, host))
                 return 0;
         for (size_t i = 0; i < host->n_nodes; i++)
@@ -32,7 +34,8 @@ static int list_nodes_of(Leader *l, const Argosy__Request *request, const Argosy
 }
 
 // Those behind that host, up to so many. Whether they were the last; or -ENOMEM.
-static int list_some(Leader *l, const Argosy__Request *request, size_t most, uint32_t *behind, Argosy__Response *r) {
+static int list_some(Leader *l, const Argosy__Request *request, size_t most, uint32_t *behind,
+                     Argosy__Response *r) {
         const Argosy__HostRecord *leader, *host;
         StoreStats stats = {};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Lists of nodes, and of the hosts that `cluster status` names. One of a thousand hosts or more is made in turns, and each of them is told
-// of as it is in its turn.
+// Lists of nodes, and of the hosts that `cluster status` names. One of a thousand hosts or more is made in
+// turns, and each of them is told of as it is in its turn.
 
 #include "leader-core.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Verbs that agents answer, one row of `questions` for each: whom a request asks, and what the leader adds to the answers.
+// Verbs that agents answer, one row of `questions` for each: whom a request asks, and what the leader adds
+// to the answers.
 //
 // A Status may name thousands of units, and there may be thousands of nodes to be asked. Each turn takes
 // limits.status_looks looks at them, shared by all authors that ask. For a node that is not there an error
@@ -36,7 +37,8 @@ static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *reques
 static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
         const char *name = t->request->journal->name;
 
-        return node_is_heard(n) && status_calls_unit_is_at(l, unit_find(l, name), cluster_state_find_unit(l->state, name), n)
+        return node_is_heard(n) && status_calls_unit_is_at(l, unit_find(l, name),
+                                                           cluster_state_find_unit(l->state, name), n)
                        ? node_calls_ask(l, t, name, n)
                        : 0;
 }
@@ -50,7 +52,8 @@ static int ask_journal_of_one(Leader *l, Ticket *t) {
                 return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
         node_asking(t)->window = flow_window_share(m->window, 1);
         if (!n || !node_is_heard(n))
-                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+                return node_calls_respond(
+                        t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
         return node_calls_ask(l, t, m->name, n);
 }
 
@@ -59,7 +62,8 @@ static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
 
         if (r != 0 || node_asking(t)->n_calls || !list_is_empty(&t->responses))
                 return r;
-        return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", t->request->journal->name));
+        return node_calls_respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached",
+                                                    t->request->journal->name));
 }
 
 // The nodes share the window; those that have the unit and are asked are counted first, which costs little
@@ -118,7 +122,8 @@ static int ask_for_usage(Leader *l, Ticket *t) {
                 return node_calls_respond(t, response_error(ENOENT, "%s: no such node", m->node));
         n = node_find(l, number);
         if (!n || !node_is_heard(n))
-                return node_calls_respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+                return node_calls_respond(
+                        t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
         return node_calls_ask(l, t, "", n);
 }
 
@@ -151,9 +156,12 @@ static Argosy__Response *usage_gone(Leader *l, const NodeCall *c) {
 // ------------------------------------------------------------------------------------------------ questions
 
 static const struct NodeQuestion questions[] = {
-        [ARGOSY__REQUEST__WHAT_STATUS] = {status_calls_ask, status_calls_ask_more, status_calls_narrow, status_calls_complete, status_calls_lost},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal, complete_journal, question_lost},
-        [ARGOSY__REQUEST__WHAT_VERIFY] = {verify_calls_ask, NULL, NULL, verify_calls_complete, question_lost},
+        [ARGOSY__REQUEST__WHAT_STATUS] = {status_calls_ask, status_calls_ask_more, status_calls_narrow,
+                                          status_calls_complete, status_calls_lost},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, ask_for_more_journals, narrow_journal,
+                                           complete_journal, question_lost},
+        [ARGOSY__REQUEST__WHAT_VERIFY] = {verify_calls_ask, NULL, NULL, verify_calls_complete,
+                                          question_lost},
         [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, ask_for_more_usage, NULL, complete_usage, usage_gone},
 };
 

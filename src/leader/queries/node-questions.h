@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Verbs that agents answer (REQUEST_BY_NODES): how each kind of request becomes calls of nodes (node-calls.h).
+// Verbs that agents answer (REQUEST_BY_NODES): how each kind of request becomes calls of nodes
+// (node-calls.h).
 
 #include "leader-core.h"
 

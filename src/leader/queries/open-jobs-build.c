@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that a leader finds running when it begins: their records are followed before it leads, some units in each turn, so that a job of
-// tens of thousands takes as long as many small ones.
+// Jobs that a leader finds running when it begins: their records are followed before it leads, some units in
+// each turn, so that a job of tens of thousands takes as long as many small ones.
 //
 //      1. of a job that is running, what its record says of the job itself
 //      2. of the jobs that have called it off, which units they have removed
 //      3. its own units, a piece of the record at a time: each is overtaken, ended, or waited for
 //
-// What is applied meanwhile is followed as always (open_jobs_on_applied()); the walk goes as far as the record went when it came to the
-// job. Until its end the job counts as one that waits for one more unit, so it does not end in the middle.
+// What is applied meanwhile is followed as always (open_jobs_on_applied()); the walk goes as far as the
+// record went when it came to the job. Until its end the job counts as one that waits for one more unit, so
+// it does not end in the middle.
 //
 // Failures: none but memory (oom.h).
 #include <errno.h>
@@ -32,7 +33,7 @@ typedef struct JobWalk {
         RemovedUnits removed;
 } JobWalk;
 
-// ------------------------------------------------------------------------------------------------ what was removed
+// ----------------------------------------------------------------------------------------- what was removed
 
 static void note(RemovedUnits *r, const char *name, uint64_t by) {
         size_t size = strlen(name) + 1;
@@ -100,7 +101,8 @@ static size_t follow_piece(Leader *l, OpenJob *job, JobWalk *w) {
         Argosy__JobRecord *record;
         size_t n;
 
-        if (w->from >= w->to || oom_check(cluster_state_read_job_piece(l->state, w->number, &w->from, &record)) < 0)
+        if (w->from >= w->to ||
+            oom_check(cluster_state_read_job_piece(l->state, w->number, &w->from, &record)) < 0)
                 return 0;
         if (job_end_overtakes(job->verb))
                 open_job_overtake_others(l, w->number, record);
@@ -125,7 +127,7 @@ static size_t walk_on(Leader *l) {
         return 1;
 }
 
-// ------------------------------------------------------------------------------------------------ all of them
+// ---------------------------------------------------------------------------------------------- all of them
 
 void open_jobs_build_begin(Leader *l) {
         l->jobs_walked = 0;
@@ -150,7 +152,8 @@ bool open_jobs_build_some(Leader *l) {
         uint64_t number = 0;
 
         while (looked < most) {
-                number = l->job_walk ? l->job_walk->number : cluster_state_job_after(l->state, l->jobs_walked);
+                number = l->job_walk ? l->job_walk->number
+                                     : cluster_state_job_after(l->state, l->jobs_walked);
                 if (number == 0)
                         break;
                 looked += l->job_walk ? BUILD_UNITS * walk_on(l) : look_at(l, number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs whose units have all ended: what else they wait for, the end that the log is told, and those who wait for it.
+// Jobs whose units have all ended: what else they wait for, the end that the log is told, and those who wait
+// for it.
 //
 // Happy path: a job ends, and its end goes with the next entry, whatever that is about; at the latest after
 // limits.job_end_delay_ms it gets one of its own, with all others that have ended by then. At once, if a
@@ -10,8 +11,8 @@
 // units is answered in that turn, and its client would else find a running job. The stream of events says it
 // when the log has it, so that no later leader tells it again.
 //
-// An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier skips a job
-// that is not running any more.
+// An entry that the log did not take, or of which nobody knows whether it did, is put again: the applier
+// skips a job that is not running any more.
 //
 // Failures: none but memory; then nothing was put, and the next entry tries again.
 #include <errno.h>
@@ -34,7 +35,7 @@
 #include "tickets.h"
 #include "turn.h"
 
-// ------------------------------------------------------------------------------------------------ what else there is
+// --------------------------------------------------------------------------------------- what else there is
 
 static void say(OpenJob *job, Argosy__JobState state, const char *format, const char *text) {
         job->end.state = state;
@@ -48,8 +49,8 @@ static bool is_partial(const Leader *l, const OpenJob *job) {
                 cluster_state_job_state(l->state, job->number) == ARGOSY__JOB_STATE__JOB_RUNNING);
 }
 
-// Its client may come again and go on with it, here or at a leader that is not there any more. With what was held the leader
-// does that itself: while the log has no room it is no ticket between two tries.
+// Its client may come again and go on with it, here or at a leader that is not there any more. With what was
+// held the leader does that itself: while the log has no room it is no ticket between two tries.
 static bool waits_for_rest(const Leader *l, const OpenJob *job) {
         if (!is_partial(l, job) || job->n_cancelled_by > 0)
                 return false;
@@ -102,9 +103,12 @@ static bool rollout_is_over(const Leader *l, OpenJob *job) {
         if (rollout_is_under_way(r))
                 return false;
         if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED)
-                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; everything has the file of before again", r->reason);
+                say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s; everything has the file of before again",
+                    r->reason);
         else if (r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED)
-                say(job, job->n_cancelled_by > 0 ? ARGOSY__JOB_STATE__JOB_CANCELLED : ARGOSY__JOB_STATE__JOB_FAILED,
+                say(job,
+                    job->n_cancelled_by > 0 ? ARGOSY__JOB_STATE__JOB_CANCELLED
+                                            : ARGOSY__JOB_STATE__JOB_FAILED,
                     "%s; nothing more was changed", r->reason);
         else if (*r->reason)
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s", r->reason);
@@ -175,7 +179,7 @@ bool open_job_is_over(Leader *l, OpenJob *job) {
         return !waits_for_rest(l, job) && !rebalance_goes_on(l, job) && drains_are_over(l, job);
 }
 
-// ------------------------------------------------------------------------------------------------ into the log
+// --------------------------------------------------------------------------------------------- into the log
 
 static void into_ended(Leader *l, OpenJob *job) {
         list_append(&l->jobs_ended, &job->queue);
@@ -194,7 +198,8 @@ static void judge_end(const Leader *l, OpenJob *job) {
 
         if (!called_off && is_partial(l, job))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
-                    "only a part of it was carried out: the rest was refused, or nobody has asked for it again");
+                    "only a part of it was carried out: the rest was refused, or nobody has asked for it "
+                    "again");
         else if (!called_off && job->cut && !*job->rollout && !job_end_is_effect(job->verb))
                 say(job, ARGOSY__JOB_STATE__JOB_FAILED, "%s",
                     "it changed more units than its record can name: how the others ended is not known");
@@ -239,7 +244,9 @@ bool open_job_has_ended(Leader *l, uint64_t number) {
 const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number) {
         const OpenJob *job = open_job_find(l, number);
 
-        return job && job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN && list_is_linked(&job->queue) ? &job->end : NULL;
+        return job && job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN && list_is_linked(&job->queue)
+                       ? &job->end
+                       : NULL;
 }
 
 void open_job_goes_on(Leader *l, uint64_t number) {
@@ -299,7 +306,8 @@ static void answer(Leader *l, OpenJob *job) {
         list_foreach_safe (i, &job->tickets) {
                 Ticket *t = ticket_in(i, TICKET_WAIT);
 
-                ticket_settle(t, is_kept ? answer_job(l, t->author, job->number) : answer_job_end(l, t->author, &end));
+                ticket_settle(t, is_kept ? answer_job(l, t->author, job->number)
+                                         : answer_job_end(l, t->author, &end));
         }
 }
 
@@ -318,7 +326,8 @@ void open_jobs_landed(Leader *l, bool committed) {
                 OpenJob *job = CONTAINER_OF(flying.next, OpenJob, queue);
 
                 list_unlink(&job->queue);
-                if (committed && cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
+                if (committed &&
+                    cluster_state_job_state(l->state, job->number) != ARGOSY__JOB_STATE__JOB_RUNNING)
                         leave(l, job);
                 else
                         into_ended(l, job);

@@ -2,19 +2,21 @@
 //
 // Jobs that are running: which units of them are waited for, and when all is over.
 //
-// Happy path: an entry brings a job. Each unit that it has changed gets an item among those who wait for that unit, and
-// is judged when something about it is seen, as a client's wait would be. Who fails is written down with node and reason.
-// When the last one has ended, and the rollout, the drain or the rebalance that it has begun, it goes to
-// open-jobs-ends.c, which has the log say so.
+// Happy path: an entry brings a job. Each unit that it has changed gets an item among those who wait for
+// that unit, and is judged when something about it is seen, as a client's wait would be. Who fails is
+// written down with node and reason. When the last one has ended, and the rollout, the drain or the
+// rebalance that it has begun, it goes to open-jobs-ends.c, which has the log say so.
 //
-// A unit that another job changes is that one's from then on: here it is overtaken. What the cluster does by itself,
-// moves above all, takes nothing from anybody: the wait follows the unit.
+// A unit that another job changes is that one's from then on: here it is overtaken. What the cluster does by
+// itself, moves above all, takes nothing from anybody: the wait follows the unit.
 //
-// A new leader finds in the log which jobs are running and judges all of their units anew. What had ended and was not
-// written yet ends again, so nothing is lost; what was written is not running any more, so nothing ends twice. A job of
-// which its leader did not write all waits a while for the client to come again, and has failed then.
+// A new leader finds in the log which jobs are running and judges all of their units anew. What had ended
+// and was not written yet ends again, so nothing is lost; what was written is not running any more, so
+// nothing ends twice. A job of which its leader did not write all waits a while for the client to come
+// again, and has failed then.
 //
-// Cost: a job costs while it runs, and a unit while somebody waits for it. Without memory the process ends (oom.h).
+// Cost: a job costs while it runs, and a unit while somebody waits for it. Without memory the process ends
+// (oom.h).
 #include "open-jobs.h"
 
 #include <errno.h>
@@ -265,7 +267,7 @@ static uint64_t changed_by(const Leader *l, const char *name) {
         return e ? cluster_state_find_job_of(l->state, name, e->record->revision) : 0;
 }
 
-// ------------------------------------------------------------------------------------------------ former contents
+// ------------------------------------------------------------------------------------------ former contents
 
 JobItem *open_job_item(const OpenJob *job, const Unit *u) {
         list_foreach (i, &unit_work_seen(u)->waiters) {
@@ -287,7 +289,8 @@ static void begin_revert(Leader *l, JobItem *item, const WaitVerdict *v) {
         free(item->why);
         free(item->where);
         item->why = oom_checked(strdup(result->message));
-        item->where = oom_checked(str_printf("%s%s%s", result->name, *result->node ? " on " : "", result->node));
+        item->where =
+                oom_checked(str_printf("%s%s%s", result->name, *result->node ? " on " : "", result->node));
         message_free(result);
         list_append(&job->reverting, &item->reverting);
         if (!list_is_linked(&job->reverts))
@@ -297,7 +300,8 @@ static void begin_revert(Leader *l, JobItem *item, const WaitVerdict *v) {
 
 // Whether the unit gets its former content back; a cancelled job begins nothing more.
 static bool is_to_revert(const Leader *l, const JobItem *item, const WaitVerdict *v) {
-        return item->job->n_cancelled_by == 0 && item->wait.reverts && waiter_is_to_revert(l, item->wait.unit, v);
+        return item->job->n_cancelled_by == 0 && item->wait.reverts &&
+               waiter_is_to_revert(l, item->wait.unit, v);
 }
 
 bool open_job_item_reverts(Leader *l, JobItem *item) {
@@ -350,7 +354,7 @@ void open_job_judge(Leader *l, WaiterItem *wait, const WaitSeen *seen) {
         message_free(result);
 }
 
-// ------------------------------------------------------------------------------------------------ what a job brings
+// ---------------------------------------------------------------------------------------- what a job brings
 
 static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by) {
         Unit *u = unit_find(l, name);
@@ -362,21 +366,28 @@ static void overtake(Leader *l, const char *name, uint64_t revision, uint64_t by
 
                 if (!wait->waiter && wait->revision < revision && item_of(wait)->job->number != by)
                         end_item(l, item_of(wait),
-                                 (UnitWord){.end = end_by(item_of(wait)->job, by), .node = "", .message = "", .by = by});
+                                 (UnitWord){.end = end_by(item_of(wait)->job, by),
+                                            .node = "",
+                                            .message = "",
+                                            .by = by});
         }
 }
 
-// A later job that the unit is by now; 0: none. Asked when a leader begins: else it is told when that one comes.
+// A later job that the unit is by now; 0: none. Asked when a leader begins: else it is told when that one
+// comes.
 static uint64_t overtaken_by(const Leader *l, const OpenJob *job, const UnitEntry *e) {
         uint64_t by = cluster_state_find_job_of(l->state, e->record->name, e->record->revision);
 
         return by != job->number && cluster_state_job_takes_units(l->state, by) ? by : 0;
 }
 
-// There is no such unit any more, which the job has left there, so another job has removed it: which one is known by its own
-// record, or by what the log has of where it may still run.
+// There is no such unit any more, which the job has left there, so another job has removed it: which one is
+// known by its own record, or by what the log has of where it may still run.
 static UnitWord word_of_gone(const Leader *l, const OpenJob *job, const Map *removed, const char *name) {
-        UnitWord w = {.name = name, .end = ARGOSY__UNIT_END__END_OVERTAKEN, .node = "", .message = "it is not in the cluster any more"};
+        UnitWord w = {.name = name,
+                      .end = ARGOSY__UNIT_END__END_OVERTAKEN,
+                      .node = "",
+                      .message = "it is not in the cluster any more"};
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
         const RemovedUnit *by = map_find_str(removed, name);
 
@@ -418,7 +429,8 @@ static void begin_item(Leader *l, OpenJob *job, JobItem *item, const Map *remove
                 return;
         }
         item->wait.unit = oom_checked(unit_get(l, name));
-        if (open_job_item(job, item->wait.unit)) { // it had another content before, and waits for the former one now
+        // it had another content before, and waits for the former one now
+        if (open_job_item(job, item->wait.unit)) {
                 item->wait.unit = NULL;
                 return;
         }
@@ -445,7 +457,8 @@ void open_job_add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record,
         size_t n = open_job_count_units(record);
         JobPart *part;
 
-        if (n == 0 || *job->rollout || job_end_is_effect(job->verb)) // which say by themselves how they ended
+        // which say by themselves how they ended
+        if (n == 0 || *job->rollout || job_end_is_effect(job->verb))
                 return;
         part = oom_checked(calloc(1, sizeof(*part) + n * sizeof(*part->items)));
         part->next = job->parts;
@@ -469,14 +482,17 @@ static void note_refused(OpenJob *job, const Argosy__JobRecord *record) {
         job->n_refused = record->failed;
 }
 
-// Its units may all have ended while that was on its way to the log: then the job has ended otherwise than was thought.
+// Its units may all have ended while that was on its way to the log: then the job has ended otherwise than
+// was thought.
 static void note_cancels(OpenJob *job, const Argosy__JobRecord *record) {
         size_t n = record->n_cancelled_by;
 
         if (n == 0)
                 return;
-        job->cancelled_by = oom_checked(realloc(job->cancelled_by, (job->n_cancelled_by + n) * sizeof(*job->cancelled_by)));
-        memcpy(job->cancelled_by + job->n_cancelled_by, record->cancelled_by, n * sizeof(*job->cancelled_by));
+        job->cancelled_by = oom_checked(
+                realloc(job->cancelled_by, (job->n_cancelled_by + n) * sizeof(*job->cancelled_by)));
+        memcpy(job->cancelled_by + job->n_cancelled_by, record->cancelled_by,
+               n * sizeof(*job->cancelled_by));
         job->n_cancelled_by += n;
         job->end.state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
 }

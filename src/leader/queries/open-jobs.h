@@ -3,15 +3,18 @@
 
 // Jobs that are running, by the log: kept by who leads, until the log says how they ended.
 //
-//      begins       its JobPut was applied, or a leader's tables are made        open_jobs_on_applied(), _build_some()
-//      runs         each of its units is looked at as a client's would be who    Unit.waiters, open_job_judge()
+//      begins       its JobPut was applied, or a leader's tables are made        open_jobs_on_applied(),
+//                   _build_some()
+//      runs         each of its units is looked at as a client's would be who    Unit.waiters,
+//                   open_job_judge()
 //                   waits for it
 //      is watched   all of these have ended, and it has more to wait for         Leader.jobs_watched
 //      has ended    it is to be written into the next entry                      Leader.jobs_ended
 //      flies        it is in the entry that is on its way                        Leader.jobs_flying
 //      is gone      the log has it; who waited for the job is answered           open_jobs_landed()
 //
-// One whose effect is its end (job_end_is_effect()) is watched while more of that is to come, and gone with the last of it.
+// One whose effect is its end (job_end_is_effect()) is watched while more of that is to come, and gone with
+// the last of it.
 
 #include "author-jobs.h"
 #include "batch-builder.h"
@@ -20,9 +23,11 @@
 #include "waiters.h"
 
 enum {
-        JOB_ENDS_MAX = 1000,              // units of a job of which it is told why they are not as they were to be
+        // units of a job of which it is told why they are not as they were to be
+        JOB_ENDS_MAX = 1000,
         JOB_ENDS_BYTES_MAX = 128 * 1024,  // likewise, of all that is said
-        JOB_RESUME_MS = 60 * 1000,        // that a new leader waits for the rest of a request that is not whole
+        JOB_RESUME_MS = 60 * 1000,        // that a new leader waits for the rest of a request that is not
+                                          // whole
 };
 
 typedef struct OpenJob OpenJob;
@@ -31,7 +36,8 @@ typedef struct JobItem {
         WaiterItem wait; // has no waiter
         OpenJob *job;
         Argosy__Verb verb;
-        ListNode reverting; // in OpenJob.reverting: its unit did not start, and is to have its former content again
+        // in OpenJob.reverting: its unit did not start, and is to have its former content again
+        ListNode reverting;
         char *why;          // what came of that start
         char *where;        // "UNIT on NODE"
 } JobItem;
@@ -45,7 +51,8 @@ typedef struct JobPart {
 
 struct OpenJob {
         uint64_t number;
-        ListNode queue; // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
+        // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
+        ListNode queue;
         ListNode told;  // in Leader.jobs_told: who waits for it is to hear how far it is
         ListNode tickets; // Ticket.in[TICKET_WAIT] of those
         ListNode reverting;  // JobItem.reverting
@@ -86,13 +93,13 @@ void open_job_judge(Leader *l, WaiterItem *item, const WaitSeen *seen);
 void open_jobs_turn(Leader *l);
 uint64_t open_jobs_next_deadline(const Leader *l); // 0: none
 
-// Puts those that have ended into the batch if it goes into the log anyhow, or if one has waited long enough. 0 or
-// -ENOMEM.
+// Puts those that have ended into the batch if it goes into the log anyhow, or if one has waited long
+// enough. 0 or -ENOMEM.
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow);
 // No entry is on its way.
 void open_jobs_landed(Leader *l, bool committed);
-// Another part of its request goes into the batch: it has not ended. Whether it had, by what the log says; of one that the
-// log keeps.
+// Another part of its request goes into the batch: it has not ended. Whether it had, by what the log says;
+// of one that the log keeps.
 void open_job_goes_on(Leader *l, uint64_t number);
 bool open_job_is_resumed(const Leader *l, uint64_t number);
 // Instead of what such a job was said to have ended with before.
@@ -102,8 +109,8 @@ bool open_job_is_resumed(const Leader *l, uint64_t number);
 // say so yet, which the next entry does then.
 bool open_job_is_known(const Leader *l, uint64_t number);
 bool open_job_has_ended(Leader *l, uint64_t number);
-// How a job that is running by the log has ended: all who ask are told that at once, and the next entry says it to the log. NULL: it has not, or
-// the log has it. Borrowed until the next turn.
+// How a job that is running by the log has ended: all who ask are told that at once, and the next entry says
+// it to the log. NULL: it has not, or the log has it. Borrowed until the next turn.
 const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number);
 // What it still waits for of the unit; VERB_NONE: for nothing, it has ended.
 Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u);

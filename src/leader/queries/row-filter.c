@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All that is asked for has to be true of a row: one of the states, one of the nodes, every label, and a place behind the last row of
-// the page before. That place is a name and a node, and nothing else is kept of a page: so whatever came or
-// went meanwhile, and under any leader, what stayed is given once.
+// All that is asked for has to be true of a row: one of the states, one of the nodes, every label, and a
+// place behind the last row of the page before. That place is a name and a node, and nothing else is kept of
+// a page: so whatever came or went meanwhile, and under any leader, what stayed is given once.
 //
-// Labels are those of hosts. Nodes that have them are found once for a list, and again after any host has changed.
+// Labels are those of hosts. Nodes that have them are found once for a list, and again after any host has
+// changed.
 
 #include "row-filter.h"
 

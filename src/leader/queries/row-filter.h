@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which rows of a list somebody has asked for. A name that is left out is not looked at; of the others rows are made, and those that
-// nobody wants are dropped again.
+// Which rows of a list somebody has asked for. A name that is left out is not looked at; of the others rows
+// are made, and those that nobody wants are dropped again.
 
 #include "cluster-state.h"
 #include "map.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// status: of each unit that is named, one answer for each node that it is on, is to be on, or may still run on. A node that can be asked is
-// asked, and the leader adds what it alone knows; of all others it says what it knows itself. A unit that runs on all nodes is looked for on
-// some of them in each turn (node-calls.c).
+// status: of each unit that is named, one answer for each node that it is on, is to be on, or may still run
+// on. A node that can be asked is asked, and the leader adds what it alone knows; of all others it says what
+// it knows itself. A unit that runs on all nodes is looked for on some of them in each turn (node-calls.c).
 
 #include <errno.h>
 
@@ -226,7 +226,8 @@ static StatusQuestion status_question(const Leader *l, Ticket *t) {
 static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
         char left_out[512];
         const char *why = unit_left_out(l, q->u, q->e, node, left_out, sizeof(left_out)) ? left_out : NULL;
-        bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) && is_remembered(l, q->u, q->name, node);
+        bool silent = !q->e && previous_node_is_silent(l, q->name, q->e, node) &&
+                      is_remembered(l, q->u, q->name, node);
 
         if (!why && !silent && !status_calls_unit_is_at(l, q->u, q->e, node))
                 return 0;
@@ -260,7 +261,8 @@ static bool is_anywhere(const Leader *l, const StatusQuestion *q) {
 }
 
 static int status_of_nobody(Leader *l, const StatusQuestion *q) {
-        return q->e ? status_of_nowhere(l, q->ticket, q->e) : node_calls_respond(q->ticket, unknown_unit(l, q->name));
+        return q->e ? status_of_nowhere(l, q->ticket, q->e)
+                    : node_calls_respond(q->ticket, unknown_unit(l, q->name));
 }
 
 // Goes on with the unit that is at hand. NODE_CALLS_MORE; or 0, with the next one at hand.

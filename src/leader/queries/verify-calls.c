@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Contents that nodes are asked about: what does your systemd say of these files? Each of VERIFY_NODES_MAX nodes gets all of them, and a
-// message of 768 KiB takes about a millisecond until the link has it. So who is asked is known at once, and the contents follow: a turn sends
-// VERIFY_TURN_BYTES, of the authors in turn (author-turns.h), and nothing to a host that has not taken what it was sent before. When it has,
-// the leader hears so (leader_on_host_drained()).
+// Contents that nodes are asked about: what does your systemd say of these files? Each of VERIFY_NODES_MAX
+// nodes gets all of them, and a message of 768 KiB takes about a millisecond until the link has it. So who
+// is asked is known at once, and the contents follow: a turn sends VERIFY_TURN_BYTES, of the authors in turn
+// (author-turns.h), and nothing to a host that has not taken what it was sent before. When it has, the
+// leader hears so (leader_on_host_drained()).
 //
-//      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of any question
+//      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of
+//      any question
 //
 // Failures: a node that is lost meanwhile has an error as its answer. Without memory the ticket ends.
 
@@ -30,7 +32,7 @@ enum {
         VERIFY_CALL_BYTES = 1024, // what a message costs besides
 };
 
-// ------------------------------------------------------------------------------------------------ who is asked
+// --------------------------------------------------------------------------------------------- who is asked
 
 // Whether the node can verify: only hosts' own managers. Those of users would say the same, and those of
 // containers have another systemd, which is not asked.
@@ -53,7 +55,8 @@ static Argosy__Response *refuse(const Argosy__Request__Verify *m) {
         if (m->n_files == 0)
                 return response_error(EINVAL, "no file is named");
         if (m->n_files > VERIFY_FILES_MAX || bytes_of(m) > VERIFY_BYTES_MAX)
-                return response_error(E2BIG, "more than %d files, or %d KiB of them", VERIFY_FILES_MAX, VERIFY_BYTES_MAX / 1024);
+                return response_error(E2BIG, "more than %d files, or %d KiB of them", VERIFY_FILES_MAX,
+                                      VERIFY_BYTES_MAX / 1024);
         return NULL;
 }
 
@@ -101,7 +104,7 @@ int verify_calls_ask(Leader *l, Ticket *t) {
                                    : response_error(EHOSTUNREACH, "no node can be reached"));
 }
 
-// ------------------------------------------------------------------------------------------------ some in each turn
+// ---------------------------------------------------------------------------------------- some in each turn
 
 // To a host that is not behind. *ret_more: there are others, or such as wait for their hosts.
 static NodeCall *next_of(Leader *l, const Ticket *t, bool *ret_more) {

@@ -131,7 +131,8 @@ void wait_seen_add_unheard(WaitSeen *v) {
 }
 
 static bool may_be_left_out(const WaitSeen *v) {
-        return v->entry && v->entry->record->global && (unit_work_seen(v->unit)->exclusions || scheduler_may_conflict(v->l, v->unit));
+        return v->entry && v->entry->record->global &&
+               (unit_work_seen(v->unit)->exclusions || scheduler_may_conflict(v->l, v->unit));
 }
 
 static void count_left_out(WaitSeen *v, const Node *n) {
@@ -271,9 +272,11 @@ static bool is_there(const WaitSeen *v, const Node *n) {
                 return true;
         for (size_t i = 0; v->entry && i < v->entry->record->n_left; i++)
                 if (v->entry->record->left[i] == n->number)
-                        return !unit_wanted_on(v->l, v->unit, v->entry, n) && previous_node_may_run(v->l, v->unit->name, v->entry, n);
+                        return !unit_wanted_on(v->l, v->unit, v->entry, n) &&
+                               previous_node_may_run(v->l, v->unit->name, v->entry, n);
         return cluster_state_find_tombstone(v->l->state, v->unit->name, n->number) &&
-               !unit_wanted_on(v->l, v->unit, v->entry, n) && previous_node_may_run(v->l, v->unit->name, v->entry, n);
+               !unit_wanted_on(v->l, v->unit, v->entry, n) &&
+               previous_node_may_run(v->l, v->unit->name, v->entry, n);
 }
 
 static void look(WaitWalk *w, const Node *n) {

@@ -109,7 +109,8 @@ typedef struct Awaited {
         bool was_known; // as in WaitView
 } Awaited;
 
-// Without a record a tombstone tells of a unit that was destroyed; an older one, of a former unit of that name.
+// Without a record a tombstone tells of a unit that was destroyed; an older one, of a former unit of that
+// name.
 static bool was_destroyed_since(const Leader *l, const char *name, uint64_t revision) {
         const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
 
@@ -144,13 +145,15 @@ static WaitVerdict judge_seen(const WaitSeen *seen, bool unheard, const Awaited 
 }
 
 static WaitDue due_of(const WaitSeen *seen) {
-        return (WaitDue){seen->due_at_us, seen->due_host ? host_find(seen->l, seen->due_host) : NULL, seen->due_lived_ms};
+        return (WaitDue){seen->due_at_us, seen->due_host ? host_find(seen->l, seen->due_host) : NULL,
+                         seen->due_lived_ms};
 }
 
 // `seen`: what was looked at for somebody else who waits for the unit; NULL: nothing yet.
 static WaitVerdict judge(const Leader *l, const Awaited *awaited, const Unit *u, const WaitSeen *seen,
                          WaitDue *ret_due) {
-        bool unheard = awaited->verb == ARGOSY__VERB__VERB_STOP && (!seen || (seen->entry && seen->entry->record->global));
+        bool unheard = awaited->verb == ARGOSY__VERB__VERB_STOP &&
+                       (!seen || (seen->entry && seen->entry->record->global));
         WaitVerdict verdict;
         WaitSeen own;
 
@@ -178,7 +181,8 @@ WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
 bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v) {
         const UnitEntry *e;
 
-        if (!v->done || v->status == 0 || v->reverted || v->unplaced || v->blocked || v->silent || v->left_out || v->status == ECANCELED)
+        if (!v->done || v->status == 0 || v->reverted || v->unplaced || v->blocked || v->silent ||
+            v->left_out || v->status == ECANCELED)
                 return false;
         e = cluster_state_find_unit(l->state, u->name);
         if (!e || !record_is_on_trial(e->record))
@@ -220,7 +224,9 @@ static void describe_revert(const WaitVerdict *v, Argosy__Response__UnitResult *
         result->reverted = true;
         if (v->reverted_along && !*v->message)
                 (void) field_set(&result->node, NULL);
-        (void) field_printf(&result->message, *v->message ? "%s; it has the file of before again, and with that: %s" : "%s; it has the file of before again",
+        (void) field_printf(&result->message,
+                            *v->message ? "%s; it has the file of before again, and with that: %s"
+                                        : "%s; it has the file of before again",
                             v->reverted, v->message);
 }
 
@@ -300,7 +306,8 @@ static void wait_for_mark(WaiterItem *item, const WaitDue *due) {
         list_unlink(&item->probation); // it may be the last one there
         item->probation_ms = due->lived_ms;
         at = due->host->probations.prev;
-        while (at != &due->host->probations && CONTAINER_OF(at, WaiterItem, probation)->probation_ms > due->lived_ms)
+        while (at != &due->host->probations &&
+               CONTAINER_OF(at, WaiterItem, probation)->probation_ms > due->lived_ms)
                 at = at->prev;
         list_insert_before(at->next, &item->probation);
 }
@@ -327,7 +334,8 @@ static void take_marks(Leader *l) {
         }
 }
 
-// It is in Leader.waited, and not in .waiting; in which of the two is not written where all have moved at once.
+// It is in Leader.waited, and not in .waiting; in which of the two is not written where all have moved at
+// once.
 static bool is_due(const Leader *l, const UnitWork *w) {
         return list_is_linked(&w->waited) && w->judged_round != l->wait_round;
 }

@@ -15,9 +15,11 @@ typedef struct WaiterItem {
         ListNode by_unit;
         uint64_t revision;
         bool known; // there was such a unit when it was looked at
-        ListNode probation;    // in Host.probations, while it waits for that host to say that a process has lived long enough
+        // in Host.probations, while it waits for that host to say that a process has lived long enough
+        ListNode probation;
         uint64_t probation_ms; // which began then
-        bool reverts;          // of a job: should the unit's new content not start, it is to have the former one again
+        // of a job: should the unit's new content not start, it is to have the former one again
+        bool reverts;
 } WaiterItem;
 
 // When something may change a verdict that no report of the unit will tell of.
@@ -28,11 +30,12 @@ typedef struct WaitDue {
 } WaitDue;
 
 int waiter_start(Leader *l, Ticket *t);
-// What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL: it is looked at now.
+// What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL:
+// it is looked at now.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                          const WaitSeen *seen, WaitDue *ret_due);
-// The verdict is that the content on trial (UnitExtra.trial) does not start, and a job is about to bring the former one back: so
-// nobody's wait has ended.
+// The verdict is that the content on trial (UnitExtra.trial) does not start, and a job is about to bring the
+// former one back: so nobody's wait has ended.
 bool waiter_is_to_revert(const Leader *l, const Unit *u, const WaitVerdict *v);
 // The item is judged again then. -ENOMEM: nothing was kept.
 int waiter_item_judge_again(Leader *l, WaiterItem *item, const WaitDue *due);

@@ -55,7 +55,9 @@ enum { REASON_SIZE = 1024 };
 static const Node *node_that_ends(const Leader *l, const UnitOnNode *s) {
         uint64_t until_us;
 
-        return s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) ? previous_node_in_the_way(l, s, &until_us) : NULL;
+        return s && list_is_linked(&unit_on_node_work_seen(s)->awaiting)
+                       ? previous_node_in_the_way(l, s, &until_us)
+                       : NULL;
 }
 
 static const char *how_it_ends(const Node *n) {
@@ -80,9 +82,11 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
                 str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
                         result ? ")" : "");
         else if (launched && result && str_has_prefix(unit_on_node_sub(s), "auto-restart"))
-                str_fit(ret, REASON_SIZE, "it failed (%s), and waits until systemd starts it again (%s)", result, unit_on_node_sub(s));
+                str_fit(ret, REASON_SIZE, "it failed (%s), and waits until systemd starts it again (%s)",
+                        result, unit_on_node_sub(s));
         else if (launched && !active_state_is_up(s->active))
-                str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), unit_on_node_sub(s));
+                str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active),
+                        unit_on_node_sub(s));
         else if (s->file_stale)
                 str_fit(ret, REASON_SIZE,
                         "its file is newer than what runs; `restart` takes it up at once");
@@ -94,10 +98,12 @@ static bool runs_on(const Leader *l, const UnitOnNode *s, const Argosy__UnitReco
         const SpecEntry *seen = cluster_state_find_spec(l->state, unit_on_node_seen(s));
         const UnitFile *file;
 
-        if (!active_state_is_up(s->active) || s->revision < r->restart_rev || !e || !e->spec || !seen || spec_entry_file(e->spec, &file) < 0)
+        if (!active_state_is_up(s->active) || s->revision < r->restart_rev || !e || !e->spec || !seen ||
+            spec_entry_file(e->spec, &file) < 0)
                 return false;
-        return seen == e->spec ? file->file_change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART
-                               : spec_entry_change(seen, e->spec) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        return seen == e->spec
+                       ? file->file_change != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART
+                       : spec_entry_change(seen, e->spec) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 }
 
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
@@ -108,7 +114,8 @@ static const char *under_way(const Leader *l, const UnitOnNode *s, const Argosy_
         if (reported && s->revision >= (launched ? r->start_rev : r->revision))
                 return NULL;
         if (reported && s->pulling)
-                return runs_on(l, s, r) ? "it runs, and its new image is being pulled" : "its image is being pulled";
+                return runs_on(l, s, r) ? "it runs, and its new image is being pulled"
+                                        : "its image is being pulled";
         if (launched && reported && runs_on(l, s, r))
                 return "it runs, and gets its new files";
         if (launched)
@@ -138,21 +145,25 @@ static void reason_of_secret(const Leader *l, const UnitOnNode *s, char ret[stat
         const char *secret = unit_older_secret(l, s->unit->name);
 
         if (secret)
-                str_fit(ret, REASON_SIZE, "its secret %s has a newer version; `restart` gives it that", secret);
+                str_fit(ret, REASON_SIZE, "its secret %s has a newer version; `restart` gives it that",
+                        secret);
 }
 
 static void reason_of_mismatch(Leader *l, const UnitOnNode *s, char ret[static REASON_SIZE]) {
         _cleanup_free_ char *lack = scheduler_mismatch_text(l, s);
 
         if (lack)
-                str_fit(ret, REASON_SIZE, "its node does not match its file any more (%s); it stays there until `rebalance`, `drain` or `start` moves it",
+                str_fit(ret, REASON_SIZE,
+                        "its node does not match its file any more (%s); it stays there until `rebalance`, "
+                        "`drain` or `start` moves it",
                         lack);
 }
 
 static bool outcome_is_unknown(const Argosy__UnitRecord *r, const Node *n) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
-        return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
+        return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o &&
+               o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
 }
 
 static_assert(REASON_SIZE >= (int) DOWN_PHRASE_SIZE);
@@ -167,7 +178,8 @@ static bool is_done(const Argosy__UnitRecord *r, const Node *n) {
 static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s, const Node *n,
                                    const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
-        const Unit *room = s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) ? pending_awaited(s) : NULL;
+        const Unit *room =
+                s && list_is_linked(&unit_on_node_work_seen(s)->awaiting) ? pending_awaited(s) : NULL;
         const char *why = NULL;
         char next[REASON_SIZE / 2];
 
@@ -194,7 +206,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
         } else if (s->went_along && s->comes_back)
-                str_fit(ret, REASON_SIZE, "it was stopped with a unit that gets a new file, and comes back with it");
+                str_fit(ret, REASON_SIZE,
+                        "it was stopped with a unit that gets a new file, and comes back with it");
         else if (s->looping)
                 str_fit(ret, REASON_SIZE, UNIT_LOOPING_TEXT);
         else if (s->down != ARGOSY__DOWN_CAUSE__DOWN_NOT && !is_done(r, n))
@@ -214,7 +227,8 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
 }
 
 // That the cluster itself has brought it here.
-static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Node *n, char ret[static REASON_SIZE]) {
+static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Node *n,
+                         char ret[static REASON_SIZE]) {
         const OwnMove *move = cluster_state_own_move_of(l->state, r->name);
         char when[UTC_TIME_SIZE];
 
@@ -222,20 +236,24 @@ static void note_of_move(const Leader *l, const Argosy__UnitRecord *r, const Nod
                 return;
         utc_time_format(move->at_us, when);
         if (streq(move->from, move->to))
-                str_fit(ret, REASON_SIZE, "the cluster started it again at %s: %s (job %" PRIu64 ")", when, move->reason, move->job);
+                str_fit(ret, REASON_SIZE, "the cluster started it again at %s: %s (job %" PRIu64 ")", when,
+                        move->reason, move->job);
         else
-                str_fit(ret, REASON_SIZE, "the cluster %s%s at %s: %s (job %" PRIu64 ")", *move->from ? "moved it here from " : "placed it here",
-                        move->from, when, move->reason, move->job);
+                str_fit(ret, REASON_SIZE, "the cluster %s%s at %s: %s (job %" PRIu64 ")",
+                        *move->from ? "moved it here from " : "placed it here", move->from, when,
+                        move->reason, move->job);
 }
 
 // A note for a unit that is as wanted, if that is not obvious.
-static void why_note(const Leader *l, const Argosy__UnitRecord *r, const UnitOnNode *s, const Node *n, char ret[static REASON_SIZE]) {
+static void why_note(const Leader *l, const Argosy__UnitRecord *r, const UnitOnNode *s, const Node *n,
+                     char ret[static REASON_SIZE]) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 
         *ret = 0;
         if (launched && o && outcome_is_skipped(o))
-                down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, s && unit_on_node_is_skipped(s) ? unit_on_node_down_by(s) : NULL, ret);
+                down_cause_phrase(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED,
+                                  s && unit_on_node_is_skipped(s) ? unit_on_node_down_by(s) : NULL, ret);
         else if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 str_fit(ret, REASON_SIZE, "it has finished; `start` runs it again");
         else if (launched)
@@ -406,7 +424,8 @@ static bool why_of_many(Responder *t, Leader *l, const UnitEntry *e, const Unit 
 }
 
 // Nodes of so many hosts behind that one. Whether they were the last.
-static bool why_global(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, WhyPlace *at, size_t most) {
+static bool why_global(Responder *t, Leader *l, const UnitEntry *e, const Unit *u, WhyPlace *at,
+                       size_t most) {
         const Argosy__HostRecord *next;
 
         for (; (next = cluster_state_next_host(l->state, at->host)) && most > 0; most--) {
@@ -451,7 +470,8 @@ static void why_left(const Node *n, void *userdata) {
         Argosy__Response *r;
 
         // What has moved is told where it is to be, unless the log itself says that it may run here, too.
-        if (x->entry && (n->host->attached || !cluster_state_find_tombstone(x->leader->state, x->name, n->number)))
+        if (x->entry &&
+            (n->host->attached || !cluster_state_find_tombstone(x->leader->state, x->name, n->number)))
                 return;
         if (n->host->attached)
                 str_fit(why, sizeof(why), "%s; it is being stopped", was);
@@ -540,7 +560,8 @@ static size_t looks_at(const Leader *l, const char *name) {
         const Unit *u = unit_find(l, name);
         bool is_placed = u && u->node && u->life != LIFE_STRANDED && !retry_is_stuck(u);
 
-        if (!e || !l->leading || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || is_placed || e->record->global)
+        if (!e || !l->leading || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || is_placed ||
+            e->record->global)
                 return WHY_LOOKS_OF_UNIT;
         return WHY_LOOKS_OF_UNIT + l->nodes.count;
 }
@@ -670,6 +691,7 @@ void why_turn(Leader *l) {
 
         for (size_t looks = 0; looks < l->limits.why_looks && (t = next_due(l));) {
                 ticket_leave(t, TICKET_WHY);
-                looks += explain_some(l, t, MIN_OF((size_t) l->limits.why_share, l->limits.why_looks - looks));
+                looks += explain_some(l, t,
+                                      MIN_OF((size_t) l->limits.why_share, l->limits.why_looks - looks));
         }
 }

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See held-jobs.h. Happy path: the log brings a job that is held; it is judged once, and stands where what holds it will
-// be noticed: with the job that it waits for, with the queue that is closed, with the limit that is full. When that
-// changes, jobs that stand there are due, are judged again, and one that may go becomes a ticket, as if its
-// author had just asked for it: its rights and conditions are judged, and its effect is in one entry with
-// the end of
-// what the log kept of it. Nothing else is written on the way, so a leader that begins makes all of this anew.
+// See held-jobs.h. Happy path: the log brings a job that is held; it is judged once, and stands where what
+// holds it will be noticed: with the job that it waits for, with the queue that is closed, with the limit
+// that is full. When that changes, jobs that stand there are due, are judged again, and one that may go
+// becomes a ticket, as if its author had just asked for it: its rights and conditions are judged, and its
+// effect is in one entry with the end of what the log kept of it. Nothing else is written on the way, so a
+// leader that begins makes all of this anew.
 //
-// Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that rules hold. So
-// many units of these are compared with rules in one turn; the job at which that ends stays due, and goes on in the next.
+// Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that
+// rules hold. So many units of these are compared with rules in one turn; the job at which that ends stays
+// due, and goes on in the next.
 //
-// What holds a job may have changed between the turn in which it may go and the one in which its entry is made; it is
-// judged again there, and goes back. Who waits for a limit goes in the order of the numbers of jobs, and a request that
-// comes does not pass them: nor does a job that one entry frees together with the limit, so those that are due are judged
-// in that order, whatever made them due. As long as some are due that could not be judged yet, who comes is none of the
-// first of a limit.
+// What holds a job may have changed between the turn in which it may go and the one in which its entry is
+// made; it is judged again there, and goes back. Who waits for a limit goes in the order of the numbers of
+// jobs, and a request that comes does not pass them: nor does a job that one entry frees together with the
+// limit, so those that are due are judged in that order, whatever made them due. As long as some are due
+// that could not be judged yet, who comes is none of the first of a limit.
 //
-// Failures: a ticket that could not be decided for want of a leader, or of room on the voters' disks, is made again, a
-// second later in the latter case. One that was refused ends its job as cancelled, with the words of the refusal. What
-// the log keeps and this build cannot read is no request, and ends likewise. Without memory the process ends (oom.h).
+// Failures: a ticket that could not be decided for want of a leader, or of room on the voters' disks, is
+// made again, a second later in the latter case. One that was refused ends its job as cancelled, with the
+// words of the refusal. What the log keeps and this build cannot read is no request, and ends likewise.
+// Without memory the process ends (oom.h).
 
 #include "held-jobs.h"
 
@@ -73,9 +75,11 @@ struct HeldJob {
         Ticket *ticket;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
         HeldLimit *woken; // the limit whose room it may take: it is due; NULL: none
-        Argosy__Request *request; // it is due, and is of so many units that it is judged in several turns; NULL: it is not
+        // it is due, and is of so many units that it is judged in several turns; NULL: it is not
+        Argosy__Request *request;
         QueueLook *look;          // how far that is
-        QueueWatch *watch;        // what a rule that holds it has asked of its units; NULL: none does, or it asked nothing
+        QueueWatch *watch;        // what a rule that holds it has asked of its units; NULL: none does, or it
+                                  // asked nothing
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
@@ -224,7 +228,8 @@ bool held_jobs_can_hold(const Argosy__Request *request) {
 }
 
 // What cannot be held would be refused: not for those of whom nobody knows whether the limit is theirs.
-bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment) {
+bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request,
+                        HeldMoment moment) {
         const HeldLimit *limit = limit_find(l, rule->number);
         size_t n = limit ? limit->n_running + limit->n_admitted : 0;
 
@@ -402,7 +407,7 @@ void held_jobs_build(Leader *l) {
         l->queue_revision = cluster_state_queue_revision(l->state);
 }
 
-// ------------------------------------------------------------------------------------------------ what the log brings
+// -------------------------------------------------------------------------------------- what the log brings
 
 static void wake_those_who_wait(Leader *l, uint64_t number) {
         HeldAwaited *a = map_find(&l->held_awaited, &number, sizeof(number));
@@ -420,7 +425,8 @@ static void wake_those_who_wait(Leader *l, uint64_t number) {
         free(a);
 }
 
-// The log has a part of it, and more is to come: from here on it counts as one that runs (queries/open-jobs.c).
+// The log has a part of it, and more is to come: from here on it counts as one that runs
+// (queries/open-jobs.c).
 static void begin(Leader *l, HeldJob *h, ListNode *ret_tickets) {
         HeldLimit *limit = h->ticket ? TAKE_PTR(h->limit) : NULL;
 
@@ -593,7 +599,8 @@ void held_job_put_back(Leader *l, Ticket *t) {
         make_due(l, h);
 }
 
-// Those that it was asked to wait for are done. A rebalance that has no job yet gets one, and is 0 until then.
+// Those that it was asked to wait for are done. A rebalance that has no job yet gets one, and is 0 until
+// then.
 static void stand_behind(Leader *l, HeldJob *h, const Argosy__Request *request) {
         uint64_t job = 0;
 
@@ -644,7 +651,8 @@ static Argosy__Request *read_request(const Argosy__StoredRequest *m) {
         return NULL;
 }
 
-static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, HeldJobVerdict v, const Argosy__QueueRule *rule) {
+static void carry_out(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, HeldJobVerdict v,
+                      const Argosy__QueueRule *rule) {
         if (v == HELD_JOB_GOES)
                 go(l, h, m, rule);
         else if (v == HELD_JOB_OVER)
@@ -669,7 +677,8 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
                 end(l, h, ARGOSY__JOB_STATE__JOB_CANCELLED,
                     "the leader's version cannot carry out such a request");
         else if (v != HELD_JOB_GOES || has_begun(l, h) ||
-                 held_verdict_find(l, &(HeldQuestion){m->author, h->request, m, HELD_IS_DUE}, left, &h->look, &v, &rule)) {
+                 held_verdict_find(l, &(HeldQuestion){m->author, h->request, m, HELD_IS_DUE}, left, &h->look,
+                                   &v, &rule)) {
                 if (v == HELD_JOB_GOES && !took_turns) // it is asked anew when it is decided
                         h->look = queue_look_free(h->look);
                 carry_out(l, h, m, v, rule);
@@ -680,7 +689,8 @@ static bool judge_due(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, siz
 
 void held_jobs_step(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_HELD];
-        size_t n = 0, bytes = 0, most = walk_slice(walk, l->limits.held_judged), left = walk_slice(walk, l->limits.held_looks);
+        size_t n = 0, bytes = 0, most = walk_slice(walk, l->limits.held_judged),
+               left = walk_slice(walk, l->limits.held_looks);
 
         if (l->pause_us > leader_now(l))
                 return;
@@ -703,7 +713,8 @@ void held_jobs_step(Leader *l) {
 }
 
 bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
-        const Argosy__StoredRequest *m = t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
+        const Argosy__StoredRequest *m =
+                t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
         QueueLook *look = queue_look_take(t);
         size_t left = l->limits.held_looks;
         bool took_turns = look, known;
@@ -720,7 +731,7 @@ bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__Qu
         return known;
 }
 
-// ------------------------------------------------------------------------------------------------ who asks about them
+// -------------------------------------------------------------------------------------- who asks about them
 
 // Claims the key of the held request, as everything that begins does.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {

@@ -3,7 +3,8 @@
 
 // Jobs that are held back, as who leads keeps them; and how many jobs of a rule run at a time.
 //
-//      is held      the log has its request; it waits for a person (in no list), for jobs (Leader.held_awaited),
+//      is held      the log has its request; it waits for a person (in no list), for jobs
+//                   (Leader.held_awaited),
 //                   for the queue to open (.held_closed), for the rules (.held_by_rules), for its limit
 //                   (HeldLimit.waiting)
 //      is due       one of these may have come                              Leader.held_due
@@ -23,8 +24,8 @@ typedef struct HeldJob HeldJob;
 void held_jobs_build(Leader *l);
 void held_jobs_retire(Leader *l);
 
-// An entry has brought something of this job, which may be held, or be waited for. If it is held no more, since it has begun or
-// is over: those who wait for its end, in *ret_tickets (Ticket.in[TICKET_WAIT]).
+// An entry has brought something of this job, which may be held, or be waited for. If it is held no more,
+// since it has begun or is over: those who wait for its end, in *ret_tickets (Ticket.in[TICKET_WAIT]).
 void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets);
 // The rules of the queue may be other ones.
 void held_jobs_on_applied(Leader *l);
@@ -35,9 +36,9 @@ void held_jobs_step(Leader *l);
 
 // Whether such a request can be held; else its client is answered at once.
 bool held_jobs_can_hold(const Argosy__Request *request);
-// What holds a request that has come, or one of a job that is held, when its turn has come to be decided. *ret_rule: by
-// which rule it is held or refused, or which counts it; NULL: none. False: of so many units that it is known in a later
-// turn.
+// What holds a request that has come, or one of a job that is held, when its turn has come to be decided.
+// *ret_rule: by which rule it is held or refused, or which counts it; NULL: none. False: of so many units
+// that it is known in a later turn.
 bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
 // It does not go after all, since somebody else came first. Ends the ticket.
 void held_job_put_back(Leader *l, Ticket *t);
@@ -54,7 +55,8 @@ void held_limit_end(Leader *l, uint32_t rule);
 size_t held_limit_running(const Leader *l, uint32_t rule);
 // No more may begin. Jobs that wait for the limit, or may be about to, come before a new one; they go in
 // their order.
-bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request, HeldMoment moment);
+bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Argosy__Request *request,
+                        HeldMoment moment);
 
 // It is to end by this entry, and does not begin by it. 0; -EBUSY: it has begun by it; -ENOMEM.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See held-verdict.h. Happy path: the facts that need no look at units, the rule that counts, which may take several turns, and the
-// verdict that follows. Nothing is kept here; where a job stands then is held-jobs.c's, as are the limits that are asked.
+// See held-verdict.h. Happy path: the facts that need no look at units, the rule that counts, which may take
+// several turns, and the verdict that follows. Nothing is kept here; where a job stands then is
+// held-jobs.c's, as are the limits that are asked.
 //
 // Failures: none of its own; without memory the process ends (oom.h).
 
@@ -40,7 +41,8 @@ static HeldJobFacts facts_of(const Leader *l, const HeldQuestion *q) {
 }
 
 // `facts` has what is known by now.
-static HeldJobVerdict judge(const Leader *l, const HeldQuestion *q, HeldJobFacts *facts, const Argosy__QueueRule *rule) {
+static HeldJobVerdict judge(const Leader *l, const HeldQuestion *q, HeldJobFacts *facts,
+                            const Argosy__QueueRule *rule) {
         const Argosy__Request *request = q->request;
         uint64_t job;
 
@@ -102,7 +104,8 @@ void held_verdict_phrase(const Leader *l, HeldJobVerdict v, const Argosy__QueueR
                 if (n_after == 0 || after[0] == 0)
                         str_fit(ret, HELD_WHY_SIZE, "the end of the rebalance that is under way");
                 else
-                        str_fit(ret, HELD_WHY_SIZE, "the end of job %" PRIu64 ", beside which it cannot be done", after[0]);
+                        str_fit(ret, HELD_WHY_SIZE,
+                                "the end of job %" PRIu64 ", beside which it cannot be done", after[0]);
                 break;
         default:
                 break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rules of the queue are one small record, which is put whole: of two changes the second one waits for the next entry,
-// since it is made of what the first has left. A rule has a number of its own for good, so a client deletes
-// the rule that it has seen and no other.
+// The rules of the queue are one small record, which is put whole: of two changes the second one waits for
+// the next entry, since it is made of what the first has left. A rule has a number of its own for good, so a
+// client deletes the rule that it has seen and no other.
 //
 // An author that may ask for what a job is about may release it: from what its own author asked for, --hold
 // and --after. Past the rules, a limit and a closed queue it is released only by an author that may change
@@ -123,7 +123,11 @@ static bool set_size(uint32_t *field, uint32_t size, uint32_t otherwise) {
 }
 
 static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
-        enum { FILE_KIB = CARRIED_FILE_MAX / 1024, UNIT_KIB = CARRIED_UNIT_MAX / 1024, ALL_MIB = CLUSTER_FILES_BYTES_MAX / 1024 / 1024 };
+        enum {
+                FILE_KIB = CARRIED_FILE_MAX / 1024,
+                UNIT_KIB = CARRIED_UNIT_MAX / 1024,
+                ALL_MIB = CLUSTER_FILES_BYTES_MAX / 1024 / 1024
+        };
         bool changed;
 
         if (m->file_kib > FILE_KIB || m->unit_files_kib > UNIT_KIB || m->files_mib > ALL_MIB)
@@ -138,7 +142,9 @@ static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__Q
 }
 
 static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
-        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) + (m->history_mib > 0) + is_about_files(m) != 1)
+        if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) +
+                    (m->history_mib > 0) + is_about_files(m) !=
+            1)
                 return ticket_refuse(t, EINVAL, "the request does not say what is to become of the queue");
         if (m->add)
                 return add(t, m, queue);
@@ -169,7 +175,11 @@ static int add_row(const Leader *l, Argosy__Response__Queue *q, const Argosy__Qu
 static int tell_files(const Leader *l, const Argosy__QueueRecord *queue, char **ret_message) {
         size_t there = cluster_state_files_bytes(l->state), max = (size_t) queue->files_mib * 1024 * 1024;
 
-        return max > 0 && there > max ? field_printf(ret_message, "units have %zu KiB of files now: none gets another one before there is room", (there + 1023) / 1024) : 0;
+        return max > 0 && there > max ? field_printf(ret_message,
+                                                     "units have %zu KiB of files now: none gets another "
+                                                     "one before there is room",
+                                                     (there + 1023) / 1024)
+                                      : 0;
 }
 
 // The rule that was added, with its number; a warning if it is about everything.

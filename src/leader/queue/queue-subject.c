@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the rules of the queue ask of a request: who, what, why, and which units it names, with their roles. A Change
-// names them, an Apply, too, a rollout its template and the instances that there are; an undo what its job has changed.
-// What comes along because of a unit's own file is not asked about.
+// What the rules of the queue ask of a request: who, what, why, and which units it names, with their roles.
+// A Change names them, an Apply, too, a rollout its template and the instances that there are; an undo what
+// its job has changed. What comes along because of a unit's own file is not asked about.
 //
-// The role of a unit that is there is what its file says now; of one that comes, what the file says that comes with it, or
-// else that of its template in the cluster. Files are read only if a rule asks for a role, and each once: it is the name
-// that makes the role in few of them.
+// The role of a unit that is there is what its file says now; of one that comes, what the file says that
+// comes with it, or else that of its template in the cluster. Files are read only if a rule asks for a role,
+// and each once: it is the name that makes the role in few of them.
 //
-// Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the rules change, or the file of
-// a unit, or of a template, whose role was asked for: then it begins anew, so that no job begins by what a unit was in an earlier
-// turn. An instance that comes meanwhile was asked about with the request that brought it.
+// Tens of thousands of units are looked at in several turns (QueueLook). What was found is so until the
+// rules change, or the file of a unit, or of a template, whose role was asked for: then it begins anew, so
+// that no job begins by what a unit was in an earlier turn. An instance that comes meanwhile was asked about
+// with the request that brought it.
 //
-// A job that a rule holds keeps what was asked of units for that (QueueWatch): when one of them is gone, is there again or has another
-// file, or when the template that it is about has another instance, it is judged anew. The log's entries tell, at one search in a map
-// for each unit, whoever has asked for it.
+// A job that a rule holds keeps what was asked of units for that (QueueWatch): when one of them is gone, is
+// there again or has another file, or when the template that it is about has another instance, it is judged
+// anew. The log's entries tell, at one search in a map for each unit, whoever has asked for it.
 //
-// An update, or a restart a few at a time, is one thing: another one of the same units, and other content for them, are
-// refused as long as it is under way. So is a rebalance, of which there is one at a time.
+// An update, or a restart a few at a time, is one thing: another one of the same units, and other content
+// for them, are refused as long as it is under way. So is a rebalance, of which there is one at a time.
 //
 // Failures: what cannot be read has no role. Without memory the process ends (oom.h).
 
@@ -105,7 +106,8 @@ struct QueueLook {
         Subject subject;
         QueueWalk walk;
         uint64_t revision; // of the rules
-        size_t n_sent;     // files of the request: they are gone if who has sent them may bring none any more
+        // files of the request: they are gone if who has sent them may bring none any more
+        size_t n_sent;
         bool known;
         uint32_t rule; // that counts; 0: none
 };
@@ -187,7 +189,7 @@ static void name_undone(Subject *s, uint64_t job) {
                         s->units[s->n_units++] = s->undone->units[g]->names[i];
 }
 
-// ------------------------------------------------------------------------------------------------ what was asked about
+// ------------------------------------------------------------------------------------- what was asked about
 
 static QueueName *name_get(Leader *l, const char *name) {
         QueueName *n = map_find_str(&l->queue_names, name);
@@ -236,7 +238,8 @@ static void note_group(Subject *s, const char *template) {
 }
 
 static bool has_other_file(const Seen *seen, const UnitEntry *e) {
-        return seen->by_role && (seen->exists == e->removed || (seen->exists && !hash_equal(&seen->spec, &e->spec->hash)));
+        return seen->by_role &&
+               (seen->exists == e->removed || (seen->exists && !hash_equal(&seen->spec, &e->spec->hash)));
 }
 
 // A job that waits is judged in a later turn, however many of its units an entry changes.
@@ -271,7 +274,8 @@ void queue_names_on_unit(Leader *l, const UnitEntry *e) {
                         if (seen->exists == e->removed || has_other_file(seen, e))
                                 note_changed(seen->watch);
                 }
-        if (l->n_queue_groups > 0 && !e->removed && unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE)
+        if (l->n_queue_groups > 0 && !e->removed &&
+            unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE)
                 look_at_group(l, e);
 }
 
@@ -285,7 +289,7 @@ struct HeldJob *queue_take_changed(Leader *l) {
         return w->job;
 }
 
-// ------------------------------------------------------------------------------------------------ a template and its instances
+// ----------------------------------------------------------------------------- a template and its instances
 
 // Whether the unit is an instance of the group's template.
 static bool is_instance(const Group *g, const UnitEntry *e) {
@@ -293,12 +297,14 @@ static bool is_instance(const Group *g, const UnitEntry *e) {
                streq(unit_name_suffix(e->record->name), unit_name_suffix(g->name));
 }
 
-// The next one by name; those of one template stand together but for others whose names only begin like theirs.
+// The next one by name; those of one template stand together but for others whose names only begin like
+// theirs.
 static const UnitEntry *next_instance(const Leader *l, const Group *g) {
         const char *behind = g->at ?: g->prefix;
         const UnitEntry *e;
 
-        while ((e = cluster_state_next_unit(l->state, behind)) && str_has_prefix(e->record->name, g->prefix)) {
+        while ((e = cluster_state_next_unit(l->state, behind)) &&
+               str_has_prefix(e->record->name, g->prefix)) {
                 if (is_instance(g, e))
                         return e;
                 behind = e->record->name;
@@ -357,7 +363,8 @@ static const char *keep_role(Subject *s, UnitOptions *options) {
 static const char *role_by_file(Subject *s, const UnitFile *file, const char *unit) {
         UnitOptions *options;
 
-        return oom_check(unit_file_expand(file, unit, unit, &options, NULL)) < 0 ? NULL : keep_role(s, options);
+        return oom_check(unit_file_expand(file, unit, unit, &options, NULL)) < 0 ? NULL
+                                                                                 : keep_role(s, options);
 }
 
 static const char *role_by_spec(Subject *s, SpecEntry *spec, const char *unit) {
@@ -375,7 +382,8 @@ static const UnitFile *read_file(Subject *s, const Argosy__NamedFile *file, cons
                 spend(left, READ_WORK);
                 s->parsed = unit_file_free(s->parsed);
                 s->parsed_of = file;
-                if (oom_check(unit_file_parse(unit, file->content.data, file->content.len, &s->parsed, NULL)) < 0)
+                if (oom_check(unit_file_parse(unit, file->content.data, file->content.len, &s->parsed,
+                                              NULL)) < 0)
                         s->parsed = NULL;
         }
         return s->parsed;
@@ -399,7 +407,8 @@ static void list_files(Subject *s, Argosy__NamedFile *const *files, size_t n) {
         s->n_files = n;
         for (size_t i = 0; i < n; i++) {
                 s->files[i].file = files[i];
-                (void) oom_check(map_add_str(&s->files_by_name, files[i]->name, &s->files[i])); // of two the first
+                // of two the first
+                (void) oom_check(map_add_str(&s->files_by_name, files[i]->name, &s->files[i]));
         }
 }
 
@@ -468,7 +477,7 @@ static const char *role_at(size_t i, size_t *left, void *userdata) {
         return unit ? role_of_new(s, i, unit, left) : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ what is under way
+// ---------------------------------------------------------------------------------------- what is under way
 
 static uint64_t job_of_rollout(const Leader *l, const char *name) {
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, name);

@@ -9,8 +9,8 @@
 
 enum { AFFINITY_MAX = 256 }; // units that are looked at
 
-// What the options of a unit are: 0 and a reference; AFFINITY_UNKNOWN: nobody knows the unit, or what it asks for; or a
-// negative errno.
+// What the options of a unit are: 0 and a reference; AFFINITY_UNKNOWN: nobody knows the unit, or what it
+// asks for; or a negative errno.
 enum { AFFINITY_UNKNOWN = 1 };
 typedef int (*AffinityFind)(const char *name, UnitOptions **ret, void *userdata);
 

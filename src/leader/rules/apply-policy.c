@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: a unit of the set is what the folder says and is up, and nothing is done; one that the folder names and nobody has is
-// made; one that the folder does not name any more goes, if that is asked for.
+// The happy path: a unit of the set is what the folder says and is up, and nothing is done; one that the
+// folder names and nobody has is made; one that the folder does not name any more goes, if that is asked
+// for.
 //
-// Two units are the same if their contents are, by their hash, and what they are to be; whether the content came from the
-// template's file or from their own is no difference. One that is the same and has failed, or that somebody has stopped on
-// its node, is started again; why that is all is said in apply-seen.h. What belongs to somebody else is taken only if that is said: a folder
-// with a wrong name would otherwise take over what it has never seen. And what looks like a folder that was mounted empty, or
-// a wrong one, is done only by force.
+// Two units are the same if their contents are, by their hash, and what they are to be; whether the content
+// came from the template's file or from their own is no difference. One that is the same and has failed, or
+// that somebody has stopped on its node, is started again; why that is all is said in apply-seen.h. What
+// belongs to somebody else is taken only if that is said: a folder with a wrong name would otherwise take
+// over what it has never seen. And what looks like a folder that was mounted empty, or a wrong one, is done
+// only by force.
 
 #include "apply-policy.h"
 

@@ -9,7 +9,8 @@
 
 typedef struct ApplyUnit {
         bool named;   // by the folder: it is to have this content, and to be this
-        bool brought; // not by itself: others activate it, or are to be loaded with it. What belongs to others stays theirs
+        bool brought; // not by itself: others activate it, or are to be loaded with it. What belongs to
+                      // others stays theirs
         bool from_template;
         Hash spec;
         Argosy__Target target;

@@ -2,8 +2,8 @@
 //
 // The happy path: the unit is active, or is not to be, and nothing is said of it.
 //
-// What is not known, or not done yet, is judged before what was seen last: that is of former times. How a run ended for good
-// stands in the log, and counts before what its node says.
+// What is not known, or not done yet, is judged before what was seen last: that is of former times. How a
+// run ended for good stands in the log, and counts before what its node says.
 
 #include "apply-seen.h"
 
@@ -21,7 +21,8 @@ static ApplySeen seen_of_outcome(const Argosy__Outcome *o) {
         }
 }
 
-// A failure that somebody has reset, and a start that came to nothing, are mended by a start as any other failure.
+// A failure that somebody has reset, and a start that came to nothing, are mended by a start as any other
+// failure.
 static ApplySeen seen_of_down(const ApplyFacts *f) {
         switch (f->down) {
         case ARGOSY__DOWN_CAUSE__DOWN_STOPPED:
@@ -41,7 +42,8 @@ static ApplySeen seen_of_down(const ApplyFacts *f) {
         case ARGOSY__DOWN_CAUSE__DOWN_UNBEGUN:
                 return APPLY_SEEN_FAILED;
         default: // it has ended by itself
-                return f->error || f->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? APPLY_SEEN_FAILED : APPLY_SEEN_ENDED;
+                return f->error || f->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? APPLY_SEEN_FAILED
+                                                                                    : APPLY_SEEN_ENDED;
         }
 }
 

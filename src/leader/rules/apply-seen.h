@@ -4,10 +4,13 @@
 // How a unit of a set is, beside what it is to be, and what an apply makes of that. Pure.
 //
 //   started again    one that failed, and one that somebody stopped on its node
-//   only named       one that starting again would not help, or that is on its way: it fails again and again, systemd or the
-//                    cluster is about to start it, it waits, its host is lost, nobody knows how its run ended, another unit
+//   only named       one that starting again would not help, or that is on its way: it fails again and
+//                    again, systemd or the
+//                    cluster is about to start it, it waits, its host is lost, nobody knows how its run
+//                    ended, another unit
 //                    took it down
-//   named, and well  one that has ended well, that nothing needed any more, or that systemd skipped: they are as their files say
+//   named, and well  one that has ended well, that nothing needed any more, or that systemd skipped: they
+//                    are as their files say
 
 #include <stdbool.h>
 

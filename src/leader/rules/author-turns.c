@@ -4,7 +4,8 @@
 // its next request starts, and `served` is the current virtual time. Waiting authors stand in that order,
 // those with the same as they came, so where all ask for little, requests are served as they came.
 //
-//      a request comes -> waiting -> next: seen -> end of the round: waiting again, at the head of its author's
+//      a request comes -> waiting -> next: seen -> end of the round: waiting again, at the head of its
+//      author's
 //                                         \-> unlinked when it is served
 //
 // Cost: putting an author in its place looks at those behind it, at most all authors with waiting requests.
@@ -94,7 +95,7 @@ void author_turn_leave(AuthorTurn *a) {
         free(a);
 }
 
-// ------------------------------------------------------------------------------------------------ their order
+// ---------------------------------------------------------------------------------------------- their order
 
 static bool has_requests(const AuthorTurn *a) {
         return !list_is_empty(&a->requests) || !list_is_empty(&a->seen);
@@ -105,7 +106,8 @@ static void put_in_place(AuthorTurn *a) {
         ListNode *where = &a->turns->waiting;
 
         list_unlink(&a->place);
-        while (where->prev != &a->turns->waiting && CONTAINER_OF(where->prev, AuthorTurn, place)->had > a->had)
+        while (where->prev != &a->turns->waiting &&
+               CONTAINER_OF(where->prev, AuthorTurn, place)->had > a->had)
                 where = where->prev;
         list_insert_before(where, &a->place);
 }

@@ -14,12 +14,14 @@
 //      author_turn_charge()     what that costs, in units: as many as it is about
 //      author_turn_leave()      the request is over
 //
-// A request whose client is gone may go on (author_turn_orphan()). What such requests take is on nobody's account any more, so of one author
-// few of them are kept that nothing has come of yet, and those of which something has go first.
+// A request whose client is gone may go on (author_turn_orphan()). What such requests take is on nobody's
+// account any more, so of one author few of them are kept that nothing has come of yet, and those of which
+// something has go first.
 //
-// A request that takes several turns and is answered about all of it at once (author_turn_begins()) keeps the answer until the last, and perhaps a list
-// of what it is about. Few of an author have begun at a time. What calls off others does not wait for these, and they not for it: it may have
-// to wait until they have begun or ended.
+// A request that takes several turns and is answered about all of it at once (author_turn_begins()) keeps
+// the answer until the last, and perhaps a list of what it is about. Few of an author have begun at a time.
+// What calls off others does not wait for these, and they not for it: it may have to wait until they have
+// begun or ended.
 //
 // What an author has had counts as long as it has a request under way. A new author begins with what the
 // author that was served last has had: time without requests is not saved up.
@@ -60,10 +62,12 @@ void author_turn_leave(AuthorTurn *a); // with one less, which waits no more; NU
 
 // Puts the request behind the others of its author. The caller may unlink it at any time.
 void author_turn_wait(AuthorTurn *a, ListNode *request);
-void author_turn_wait_first(AuthorTurn *a, ListNode *request); // before them: it had its turn, and nothing came of it
+// before them: it had its turn, and nothing came of it
+void author_turn_wait_first(AuthorTurn *a, ListNode *request);
 void author_turn_charge(AuthorTurn *a, size_t units);
 
-// The client of a request is gone, of which nothing is in the log. False: its author has left so many behind that this one is to be dropped.
+// The client of a request is gone, of which nothing is in the log. False: its author has left so many behind
+// that this one is to be dropped.
 bool author_turn_orphan(AuthorTurn *a);
 void author_turn_orphan_over(AuthorTurn *a); // before author_turn_leave()
 
@@ -72,8 +76,9 @@ void author_turn_begins(AuthorTurn *a, AuthorBegun kind);
 void author_turn_begun_over(AuthorTurn *a, AuthorBegun kind); // before author_turn_leave()
 bool author_turn_may_begin(const AuthorTurn *a, AuthorBegun kind); // one more
 
-// A request waits for what others say, and may take room meanwhile: how many there are of the author. What author_turn_asks() returns is to be
-// given to author_turn_asks_no_more(), also if the request has left before.
+// A request waits for what others say, and may take room meanwhile: how many there are of the author. What
+// author_turn_asks() returns is to be given to author_turn_asks_no_more(), also if the request has left
+// before.
 AuthorTurn *author_turn_asks(AuthorTurn *a);
 void author_turn_asks_no_more(AuthorTurn *a);               // may be gone afterwards
 bool author_turn_may_ask(const AuthorTurn *a, size_t most); // one more, of so many

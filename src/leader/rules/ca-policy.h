@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What is next on the way from one CA to another (`cluster rotate-ca`), by what the log says and what is seen of hosts.
+// What is next on the way from one CA to another (`cluster rotate-ca`), by what the log says and what is
+// seen of hosts.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -167,8 +167,8 @@ bool companions_is_empty(const Companions *c) {
         return c->users.count == 0;
 }
 
-void companions_foreach(const Companions *c, uint32_t node, void (*each)(const char *template, void *userdata),
-                        void *userdata) {
+void companions_foreach(const Companions *c, uint32_t node,
+                        void (*each)(const char *template, void *userdata), void *userdata) {
         const Bucket *b = map_find(&c->nodes, &node, sizeof(node));
 
         if (b)
@@ -176,8 +176,8 @@ void companions_foreach(const Companions *c, uint32_t node, void (*each)(const c
                         each(((const Need *) slot->value)->name, userdata);
 }
 
-void companions_foreach_node(const Companions *c, const char *template, void (*each)(uint32_t node, void *userdata),
-                             void *userdata) {
+void companions_foreach_node(const Companions *c, const char *template,
+                             void (*each)(uint32_t node, void *userdata), void *userdata) {
         map_foreach (slot, &c->nodes) {
                 const Bucket *b = slot->value;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Units of which each leads to the next one, until one leads back: start after itself, be with itself, replace
-// itself. What leads to what, a callback says. Pure.
+// Units of which each leads to the next one, until one leads back: start after itself, be with itself,
+// replace itself. What leads to what, a callback says. Pure.
 //
 // Everything that can be reached from the units is looked at once; the cost is what can be reached, however
 // tangled that is.
@@ -27,7 +27,8 @@ typedef struct Cycle {
 typedef int (*CycleFound)(const Cycle *cycle, void *userdata);
 
 typedef struct CycleWalk {
-        // Calls cycles_edge() for each unit that `name` leads to. 0, or negative errno, which ends the search.
+        // Calls cycles_edge() for each unit that `name` leads to. 0, or negative errno, which ends the
+        // search.
         int (*next)(struct CycleWalk *w, const char *name, void *userdata);
         CycleFound found;
         void *userdata;             // of both
@@ -36,8 +37,8 @@ typedef struct CycleWalk {
         struct CycleSearch *search; // cycles.c's own
 } CycleWalk;
 
-// From `next` only. The name is borrowed until cycles_find() returns. `line` of its file says so; `theirs`: of
-// the file of `to`. 0 or negative errno, for `next` to return.
+// From `next` only. The name is borrowed until cycles_find() returns. `line` of its file says so; `theirs`:
+// of the file of `to`. 0 or negative errno, for `next` to return.
 int cycles_edge(CycleWalk *w, const char *to, unsigned line, bool theirs);
 
 // Calls `found` until each of these units (each named once) that is on a cycle was among Cycle.units once.

@@ -9,7 +9,8 @@
 //   After=B     a start waits while B is being started: until it is up, has finished, or has failed. A stop
 //               of B waits while this unit is being stopped. A unit that nobody starts at present (it is not
 //               wanted up, no node takes it, its node is lost, what it needs is missing) holds nobody back.
-//   Requires=B  like After=B, and a start waits until B is up, or has finished well; that nobody can tell how
+//   Requires=B  like After=B, and a start waits until B is up, or has finished well; that nobody can tell
+//               how
 //               it ended is not enough. Once it runs, what B does is nothing to it; only an explicit stop of
 //               B stops it, too (request-dependencies.c).
 //   BindsTo=B   like Requires=B, and it is stopped while B is not up, and started again when B is. What has

@@ -3,10 +3,10 @@
 
 // To which level the log's feature level may rise (feature-level.h). Pure.
 //
-// A log at level N is readable for builds of level N or more, so every host that has a copy of it, or may get
-// one without being asked, must have said that much. A host that is not heard counts as one of the first
-// level: it may come back with any build. Not counted: hosts that were removed, and those that were
-// demoted by hand, since promoting one asks for its level again.
+// A log at level N is readable for builds of level N or more, so every host that has a copy of it, or may
+// get one without being asked, must have said that much. A host that is not heard counts as one of the first
+// level: it may come back with any build. Not counted: hosts that were removed, and those that were demoted
+// by hand, since promoting one asks for its level again.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,7 +14,8 @@
 //   seen ended there, by an agent that does not begin     at once
 //     it again
 //   lost                                                  at once: it may run twice until the host is back;
-//     and it has a guard (CutOff=stop)                      when it has certainly stopped (node-loss-policy.h)
+//     and it has a guard (CutOff=stop)                      when it has certainly stopped
+//                                                           (node-loss-policy.h)
 //   anything else: running, ordered and not answered,     when the host says that it has ended, or is lost
 //     the link down within the lease, not heard by this
 //     leader yet, its manager out of reach

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// When a job may begin. Pure: one rule for a request that has just come, and for a job that is held back already.
+// When a job may begin. Pure: one rule for a request that has just come, and for a job that is held back
+// already.
 //
-//      refused    by a rule of the queue: a request that has come at once, one that is held when it could begin
+//      refused    by a rule of the queue: a request that has come at once, one that is held when it could
+//                 begin
 //      over       a job that it waits for has ended, and not `done`
 //      by hand    somebody has asked that it be held, until somebody releases it
 //      after      a job that it waits for has not ended
 //      closed     the queue is
-//      rule       a rule of the queue holds it, until that is gone, or somebody releases it who may change the rules
+//      rule       a rule of the queue holds it, until that is gone, or somebody releases it who may change
+//                 the rules
 //      limit      as many jobs of its rule run as may
-//      behind     an update, or for a rebalance another one, is under way that it cannot be done beside, and who asked would
+//      behind     an update, or for a rebalance another one, is under way that it cannot be done beside, and
+//                 who asked would
 //                 rather wait than be refused
 //      goes       nothing of that
 

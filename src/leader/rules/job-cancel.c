@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: a unit has no node yet, or its start is held back on all of its nodes by what comes first, so nobody has
-// been told to start it. A stop that waits for those that come after it has not begun either.
+// The happy path: a unit has no node yet, or its start is held back on all of its nodes by what comes first,
+// so nobody has been told to start it. A stop that waits for those that come after it has not begun either.
 //
-// In doubt it has begun: a host that is not heard may have been told by another leader. A unit that is destroyed has no record
-// any more that would hold it where it runs, so that is not called off.
+// In doubt it has begun: a host that is not heard may have been told by another leader. A unit that is
+// destroyed has no record any more that would hold it where it runs, so that is not called off.
 
 #include "job-cancel.h"
 

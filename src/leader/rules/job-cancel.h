@@ -3,8 +3,8 @@
 
 // What calling off a job that is running does to one unit of it. Pure.
 //
-// Called off is what has not begun: the unit is put back to what the job found. What has begun goes on, for half of a start is
-// no state that anybody has asked for.
+// Called off is what has not begun: the unit is put back to what the job found. What has begun goes on, for
+// half of a start is no state that anybody has asked for.
 
 #include <stdbool.h>
 #include <stddef.h>

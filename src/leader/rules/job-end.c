@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The rule by which jobs end: what a job waits for of each unit, what the verdict of that wait makes of the unit, and
-// what the units make of the job. One that failed makes it failed whatever the others did; it is overtaken only if
-// nothing of it was left. Changes of hosts, nodes, roles and the cluster are done when the log has them.
+// The rule by which jobs end: what a job waits for of each unit, what the verdict of that wait makes of the
+// unit, and what the units make of the job. One that failed makes it failed whatever the others did; it is
+// overtaken only if nothing of it was left. Changes of hosts, nodes, roles and the cluster are done when the
+// log has them.
 #include "job-end.h"
 
 #include <errno.h>
@@ -34,9 +35,11 @@ static Argosy__Verb verb_of_record(const Argosy__UnitRecord *record, Argosy__Tar
         case ARGOSY__TARGET__TARGET_LAUNCHED:
                 return ARGOSY__VERB__VERB_START;
         case ARGOSY__TARGET__TARGET_LOADED:
-                return before == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__VERB__VERB_STOP : ARGOSY__VERB__VERB_LOAD;
+                return before == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__VERB__VERB_STOP
+                                                                 : ARGOSY__VERB__VERB_LOAD;
         default:
-                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE : ARGOSY__VERB__VERB_UNLOAD;
+                return before == ARGOSY__TARGET__TARGET_INACTIVE ? ARGOSY__VERB__VERB_NONE
+                                                                 : ARGOSY__VERB__VERB_UNLOAD;
         }
 }
 

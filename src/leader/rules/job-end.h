@@ -3,8 +3,9 @@
 
 // How a job ends. Pure.
 //
-// A job ends when nobody would wait for it any longer: each of its units is judged as a wait for what was asked of it,
-// until that is done, fails, or is no longer this job's because another one has changed the unit.
+// A job ends when nobody would wait for it any longer: each of its units is judged as a wait for what was
+// asked of it, until that is done, fails, or is no longer this job's because another one has changed the
+// unit.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,12 +18,14 @@ typedef struct JobCounts {
         uint32_t n[ARGOSY__UNIT_END__END_CANCELLED + 1]; // by Argosy__UnitEnd
 } JobCounts;
 
-// What the job of this request is when its effect is in the log: running if something follows from that, else done.
+// What the job of this request is when its effect is in the log: running if something follows from that,
+// else done.
 Argosy__JobState job_end_at_once(const Argosy__Request *request);
-// Whether a job of this verb is done when the log has all of its effect, which may be several entries, however its units are.
+// Whether a job of this verb is done when the log has all of its effect, which may be several entries,
+// however its units are.
 bool job_end_is_effect(const char *verb);
-// For what a job of this verb waits of a unit that has this record now and was to be that before. `record` NULL: it has
-// none any more. VERB_NONE: for nothing.
+// For what a job of this verb waits of a unit that has this record now and was to be that before. `record`
+// NULL: it has none any more. VERB_NONE: for nothing.
 Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *record, Argosy__Target before);
 // Whether units that a job of this verb changes are its own from then on. Moves take nothing from anybody.
 bool job_end_overtakes(const char *verb);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How many jobs there are, by verb: open ones, and how many have ended in which way. Pure. A verb has a row from its first
-// job on. There are a few dozen of them, but they come as words of the log, so the rows are bounded: later
-// verbs share the last row.
+// How many jobs there are, by verb: open ones, and how many have ended in which way. Pure. A verb has a row
+// from its first job on. There are a few dozen of them, but they come as words of the log, so the rows are
+// bounded: later verbs share the last row.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See lease-length.h. Every lease that a host holds is one of two: a former leader gave it, and it is no longer than the log says; or this
-// leader did, and it is the shorter one of both. So the longer one of both is long enough to wait for each of them, and nothing here can
-// fail.
+// See lease-length.h. Every lease that a host holds is one of two: a former leader gave it, and it is no
+// longer than the log says; or this leader did, and it is the shorter one of both. So the longer one of both
+// is long enough to wait for each of them, and nothing here can fail.
 #include "lease-length.h"
 
 #include "clock.h"

@@ -113,7 +113,8 @@ static bool plan_unfinished(const MembershipView *v, MembershipStep *ret) {
 
                 if (!h->voter || (m && m->voter))
                         continue;
-                if (!h->here || (h->in_vain && h->running_id != h->raft_id)) // it, or its disk, died on the way to be one
+                // it, or its disk, died on the way to be one
+                if (!h->here || (h->in_vain && h->running_id != h->raft_id))
                         *ret = step(MEMBERSHIP_DEMOTE, h);
                 else if (h->running_id != h->raft_id)
                         *ret = step(MEMBERSHIP_OPEN, h);
@@ -155,8 +156,8 @@ static bool leaves(const MembershipHost *h) {
         return h->voter && h->no_promote;
 }
 
-// The higher, the less the voter is missed. Whether its log answers weighs more than whether its session lives: a
-// majority is one of logs.
+// The higher, the less the voter is missed. Whether its log answers weighs more than whether its session
+// lives: a majority is one of logs.
 static int worth_little(const MembershipView *v, const MembershipHost *h) {
         const MembershipMember *m = find_member(v, h->raft_id);
 

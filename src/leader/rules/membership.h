@@ -22,11 +22,11 @@
 //     -> KEEP       its record says VOTER again
 //
 // The log obeys a configuration from the moment that it is written, not when most have it: one in which no
-// majority answers ends the leadership, and may be the only one that the next leader could have. So a step is
-// taken only if most voters of the configuration after it answer (membership_is_safe()), and a way is only
-// set out on if that holds for each of its steps (membership_judge()). A way of one voter to three or back
-// passes two, both of which must answer; it sets out only if the third is there, and nothing waits in between
-// but for one of the two to answer.
+// majority answers ends the leadership, and may be the only one that the next leader could have. So a step
+// is taken only if most voters of the configuration after it answer (membership_is_safe()), and a way is
+// only set out on if that holds for each of its steps (membership_judge()). A way of one voter to three or
+// back passes two, both of which must answer; it sets out only if the third is there, and nothing waits in
+// between but for one of the two to answer.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,8 +81,8 @@ typedef struct MembershipStep {
 unsigned membership_goal(const MembershipView *v);
 // Fewer are, and are to stay, than there should be.
 bool membership_is_short(const MembershipView *v);
-// The next step. Which one it is may follow from who answers; that there is one does not, nor, unless voters are short,
-// from spares that come and go: voters.c relies on that.
+// The next step. Which one it is may follow from who answers; that there is one does not, nor, unless voters
+// are short, from spares that come and go: voters.c relies on that.
 MembershipStep membership_plan(const MembershipView *v);
 
 // Whether the log can go on after this step, or after the DROP that a DEMOTE or a TRANSFER leads to.
@@ -97,7 +97,8 @@ typedef struct MembershipVerdict {
         size_t n_first;
 } MembershipVerdict;
 
-// Whether the host can stop being a voter, by walking the whole way there as it would be planned. 0 or -ENOMEM.
+// Whether the host can stop being a voter, by walking the whole way there as it would be planned. 0 or
+// -ENOMEM.
 int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret);
 // The same if so many voters were wanted.
 int membership_judge_wanted(const MembershipView *v, unsigned wanted, MembershipVerdict *ret);

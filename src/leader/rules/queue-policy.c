@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A rule matches if all that it asks for is so; what it does not name it does not ask for. A pattern of units matches a
-// request as soon as one of its units does: who wants to hold what touches the database wants that also of a request
-// that touches ten other things. Unit pattern and role may be matched by two different units.
+// A rule matches if all that it asks for is so; what it does not name it does not ask for. A pattern of
+// units matches a request as soon as one of its units does: who wants to hold what touches the database
+// wants that also of a request that touches ten other things. Unit pattern and role may be matched by two
+// different units.
 //
 // For which kinds of requests they are, and which can be held, is in model/request-kind.c.
 //
@@ -177,8 +178,8 @@ static bool is_too_long(const Argosy__QueueRule *r) {
 }
 
 static bool is_plain(const Argosy__QueueRule *r) {
-        return str_is_plain(r->author) && str_is_plain(r->verb) && str_is_plain(r->unit) && str_is_plain(r->role) &&
-               str_is_plain(r->reason) && str_is_plain(r->text);
+        return str_is_plain(r->author) && str_is_plain(r->verb) && str_is_plain(r->unit) &&
+               str_is_plain(r->role) && str_is_plain(r->reason) && str_is_plain(r->text);
 }
 
 const char *queue_rule_error(const Argosy__QueueRule *r) {

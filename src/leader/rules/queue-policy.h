@@ -3,12 +3,12 @@
 
 // Which rule of the queue counts for a request: the first that matches. Pure.
 //
-// A request may name tens of thousands of units, and there may be many rules that ask for some: what is compared is
-// counted, and who has compared as much as one turn of the loop may goes on in the next.
+// A request may name tens of thousands of units, and there may be many rules that ask for some: what is
+// compared is counted, and who has compared as much as one turn of the loop may goes on in the next.
 //
-// Rules are for what people and programs ask for. Never matched: what the cluster does by itself, which is no request;
-// a host that joins; changes of the rules, cancel and release, or a wrong rule could not be mended; and what
-// root, or the user that runs argosyd, stops or destroys.
+// Rules are for what people and programs ask for. Never matched: what the cluster does by itself, which is
+// no request; a host that joins; changes of the rules, cancel and release, or a wrong rule could not be
+// mended; and what root, or the user that runs argosyd, stops or destroys.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +27,9 @@ enum {
 typedef struct QueueSubject {
         const char *user, *host; // the author's; the host's name, or ""
         const char *verb, *reason;
-        // The units that it names, from 0 on, and the role of one; NULL behind the last, or if there is none to be known. Each
-        // is asked for its role once at most. To find one out may be much work: then more of *left goes, as far as there is.
+        // The units that it names, from 0 on, and the role of one; NULL behind the last, or if there is none
+        // to be known. Each is asked for its role once at most. To find one out may be much work: then more
+        // of *left goes, as far as there is.
         const char *(*unit)(size_t i, void *userdata);
         const char *(*role)(size_t i, size_t *left, void *userdata);
         void *userdata;
@@ -45,13 +46,13 @@ typedef struct QueueWalk {
 bool queue_policy_is_for(const Argosy__Request *request, const Argosy__Author *author);
 // It changes nothing, and there is nothing to hold.
 bool queue_policy_only_asks(const Argosy__Request *request);
-// Whether it may be refused because its author has too many jobs that are open. What stops, destroys or ends something is not,
-// nor what mends the queue.
+// Whether it may be refused because its author has too many jobs that are open. What stops, destroys or ends
+// something is not, nor what mends the queue.
 bool queue_policy_is_limited(const Argosy__Request *q);
 // It can be kept and carried out later. False: only while who asks listens.
 bool queue_policy_can_hold(const Argosy__Request *request);
-// Goes on as long as some of *left is left, which becomes less by one for each unit that is compared with a rule. 0 and in
-// *ret the rule, NULL: none of them matches; QUEUE_WALK_MORE; -ENOMEM.
+// Goes on as long as some of *left is left, which becomes less by one for each unit that is compared with a
+// rule. 0 and in *ret the rule, NULL: none of them matches; QUEUE_WALK_MORE; -ENOMEM.
 int queue_policy_walk(const Argosy__QueueRecord *queue, const QueueSubject *s, QueueWalk *w, size_t *left,
                       const Argosy__QueueRule **ret);
 void queue_walk_done(QueueWalk *w);

@@ -14,12 +14,13 @@
 //                                         if there is none: it stays as it is until the first of its nodes
 //                                         has fewer than N failures again, or another node can take it
 //
-// A unit that systemd restarts by itself (Restart=) has failed as often as that has happened after a failure since this leader
-// heard of it first: what was counted before is the baseline, and a count that begins anew is no failure. It is started where it
-// is by systemd, so here there is only the second row, and what follows.
+// A unit that systemd restarts by itself (Restart=) has failed as often as that has happened after a failure
+// since this leader heard of it first: what was counted before is the baseline, and a count that begins anew
+// is no failure. It is started where it is by systemd, so here there is only the second row, and what
+// follows.
 //
-// One that runs for RETRY_RECOVERED_SEC without another failure when the back-off is over has recovered, and stays; should it
-// fail again while as many failures count, it goes at once.
+// One that runs for RETRY_RECOVERED_SEC without another failure when the back-off is over has recovered, and
+// stays; should it fail again while as many failures count, it goes at once.
 //
 // The back-off is 1 s, doubled for each failure that counts, wherever it happened, up to 5 min. So one that
 // fails wherever it is started is started ever more rarely, and at the end at most once in 5 min.

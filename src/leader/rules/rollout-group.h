@@ -12,7 +12,7 @@ typedef struct RolloutGroup {
 
 void rollout_group_done(RolloutGroup *g);
 // A unit that is to have this content and is to be as it is otherwise; `from_template`: it has the file of
-// its template, and is to have it; `global`: it runs on all nodes. 0; -EINVAL: it is not for this rollout, and
-// *ret_why says why (constant); -ENOMEM.
+// its template, and is to have it; `global`: it runs on all nodes. 0; -EINVAL: it is not for this rollout,
+// and *ret_why says why (constant); -ENOMEM.
 int rollout_group_add(RolloutGroup *g, const char *unit, bool from_template, bool global, const Hash *spec,
                       const char **ret_why);

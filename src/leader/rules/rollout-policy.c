@@ -61,7 +61,8 @@ uint64_t rollout_policy_wake_us(const RolloutView *v, const RolloutItem *i) {
 }
 
 RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i) {
-        bool well = is_well(v, i), is_awaited = !well && had_its_turn(v, i), on_way = is_awaited && !i->unreachable;
+        bool well = is_well(v, i), is_awaited = !well && had_its_turn(v, i),
+             on_way = is_awaited && !i->unreachable;
 
         return (RolloutSums){.wanted = i->wanted_up,
                              .down = !well,

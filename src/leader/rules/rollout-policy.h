@@ -14,13 +14,13 @@
 // On the way back the same holds, but being up is enough, and what fails with the old content as well holds
 // up nobody: it did so before us.
 //
-// How long one has been up is counted from the event, not from its report, and on one clock, that of its host:
-// a report may be late, and clocks of hosts differ. Up to now, too, is what the host has told: one that has
-// failed by the end of its health_us is not well because the report of it is still on its way.
+// How long one has been up is counted from the event, not from its report, and on one clock, that of its
+// host: a report may be late, and clocks of hosts differ. Up to now, too, is what the host has told: one
+// that has failed by the end of its health_us is not well because the report of it is still on its way.
 //
 // One that nobody can see counts as down. It is taken only when there is room for all that count, since it
-// may well be up. If it is placed elsewhere for that, the rollout waits until it is up there. If not, and if it has no
-// node, it has its turn, and is not waited for, but it is counted, so that the answer names it.
+// may well be up. If it is placed elsewhere for that, the rollout waits until it is up there. If not, and if
+// it has no node, it has its turn, and is not waited for, but it is counted, so that the answer names it.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,8 @@ typedef struct RolloutItem {
         bool busy;           // a change of it is on its way already
         const char *failure; // NULL: none
         uint64_t since_us;   // it is up, or it has been changed and is not up
-        bool timed;          // its host says when that was seen: `known_up_us` counts instead, while it is up
+        bool timed;          // its host says when that was seen: `known_up_us` counts instead, while it is
+                             // up
         uint64_t known_up_us; // for so long it has been up, by its host's clock and as far as was told
 } RolloutItem;
 
@@ -90,9 +91,9 @@ typedef struct RolloutStep {
 
 // `chosen` has room for n_items indices; those that are down come first, else in order.
 //
-// The same, for who keeps sums of thousands of items: what one of them adds, whether it ends the way forward (why; NULL: it does not), whether
-// it is to be changed, when time alone makes something else of it (0: never), and, by the sums of all, whether one may have that turn now,
-// which changes the sums.
+// The same, for who keeps sums of thousands of items: what one of them adds, whether it ends the way forward
+// (why; NULL: it does not), whether it is to be changed, when time alone makes something else of it (0:
+// never), and, by the sums of all, whether one may have that turn now, which changes the sums.
 RolloutSums rollout_policy_counts(const RolloutView *v, const RolloutItem *i);
 const char *rollout_policy_failure(const RolloutView *v, const RolloutItem *i);
 RolloutTurn rollout_policy_turn(const RolloutView *v, const RolloutItem *i);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The units that have one version of a secret are a group; a link between a unit and a group says that it has it. A secret has a short list of
-// groups, since most units have one version and the log keeps few of any. What nobody is linked with is not there.
+// The units that have one version of a secret are a group; a link between a unit and a group says that it
+// has it. A secret has a short list of groups, since most units have one version and the log keeps few of
+// any. What nobody is linked with is not there.
 //
-//      link      is in one list of its group: `links`, or `recalled`, while its unit is to be looked at since there is a newer version
+//      link      is in one list of its group: `links`, or `recalled`, while its unit is to be looked at
+//                since there is a newer version
 //      group     is in SecretUsers.due as long as some of its links are recalled
 //
-// Cost: a unit without secrets costs a look-up of its name when its record changes, and nothing while no unit has any. To recall thousands costs
-// as much as to recall one.
+// Cost: a unit without secrets costs a look-up of its name when its record changes, and nothing while no
+// unit has any. To recall thousands costs as much as to recall one.
 //
 // Failures: without memory the unit at hand has no links.
 
@@ -230,7 +232,8 @@ static bool each_in(const ListNode *links, SecretUserFn each, void *userdata) {
         return true;
 }
 
-void secret_users_each_before(const SecretUsers *m, const char *secret, uint64_t version, SecretUserFn each, void *userdata) {
+void secret_users_each_before(const SecretUsers *m, const char *secret, uint64_t version, SecretUserFn each,
+                              void *userdata) {
         const Secret *s = map_find_str(&m->secrets, secret);
 
         if (!s)
@@ -238,7 +241,8 @@ void secret_users_each_before(const SecretUsers *m, const char *secret, uint64_t
         list_foreach (i, &s->groups) {
                 const SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
 
-                if (g->version > 0 && g->version < version && (!each_in(&g->links, each, userdata) || !each_in(&g->recalled, each, userdata)))
+                if (g->version > 0 && g->version < version &&
+                    (!each_in(&g->links, each, userdata) || !each_in(&g->recalled, each, userdata)))
                         return;
         }
 }

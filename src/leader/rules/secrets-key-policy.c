@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Every step is a change of the log, and none depends on what an earlier leader remembered. A key that was made by a leader that died before
-// the log named it is of no use to anybody, so another one is made.
+// Every step is a change of the log, and none depends on what an earlier leader remembered. A key that was
+// made by a leader that died before the log named it is of no use to anybody, so another one is made.
 //
-// The next key seals only when every voter has it on its disk: then each voter that can be elected can read what is sealed with it. The former
-// keys go only when nothing that a voter would begin with after a restart, or after `cluster recover`, is sealed with them.
+// The next key seals only when every voter has it on its disk: then each voter that can be elected can read
+// what is sealed with it. The former keys go only when nothing that a voter would begin with after a
+// restart, or after `cluster recover`, is sealed with them.
 
 #include "secrets-key-policy.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What is next on the way from one key of the secrets to another (`secret rotate-key`), by what the log says and what voters report. Pure.
+// What is next on the way from one key of the secrets to another (`secret rotate-key`), by what the log says
+// and what voters report. Pure.
 
 #include <stdbool.h>
 

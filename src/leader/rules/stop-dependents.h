@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Which units systemd stops together with one, as far as the files of the cluster's own units say so: Requires=, Requisite=,
-// BindsTo=, PartOf= and StopPropagatedFrom= of the unit that is stopped with it, and PropagatesStopTo= of the unit itself. Whether
-// two of them are on one node, and up, is for the caller to ask. Kept up to date unit by unit. Pure.
+// Which units systemd stops together with one, as far as the files of the cluster's own units say so:
+// Requires=, Requisite=, BindsTo=, PartOf= and StopPropagatedFrom= of the unit that is stopped with it, and
+// PropagatesStopTo= of the unit itself. Whether two of them are on one node, and up, is for the caller to
+// ask. Kept up to date unit by unit. Pure.
 
 #include <stdbool.h>
 
@@ -14,15 +15,16 @@ typedef struct StopDependents {
 } StopDependents;  // zero-initialised: nobody
 
 void stop_dependents_done(StopDependents *m);
-// Names with blanks between them, NULL: none. `bound_to`: those that the unit `name` is stopped with; `stops`: those that are
-// stopped with it. Both take the place of what was said before. 0 or -ENOMEM (then the unit has said nothing).
+// Names with blanks between them, NULL: none. `bound_to`: those that the unit `name` is stopped with;
+// `stops`: those that are stopped with it. Both take the place of what was said before. 0 or -ENOMEM (then
+// the unit has said nothing).
 int stop_dependents_set(StopDependents *m, const char *name, const char *bound_to,
                         const char *stops) _warn_unused_;
 // Whether any is stopped with this one; whether this one is with any.
 bool stop_dependents_has(const StopDependents *m, const char *name);
 bool stop_dependents_has_origin(const StopDependents *m, const char *name);
-// Calls `each` for every unit that is stopped with this one, and not for those that are stopped with these; a name may come
-// twice. The names live until the next stop_dependents_set().
+// Calls `each` for every unit that is stopped with this one, and not for those that are stopped with these;
+// a name may come twice. The names live until the next stop_dependents_set().
 void stop_dependents_each(const StopDependents *m, const char *name,
                           void (*each)(const char *name, void *userdata), void *userdata);
 // The other way round: every unit that this one is stopped with.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: what the job left is still there, and what it found before is put back. Content and what the unit
-// is to be are judged apart: a unit whose file was changed by the job, and which somebody has stopped since, gets the
-// file of before and stays stopped. A unit that the job made or removed is judged whole.
+// The happy path: what the job left is still there, and what it found before is put back. Content and what
+// the unit is to be are judged apart: a unit whose file was changed by the job, and which somebody has
+// stopped since, gets the file of before and stays stopped. A unit that the job made or removed is judged
+// whole.
 //
 // How it is now is compared with what the job left, not when it was changed last: a stop and start in
 // between, or a move by the leader, has touched nothing that undoing takes away. If it is already as it was
@@ -19,7 +20,8 @@ static bool same_set(const UndoState *a, const UndoState *b) {
 }
 
 static bool same(const UndoState *a, const UndoState *b) {
-        return a->exists == b->exists && (!a->exists || (same_spec(a, b) && a->target == b->target && same_set(a, b)));
+        return a->exists == b->exists &&
+               (!a->exists || (same_spec(a, b) && a->target == b->target && same_set(a, b)));
 }
 
 // There was one and is none, or the other way round.
@@ -37,9 +39,11 @@ UndoVerdict undo_judge(const UndoUnit *u, bool force, UndoState *ret_wanted) {
         bool content = !same_spec(before, after), target = before->target != after->target,
              set = !same_set(before, after);
         bool content_is_back = !content || same_spec(now, before),
-             target_is_back = !target || now->target == before->target, set_is_back = !set || same_set(now, before);
+             target_is_back = !target || now->target == before->target,
+             set_is_back = !set || same_set(now, before);
         bool touched = (!content_is_back && !same_spec(now, after)) ||
-                       (!target_is_back && now->target != after->target) || (!set_is_back && !same_set(now, after));
+                       (!target_is_back && now->target != after->target) ||
+                       (!set_is_back && !same_set(now, after));
 
         *ret_wanted = *before;
         if (!before->exists && !after->exists)

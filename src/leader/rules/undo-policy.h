@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What undoing a job does to one unit. A job changed whether there is a unit, its content, what it is to be, or to which
-// set it belongs, and only what it changed is put back. Pure.
+// What undoing a job does to one unit. A job changed whether there is a unit, its content, what it is to be,
+// or to which set it belongs, and only what it changed is put back. Pure.
 
 #include <stdbool.h>
 

@@ -23,7 +23,8 @@ enum {
 
 // clang-format off
 static const uint8_t table[LIFE_STATES][LIFE_EVENTS] = {
-        //                  its record is                     the node  look      landed  stays held   untaken
+        //                  its record is                     the node  look      landed  stays held
+        //                                                              untaken
         //                  unwanted global placed unplaced   is gone     anyway          goes   waits
         [LIFE_ABSENT] =     {A,      E,     R,     P,         o,        A,A,      o,      o,o,  o,o,   o},
         [LIFE_EVERYWHERE] = {A,      E,     R,     P,         o,        E,E,      o,      o,o,  o,o,   o},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Where a unit lives: one state at a time, and what follows after each event. A table, so that it can be read whole.
+// Where a unit lives: one state at a time, and what follows after each event. A table, so that it can be
+// read whole.
 //
 //      ABSENT      there is no record of it, or its record wants it nowhere
 //      EVERYWHERE  it is global: it has no node of its own, and lives on each as unit-on-node-life.h says
@@ -13,12 +14,12 @@
 //      STRANDED    it is to leave, and nobody takes it: it stays where it is until its turn comes
 //      PENDING     it has no node: until its turn comes
 //
-// What is decided in a batch is known by its record when the batch is in the log (the events UNWANTED to UNPLACED), and
-// otherwise not at all: what was FLYING is MOVING afterwards and looked at once more, whatever became of the batch,
-// since something may have happened to its new node meanwhile.
+// What is decided in a batch is known by its record when the batch is in the log (the events UNWANTED to
+// UNPLACED), and otherwise not at all: what was FLYING is MOVING afterwards and looked at once more,
+// whatever became of the batch, since something may have happened to its new node meanwhile.
 //
-// Lists are queues of such states, and follow from them (unit-event.c of view/). Marks beside (touched, asked, an order
-// that is due) say that something is to be looked at, never where a unit lives.
+// Lists are queues of such states, and follow from them (unit-event.c of view/). Marks beside (touched,
+// asked, an order that is due) say that something is to be looked at, never where a unit lives.
 
 #include <stdbool.h>
 

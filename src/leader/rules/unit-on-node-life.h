@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a unit is on one node: one state at a time, and what follows after each event. For a unit that runs on all nodes
-// (LIFE_EVERYWHERE of unit-life.h) this is where it lives, node by node; for one that is placed, what its node was told
-// of it, and the nodes that it has left.
+// What a unit is on one node: one state at a time, and what follows after each event. For a unit that runs
+// on all nodes (LIFE_EVERYWHERE of unit-life.h) this is where it lives, node by node; for one that is
+// placed, what its node was told of it, and the nodes that it has left.
 //
 //      ABSENT      nothing is known of it there, and nothing was said: there is no UnitOnNode
 //      EXPECTED    there is to be an order about it, which waits or was not sent yet
@@ -14,15 +14,17 @@
 //      LEAVING     its host was told to let go of it, and has it still
 //
 //      wanted     ABSENT -> EXPECTED -> SENT -> RESIDENT          FOUND -> RESIDENT
-//      unwanted                RECALLED <- SENT    LEAVING <- RESIDENT, FOUND       RECALLED, LEAVING -> ABSENT
+//      unwanted                RECALLED <- SENT    LEAVING <- RESIDENT, FOUND       RECALLED, LEAVING ->
+//                                                  ABSENT
 //
 // What it is to be there is not kept: it follows from the records, the node and the units that conflict with
 // it (unit_wanted_on()), and if that is not what the host was told an order is marked. What holds an order
 // back
-// is beside it (OrderHold, Leader.awaiting), and so is what the host says of the unit besides that it has it.
+// is beside it (OrderHold, Leader.awaiting), and so is what the host says of the unit besides that it has
+// it.
 //
-// A session that begins ends all of it (ON_NODE_GONE): its host says anew what it has. So does the end of a host's
-// record, and a guard that has certainly ended the unit on a host that is lost.
+// A session that begins ends all of it (ON_NODE_GONE): its host says anew what it has. So does the end of a
+// host's record, and a guard that has certainly ended the unit on a host that is lost.
 
 #include <stdbool.h>
 

@@ -41,7 +41,8 @@ static const char *failed(const char *result) {
 // Judges an outcome of the log; of a start that never began the node says more.
 static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitNode *s) {
         bool never_began = s && s->reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-        const char *error = never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
+        const char *error =
+                never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
 
         if (outcome_is_skipped(o))
                 return skipped(s ? s->node : NULL);
@@ -92,15 +93,20 @@ static WaitVerdict judge_started(const WaitNode *s) {
                 return success("");
         case ARGOSY__PROBATION__PROBATION_RESTARTED:
                 return failure(EIO,
-                               says_why(s->result) ? unit_result_phrase(s->result)
-                                                   : "its program ended at once, and systemd starts it again",
+                               says_why(s->result)
+                                       ? unit_result_phrase(s->result)
+                                       : "its program ended at once, and systemd starts it again",
                                s->node);
         case ARGOSY__PROBATION__PROBATION_ENDED:
-                return success(s->unneeded ? "it was stopped again at once, as systemd does when no unit needs it (StopWhenUnneeded=)"
+                return success(s->unneeded ? "it was stopped again at once, as systemd does when no unit "
+                                             "needs it (StopWhenUnneeded=)"
                                            : "its program has ended already, without an error");
         case ARGOSY__PROBATION__PROBATION_ON:
-                // While it is up, and when it has ended without an error: systemd may be about to start it again.
-                return active_state_is_up(s->active) || s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ? pending() : judge_state(s);
+                // While it is up, and when it has ended without an error: systemd may be about to start it
+                // again.
+                return active_state_is_up(s->active) || s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
+                               ? pending()
+                               : judge_state(s);
         default:
                 return judge_state(s);
         }
@@ -183,8 +189,8 @@ static WaitVerdict judge_lost(Argosy__Verb verb, const WaitNode *s) {
         return s->silent ? silent() : s->fenced ? pending() : success("");
 }
 
-// What it was asked to be is so, but for nodes that leave it out. That it gives way is as it is to be, as long
-// as it runs somewhere.
+// What it was asked to be is so, but for nodes that leave it out. That it gives way is as it is to be, as
+// long as it runs somewhere.
 static WaitVerdict judge_left_out(Argosy__Verb verb, const WaitView *v, bool any) {
         if (verb == ARGOSY__VERB__VERB_STOP || (!v->n_refused && !v->n_gave_way))
                 return success("");
@@ -366,7 +372,8 @@ static WaitVerdict judge_down(const WaitView *v) {
                 WaitVerdict lost = s->lost ? judge_lost(ARGOSY__VERB__VERB_STOP, s) : success("");
                 bool never_begun = s->refused || (s->held && !s->reported);
 
-                if (!lost.done || (!s->lost && !never_begun && !(s->reported && active_state_is_down(s->active))))
+                if (!lost.done ||
+                    (!s->lost && !never_begun && !(s->reported && active_state_is_down(s->active))))
                         return pending();
                 is_silent |= lost.silent;
         }
@@ -399,7 +406,9 @@ WaitVerdict wait_condition_judge_goal(Argosy__UnitGoal goal, const WaitView *v) 
         if (goal == ARGOSY__UNIT_GOAL__GOAL_INACTIVE && !r && (v->n_nodes > 0 || v->was_known))
                 return judge_down(v); // it was destroyed
         if (!r)
-                return failure(ENOENT, v->was_known ? "the unit was destroyed meanwhile" : "there is no such unit", NULL);
+                return failure(ENOENT,
+                               v->was_known ? "the unit was destroyed meanwhile" : "there is no such unit",
+                               NULL);
         if (unit_name_kind(r->name, NULL) == UNIT_NAME_TEMPLATE)
                 return failure(EINVAL, "a template runs nowhere: its instances do", NULL);
         switch (goal) {

@@ -45,7 +45,8 @@ typedef struct WaitView {
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
         size_t n_gave_way;  // and those where it gives way to another one
         bool hosts_unattached; // some host within its lease has not yet told this leader what it holds
-        bool was_known; // there was such a unit: this wait has seen it, or the log says that it was destroyed since
+        // there was such a unit: this wait has seen it, or the log says that it was destroyed since
+        bool was_known;
 } WaitView;
 
 typedef struct WaitVerdict {
@@ -59,7 +60,8 @@ typedef struct WaitVerdict {
         bool skipped;        // that it runs was not wanted by its own conditions: the caller knows which
         bool silent;         // it may still run on nodes that are not heard: the caller knows on which
         bool reverted_along;  // what follows was another instance's start
-        const char *reverted; // what came of the start that was waited for: it has its former content again, and how that does is
+        const char *reverted; // what came of the start that was waited for: it has its former content again,
+                              // and how that does is
                               // `message`, "" if it is well; NULL: it has the content that it was given
 } WaitVerdict;
 

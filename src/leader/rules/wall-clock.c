@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See wall-clock.h. Those that agree are found in the order of their clocks: some neighbours that are most of all voters, of
-// which the first and the last differ by no more than a minute. The median of all that were heard is one of these, or between two
-// of them, since they are more than half of them, too.
+// See wall-clock.h. Those that agree are found in the order of their clocks: some neighbours that are most
+// of all voters, of which the first and the last differ by no more than a minute. The median of all that
+// were heard is one of these, or between two of them, since they are more than half of them, too.
 
 #include "wall-clock.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What time it is in the cluster. No clock of one host decides that while others can be asked: it is the median of the clocks of
-// the voters that were heard in this term, if so many of these agree within a minute that they are most of
-// all voters. Else it is not known, and the caller counts on from what the log says. Pure.
+// What time it is in the cluster. No clock of one host decides that while others can be asked: it is the
+// median of the clocks of the voters that were heard in this term, if so many of these agree within a minute
+// that they are most of all voters. Else it is not known, and the caller counts on from what the log says.
+// Pure.
 //
-// A clock is an offset: a host's wall clock less the boot clock of who leads, both at the same moment. So it goes on by
-// itself, and a host that says nothing for a while is not behind.
+// A clock is an offset: a host's wall clock less the boot clock of who leads, both at the same moment. So it
+// goes on by itself, and a host that says nothing for a while is not behind.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 enum {
         WALL_CLOCK_VOTERS_MAX = 8,      // that are looked at: there are 5, and those that change
         WALL_CLOCK_AGREE_US = 60000000, // clocks that differ by no more agree
-        WALL_CLOCK_STEP_US = 50000,     // the median is followed when it has moved by as much: messages take a while
+        WALL_CLOCK_STEP_US = 50000,     // the median is followed when it has moved by as much: messages take
+                                        // a while
         WALL_CLOCK_OFF_US = 2000000,    // a host's clock that differs by more is reported
 };
 

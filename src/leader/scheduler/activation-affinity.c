@@ -3,12 +3,15 @@
 // Units that need each other on one node: a timer, socket, path or automount and what it activates
 // (activators.h).
 //
-//   - who of them is placed first chooses the node, the other one goes there if its own options admit that, and if it
+//   - who of them is placed first chooses the node, the other one goes there if its own options admit that,
+//   and if it
 //     would not have to leave it at once for somebody who is there, or to be with another one (SameNodeAs=)
 //   - what is placed before its activator, as most are, gets a node that admits both, if there is one
 //     (scheduler_place_for_both())
-//   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was started by an
-//     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that is followed
+//   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
+//   started by an
+//     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that
+//     is followed
 //     is launched and the one that follows is not
 //   - and it leaves a lost node no sooner than its activator, which would find no file there when it is back
 //
@@ -89,8 +92,12 @@ static bool is_activator_somewhere(const char *name, void *userdata) {
 
 uint32_t activation_affinity_node(Leader *l, const BatchBuilder *b, const char *name, const char *activates,
                                   const UnitOptions *options) {
-        Search s = {
-                .leader = l, .batch = b, .name = name, .unit = unit_find(l, name), .options = options, .launched = true};
+        Search s = {.leader = l,
+                    .batch = b,
+                    .name = name,
+                    .unit = unit_find(l, name),
+                    .options = options,
+                    .launched = true};
 
         if (activators_find(&l->activators, name, is_activator_somewhere, &s))
                 return s.found;
@@ -116,7 +123,12 @@ static bool is_activator_here(const char *name, void *userdata) {
 }
 
 bool activation_affinity_is_elsewhere(Leader *l, const BatchBuilder *b, const Unit *u, const UnitEntry *e) {
-        Search s = {.leader = l, .batch = b, .name = u->name, .unit = u, .launched = true, .found = e->record->node};
+        Search s = {.leader = l,
+                    .batch = b,
+                    .name = u->name,
+                    .unit = u,
+                    .launched = true,
+                    .found = e->record->node};
         UnitOptions *options;
         bool elsewhere;
 

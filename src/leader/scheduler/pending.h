@@ -8,8 +8,8 @@
 #include "scheduler.h"
 
 // One round over the units that are on no node, those that are enqueued and those that were offered
-// (scheduler_offer()): whose turn it is goes next, and what it may preempt goes, as many as the batch takes; the others in
-// the next entry. 0 or -ENOMEM.
+// (scheduler_offer()): whose turn it is goes next, and what it may preempt goes, as many as the batch takes;
+// the others in the next entry. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
 // What a round has to know of units that it may or may not preempt.
 typedef struct PendingView {
@@ -22,8 +22,8 @@ typedef struct PendingView {
 // What such a round would do now, in at most so many steps.
 void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, size_t most, SchedulerStep **ret,
                    size_t *ret_n);
-// Whether there is still somebody to be judged, or a round to come, before it can be said that nobody takes those
-// that wait.
+// Whether there is still somebody to be judged, or a round to come, before it can be said that nobody takes
+// those that wait.
 bool pending_is_due(const Leader *l);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_mark(Leader *l, Unit *u);
@@ -31,11 +31,11 @@ void pending_mark_later(Leader *l, Unit *u); // it was; only the next round does
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
 // which it gets no node has nothing to do with it.
 bool pending_waits_by_itself(Leader *l, const Unit *u);
-// Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only what sets
-// DUE_ENQUEUED, or its record, decides whether it is to go.
+// Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only
+// what sets DUE_ENQUEUED, or its record, decides whether it is to go.
 bool pending_can_be_enqueued(Leader *l, const Unit *u);
-// Whether one that is stranded may wait there until the round is over for which it is judged: it is to leave a node
-// that is emptied, and whose host is in session. And whether that is still so when the round comes.
+// Whether one that is stranded may wait there until the round is over for which it is judged: it is to leave
+// a node that is emptied, and whose host is in session. And whether that is still so when the round comes.
 bool pending_can_be_offered(Leader *l, const Unit *u);
 bool pending_is_offered_still(const Unit *u);
 // Whether the batch touches one of them.

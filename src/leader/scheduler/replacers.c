@@ -5,17 +5,19 @@
 // the replacing unit is placed, and is not started (ordering.c). So nothing of this is in the log: a new
 // leader finds the same by the records, and no unit leaves before it has heard which of the group are up.
 //
-//      it is given the node        those whom it replaces there are looked at: they leave, or their group holds them
+//      it is given the node        those whom it replaces there are looked at: they leave, or their group
+//                                  holds them
 //      one of them has left        units that wait for it are looked at (Leader.replacing_due)
 //      it is given another node,   those who were held for its sake are looked at, and stay
 //      or does not replace them
 //      any more
 //
-// What waits stands in Leader.replacing, and goes to .replacing_due when something of such a group was seen or changed: ordering.c
-// looks at some of these in each turn. Cost: those who wait, and for each the units of its node up to the first that it waits for.
+// What waits stands in Leader.replacing, and goes to .replacing_due when something of such a group was seen
+// or changed: ordering.c looks at some of these in each turn. Cost: those who wait, and for each the units
+// of its node up to the first that it waits for.
 //
-// A unit that runs when it begins to replace others goes on running beside them, and an instance is started beside
-// others of its own group: as long as it is down it takes up what they would need to leave.
+// A unit that runs when it begins to replace others goes on running beside them, and an instance is started
+// beside others of its own group: as long as it is down it takes up what they would need to leave.
 #include "replacers.h"
 
 #include "disruption-budget.h"
@@ -98,8 +100,8 @@ void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
         }
 }
 
-// What is said of those who wait in Leader.replacing would go round in a cycle: they are touched when they wait for
-// something else.
+// What is said of those who wait in Leader.replacing would go round in a cycle: they are touched when they
+// wait for something else.
 static bool waits(const Unit *u) {
         const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
 

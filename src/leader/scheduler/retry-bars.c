@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes on which a unit has failed, as the Placement is to see them: no choice for it, as long as there is another one.
+// Nodes on which a unit has failed, as the Placement is to see them: no choice for it, as long as there is
+// another one.
 //
 // A bar is set while a unit is being placed and taken away when that has been done (scheduler_free()), so
 // what counts is what has not been forgiven at that moment. A node that refuses the unit stays refused,
@@ -28,7 +29,8 @@ RetryBar retry_bars_first(const Unit *u) {
 }
 
 RetryBar retry_bars_last(const Unit *u) {
-        return u && unit_work_seen(u)->retry && unit_work_seen(u)->retry->asking ? RETRY_BAR_LIMIT : RETRY_BAR_NONE;
+        return u && unit_work_seen(u)->retry && unit_work_seen(u)->retry->asking ? RETRY_BAR_LIMIT
+                                                                                 : RETRY_BAR_NONE;
 }
 
 void retry_bars_set(Leader *l, const Unit *u, RetryBar bar) {

@@ -19,7 +19,8 @@ struct Retry {
         RetryLog log;
         Hash spec;
         uint64_t start_rev;
-        uint32_t failed_on;    // node where its last failure was counted as it was seen, before systemd restarted it; 0: none
+        // node where its last failure was counted as it was seen, before systemd restarted it; 0: none
+        uint32_t failed_on;
         uint32_t restarted_on; // node where systemd has restarted it after failures; 0: none
         bool asking; // nodes where it fails are no choice at present
         bool stuck;  // no other node took it when it was asked last
@@ -42,5 +43,6 @@ void retry_bars_set(Leader *l, const Unit *u, RetryBar bar);
 bool retry_bars_why(const Leader *l, const Unit *u, uint32_t node, char *ret, size_t size);
 // It has failed everywhere: no other node takes it.
 bool retry_is_stuck(const Unit *u);
-unsigned retry_failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node); // that still count
+// that still count
+unsigned retry_failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node);
 uint64_t retry_half_us(const UnitEntry *e); // after which a failure counts half

@@ -3,12 +3,14 @@
 // Units with RestartElsewhere= that systemd has given up: they are started again, where they are or on
 // another node, as retry-policy.h says.
 //
-// Units with RestartElsewhere= that systemd restarts by itself and that fail again each time are started elsewhere too.
+// Units with RestartElsewhere= that systemd restarts by itself and that fail again each time are started
+// elsewhere too.
 //
 // What counts is a report of such a unit on its node, from after its last start, that it is `failed`, and
-// will not be tried again by systemd itself, or that systemd has restarted it after a failure once more. Reports are told apart by the time since which it has failed,
-// so one that is repeated, by the agent or with a new session, counts once. Whether the unit still has
-// failed, or fails still, belongs there and is nobody else's business is asked again when its back-off is over:
+// will not be tried again by systemd itself, or that systemd has restarted it after a failure once more.
+// Reports are told apart by the time since which it has failed, so one that is repeated, by the agent or
+// with a new session, counts once. Whether the unit still has failed, or fails still, belongs there and is
+// nobody else's business is asked again when its back-off is over:
 //
 //      its host is lost or away         NodeLost= decides; when it is back, what it says then counts
 //      it is wanted elsewhere by now    the move has started it there
@@ -65,8 +67,8 @@ static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
 
 // systemd restarts it, and it has failed there as often as it may.
 static bool keeps_failing(const Leader *l, const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
-        return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && unit_work_seen(u)->retry &&
-               unit_work_seen(u)->retry->restarted_on == s->node->number &&
+        return is_launched_there(u, e, s) && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
+               unit_work_seen(u)->retry && unit_work_seen(u)->retry->restarted_on == s->node->number &&
                retry_failures_on(l, u, e, s->node->number) >= failing_options_of(e)->restart_elsewhere;
 }
 
@@ -130,7 +132,8 @@ static void note_restarts(Leader *l, Unit *u, const UnitOnNode *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !is_launched_there(u, e, s))
                 return;
         t = retry_get(l, u, e);
-        n -= t->failed_on == s->node->number; // systemd says `failed` for a moment also of what it is about to restart
+        // systemd says `failed` for a moment also of what it is about to restart
+        n -= t->failed_on == s->node->number;
         t->failed_on = 0;
         t->restarted_on = s->node->number;
         t->failed_us = leader_now(l);
@@ -179,7 +182,8 @@ void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {
         if (!t)
                 return;
         if (e->removed || r->target != ARGOSY__TARGET__TARGET_LAUNCHED || r->global ||
-            !hash_equal(&t->spec, &e->spec->hash) || (r->start_rev != t->start_rev && !list_is_linked(&t->flying))) {
+            !hash_equal(&t->spec, &e->spec->hash) ||
+            (r->start_rev != t->start_rev && !list_is_linked(&t->flying))) {
                 retry_controller_forget(l, u);
                 return;
         }
@@ -383,9 +387,11 @@ bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t s
         else if (n < limit)
                 snprintf(ret, size, "failure %u of %u here, it is started again%s", n, limit, when);
         else if (n == limit)
-                snprintf(ret, size, "failure %u of %u here, it is started on another node%s", n, limit, when);
+                snprintf(ret, size, "failure %u of %u here, it is started on another node%s", n, limit,
+                         when);
         else // systemd restarts it meanwhile
-                snprintf(ret, size, "%u failures here (RestartElsewhere=%u), it is started on another node%s", n, limit,
+                snprintf(ret, size,
+                         "%u failures here (RestartElsewhere=%u), it is started on another node%s", n, limit,
                          when);
         return true;
 }

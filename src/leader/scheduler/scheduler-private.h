@@ -34,9 +34,11 @@ struct SchedulerTables {
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives
-        bool is_copy;          // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
+        // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
+        bool is_copy;
         uint64_t n_renumbered; // units and nodes that were given a number or lost it; and kinds of resources
-        KnownClass classes[KNOWN_CLASSES]; // that were asked for last, the last one first. Of `placement` as it is while it is no copy
+        // that were asked for last, the last one first. Of `placement` as it is while it is no copy
+        KnownClass classes[KNOWN_CLASSES];
 };
 
 typedef struct Guest {

@@ -2,18 +2,21 @@
 //
 // Who would be better off elsewhere (rebalance.h), searched for by the pool while the leader goes on.
 //
-//      ASKING     who may be moved is the tables' to say: so many units are asked about in each turn, and the revision
+//      ASKING     who may be moved is the tables' to say: so many units are asked about in each turn, and
+//                 the revision
 //                 of the record of each that may is noted
 //      SEARCHING  the pool has a copy of the Placement and those notes, and nothing else
-//      FOUND      the moves are compared with the tables as they are now, and made and taken back on the Placement
+//      FOUND      the moves are compared with the tables as they are now, and made and taken back on the
+//                 Placement
 //
-// Meanwhile everything may change. A move is dropped if the record of its unit has another revision than when it was
-// asked about (so it is also another unit that got the handle), if the unit may not be moved now or is elsewhere, if
-// one of the nodes is gone, or if it is not possible or not better any more. What has become better since is not in
-// the result.
+// Meanwhile everything may change. A move is dropped if the record of its unit has another revision than
+// when it was asked about (so it is also another unit that got the handle), if the unit may not be moved now
+// or is elsewhere, if one of the nodes is gone, or if it is not possible or not better any more. What has
+// become better since is not in the result.
 //
-// Who loses interest frees it, also while the pool is at it: the search is told to end, and its callback frees what is
-// left. The leader is not closed before. Nobody else's search begins before either, so there is one copy at a time.
+// Who loses interest frees it, also while the pool is at it: the search is told to end, and its callback
+// frees what is left. The leader is not closed before. Nobody else's search begins before either, so there
+// is one copy at a time.
 #include "cluster-state.h"
 #include "oom.h"
 #include "pool.h"
@@ -70,7 +73,7 @@ SchedulerRebalance *scheduler_rebalance_free(SchedulerRebalance *r) {
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ in the pool
+// ---------------------------------------------------------------------------------------------- in the pool
 
 static bool might_move(uint32_t unit, void *userdata) {
         const SchedulerRebalance *r = userdata;
@@ -85,7 +88,7 @@ static void search(PoolWork *work) {
         r->copy = placement_free(r->copy);
 }
 
-// ------------------------------------------------------------------------------------------------ on the loop
+// ---------------------------------------------------------------------------------------------- on the loop
 
 static void on_found(PoolWork *work) {
         SchedulerRebalance *r = CONTAINER_OF(work, SchedulerRebalance, work);

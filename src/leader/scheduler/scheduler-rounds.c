@@ -74,7 +74,9 @@ bool scheduler_role_before(const Scheduler *p, uint32_t a, uint32_t b) {
 static uint32_t share_of(const Placement *p, int resource, uint32_t amount) {
         int64_t capacity = resource < 0 ? 0 : placement_capacity(p, (unsigned) resource);
 
-        return capacity <= 0 ? 0 : (uint32_t) MIN_OF((int64_t) amount * 1000000 / capacity, (int64_t) UINT32_MAX);
+        return capacity <= 0
+                       ? 0
+                       : (uint32_t) MIN_OF((int64_t) amount * 1000000 / capacity, (int64_t) UINT32_MAX);
 }
 
 uint32_t scheduler_share(Scheduler *p, const UnitOptions *options) {
@@ -82,7 +84,8 @@ uint32_t scheduler_share(Scheduler *p, const UnitOptions *options) {
         bool refresh = false;
         uint32_t most;
 
-        for (size_t i = 0; i < options->n_reserves; i++) { // what is named for the first time is counted from now on
+        // what is named for the first time is counted from now on
+        for (size_t i = 0; i < options->n_reserves; i++) {
                 bool new = false;
 
                 refresh |= placement_resource(placement, options->reserves[i].name, &new) >= 0 && new;

@@ -66,8 +66,9 @@ static int add_where(SpecBuilder *b, const UnitOptions *o) {
                              (PlacementTerm){PLACEMENT_IN, "@manager", system,
                                              "only units that ask for it by Manager= run in this manager"});
         if (r >= 0 && o->managers)
-                r = add_term(b, (PlacementTerm){PLACEMENT_LIKE, "@manager", (const char *const *) o->managers,
-                                                "Manager= names other managers"});
+                r = add_term(b,
+                             (PlacementTerm){PLACEMENT_LIKE, "@manager", (const char *const *) o->managers,
+                                             "Manager= names other managers"});
         for (size_t i = 0; i < o->n_labels && r >= 0; i++)
                 r = add_term(b, term_of(&o->labels[i]));
         for (size_t i = 0; i < o->n_wishes && r >= 0; i++) {
@@ -135,8 +136,8 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-void scheduler_label_node(Placement *p, const ClusterState *state, uint32_t node, const Argosy__HostRecord *host, const char *manager,
-                          uint64_t *given) {
+void scheduler_label_node(Placement *p, const ClusterState *state, uint32_t node,
+                          const Argosy__HostRecord *host, const char *manager, uint64_t *given) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =

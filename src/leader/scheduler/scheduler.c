@@ -7,9 +7,9 @@
 // counts at once; whether that came true is the log's to say, so when the Scheduler is freed, all units that
 // it touched are again as their records are.
 //
-// A Scheduler with a copy has nothing to put back: while it is asked, its copy stands in the tables for the Placement,
-// and for that long a unit without a number is a guest of the copy. A number is the same in both as long as
-// none was given or lost since the copy was made; else it is outdated.
+// A Scheduler with a copy has nothing to put back: while it is asked, its copy stands in the tables for the
+// Placement, and for that long a unit without a number is a guest of the copy. A number is the same in both
+// as long as none was given or lost since the copy was made; else it is outdated.
 #include <errno.h>
 
 #include "array.h"
@@ -174,7 +174,8 @@ static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswe
                                 why = failed;
                 } else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
                         (void) node_takes_units(node, &why);
-                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && !why && fleet_units_why(l, name, fleet, sizeof fleet))
+                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && !why &&
+                    fleet_units_why(l, name, fleet, sizeof fleet))
                         why = fleet;
                 r = FIELD_APPEND(result->refusals, result->n_refusals,
                                  refusal_new(node ? node->name : "?", why ?: refusals[i].reason));
@@ -283,7 +284,8 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         return 0;
 }
 
-// Keeps the unit off the nodes that do not admit its mate, or lets it there again: all but those that refuse it anyway.
+// Keeps the unit off the nodes that do not admit its mate, or lets it there again: all but those that refuse
+// it anyway.
 static void bar_nodes_of_mate(Leader *l, const char *name, uint32_t unit, const UnitOptions *mate,
                               bool bar) {
         const Unit *u = unit_find(l, name);
@@ -401,7 +403,8 @@ SchedulerTables *scheduler_close(Leader *l) {
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->scheduling.place = 0;
         if (l->places)
-                scheduler_forget_classes(l->places); // options are shared with the records, the tables go to the pool
+                // options are shared with the records, the tables go to the pool
+                scheduler_forget_classes(l->places);
         return TAKE_PTR(l->places);
 }
 

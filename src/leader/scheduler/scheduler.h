@@ -27,7 +27,8 @@ void scheduler_open(Leader *l); // begins to follow
 // For a new leader with all hosts in its tables: adds up to *left of their nodes, in the order of their
 // numbers. True: there are no more.
 bool scheduler_build_nodes(Leader *l, size_t *left);
-// Follows no more, and gives away what there was. Units and nodes keep their numbers: they are given away as well.
+// Follows no more, and gives away what there was. Units and nodes keep their numbers: they are given away as
+// well.
 SchedulerTables *scheduler_close(Leader *l) _warn_unused_;
 SchedulerTables *scheduler_tables_free(SchedulerTables *t); // on any thread; returns NULL
 // Its record and its options; NULL: it has none, or they cannot be had.
@@ -35,8 +36,8 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions
 void scheduler_on_unit_freed(Leader *l, Unit *u);
 void scheduler_on_node_freed(Leader *l, Node *n);
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
-// The Placement is told which nodes refuse a unit: those that have, and, of a name that hosts run from fleet's directories, all others.
-// Returns about how many nodes were looked at.
+// The Placement is told which nodes refuse a unit: those that have, and, of a name that hosts run from
+// fleet's directories, all others. Returns about how many nodes were looked at.
 size_t scheduler_set_refusals(Leader *l, Unit *u);
 void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
 bool scheduler_sync_refusals_step(Leader *l); // as much of it as one turn takes; false: there is more
@@ -47,15 +48,19 @@ void scheduler_relabel(Leader *l);            // these are to be looked at anew:
 bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);
 bool scheduler_may_conflict(const Leader *l, const Unit *u);
-// It is not where those are that it is to be with, or conflicts with somebody there. A node whose labels have changed is no reason.
+// It is not where those are that it is to be with, or conflicts with somebody there. A node whose labels
+// have changed is no reason.
 bool scheduler_must_go(const Leader *l, const Unit *u);
-// The Placement hears of the host's labels, if they have changed. That is done when something is placed, anyway.
+// The Placement hears of the host's labels, if they have changed. That is done when something is placed,
+// anyway.
 void scheduler_follow_labels(Leader *l, const Host *h);
-// That is the unit's node, and its labels are not what the file asks for (any more): it stays until somebody moves it.
+// That is the unit's node, and its labels are not what the file asks for (any more): it stays until somebody
+// moves it.
 bool scheduler_mismatches(Leader *l, const UnitOnNode *s);
 // "needs label disk=ssd, has no label disk": the caller's to free; NULL if it does not.
 char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s);
-// It would not have to leave that node at once (placement_node_admits()). True for a unit of which the Placement does not know.
+// It would not have to leave that node at once (placement_node_admits()). True for a unit of which the
+// Placement does not know.
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
 // Somebody is there who replaces it.
 bool scheduler_is_replaced(const Leader *l, const char *name);
@@ -76,9 +81,10 @@ Scheduler *scheduler_new(Leader *l, uint32_t without_host) _warn_unused_;
 Scheduler *scheduler_free(Scheduler *p);
 // One whose answers change nothing, also not who is next. No other one lives beside it.
 Scheduler *scheduler_new_dry_run(Leader *l);
-// One that lives for many turns, on a copy of the Placement: what others ask and decide between two of its times, each
-// from scheduler_enter() to scheduler_leave(), which last no longer than a turn, is as if it were not there. For others
-// both do nothing. When it is outdated, numbers in the copy may be those of others, and names be gone: it is freed then.
+// One that lives for many turns, on a copy of the Placement: what others ask and decide between two of its
+// times, each from scheduler_enter() to scheduler_leave(), which last no longer than a turn, is as if it
+// were not there. For others both do nothing. When it is outdated, numbers in the copy may be those of
+// others, and names be gone: it is freed then.
 Scheduler *scheduler_new_copy(Leader *l);
 // What there is, and what of it is reserved; the units of roles.
 void scheduler_figures(Leader *l, CounterList *to);
@@ -91,24 +97,27 @@ DEFINE_CLEANUP(Scheduler *, scheduler_free)
 // `explain`: fill in the refusals when node is 0.
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
                     SchedulerAnswer *ret);
-// The same, without reasons, for a unit that is to be on a node with another one, which goes there afterwards: on a node that
-// admits `mate`, the options of that one, and where those are that it is to be with.
+// The same, without reasons, for a unit that is to be on a node with another one, which goes there
+// afterwards: on a node that admits `mate`, the options of that one, and where those are that it is to be
+// with.
 int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *options,
                              const UnitOptions *mate, SchedulerAnswer *ret);
-// Why no node takes a unit that scheduler_place() or a record has made known, and that has none: `why` and the refusals.
+// Why no node takes a unit that scheduler_place() or a record has made known, and that has none: `why` and
+// the refusals.
 int scheduler_explain(Scheduler *p, const char *name, SchedulerAnswer *ret);
 void scheduler_answer_done(SchedulerAnswer *p);
-// The role of a unit with these options, by its number; and whether one of the one role has its turn before one of the
-// other as things are.
+// The role of a unit with these options, by its number; and whether one of the one role has its turn before
+// one of the other as things are.
 uint32_t scheduler_role(const Scheduler *p, const UnitOptions *options);
 bool scheduler_role_before(const Scheduler *p, uint32_t a, uint32_t b);
-// How much a unit with these options demands, of the resource of which that is most: in millionths of what the hosts offer.
+// How much a unit with these options demands, of the resource of which that is most: in millionths of what
+// the hosts offer.
 uint32_t scheduler_share(Scheduler *p, const UnitOptions *options);
 // The unit goes to this node, whatever it demands: it counts there.
 void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node);
 // Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader
-// (Unit.enqueued), until its record says where it is, or it is taken out again. What it is counted as meanwhile does not
-// change.
+// (Unit.enqueued), until its record says where it is, or it is taken out again. What it is counted as
+// meanwhile does not change.
 void scheduler_enqueue(Leader *l, Unit *u, ListNode *queue);
 void scheduler_dequeue(Leader *l, Unit *u);
 // Lets a recorded unit take part in rounds as long as the Scheduler lives, also if it is on a node.
@@ -119,12 +128,14 @@ void scheduler_set_aside(Scheduler *p, Unit *u); // or keeps it from having a tu
 // scheduler_place() found no node for have their turn again when all of them were let go, and are wanted
 // then.
 void scheduler_want(Scheduler *p, const char *name, bool wanted);
-// What was asked for it is refused: for whatever is decided next the unit is as its record says, or is not wanted if it has none.
+// What was asked for it is refused: for whatever is decided next the unit is as its record says, or is not
+// wanted if it has none.
 void scheduler_take_back(Scheduler *p, const char *name);
-// The unit waits, and was last on this node (0: on none), wherever it counts: that is where it goes back to, if it can.
+// The unit waits, and was last on this node (0: on none), wherever it counts: that is where it goes back to,
+// if it can.
 void scheduler_take_off(Scheduler *p, const char *name, uint32_t node);
-// Whether the unit, which may have no record, replaces others by what it demands now; and whether it does that one,
-// wherever the two are.
+// Whether the unit, which may have no record, replaces others by what it demands now; and whether it does
+// that one, wherever the two are.
 bool scheduler_replaces(const Leader *l, const char *name);
 bool scheduler_replaces_unit(const Leader *l, const char *name, const char *other);
 // Gives another node to a unit that may not be where it counts now: *ret_node, or 0: there is none, and it
@@ -145,24 +156,25 @@ typedef bool (*SchedulerSpares)(Leader *l, const Unit *u, Unit *const *taken, si
 void scheduler_round(Scheduler *p, size_t most, size_t preempt, SchedulerSpares spares, void *userdata,
                      SchedulerStep **ret, size_t *ret_n);
 
-// What would be better elsewhere (rebalance.h), in the words of the tables; units and nodes are borrowed, `why` is to
-// be freed.
+// What would be better elsewhere (rebalance.h), in the words of the tables; units and nodes are borrowed,
+// `why` is to be freed.
 typedef struct SchedulerMove {
         Unit *unit;
         Node *from, *to;
         char *why;
 } SchedulerMove;
 
-// The search for such moves: it may take seconds, so it is the pool's, on a copy of the Placement, and the loop is
-// held by a few questions in a turn and by the copy. There is a Scheduler whenever it goes on, so that the Placement
-// is as the tables are.
+// The search for such moves: it may take seconds, so it is the pool's, on a copy of the Placement, and the
+// loop is held by a few questions in a turn and by the copy. There is a Scheduler whenever it goes on, so
+// that the Placement is as the tables are.
 typedef struct SchedulerRebalance SchedulerRebalance;
 // Whether the unit may be moved as things are now.
 typedef bool (*SchedulerMayMove)(Leader *l, Unit *u, void *userdata);
 
 SchedulerRebalance *scheduler_rebalance_new(Leader *l, size_t max_moves, SchedulerMayMove may_move,
                                             void *userdata);
-// Does what can be done in this turn; true: it has come to its end. Else leader_mark() follows when it can go on.
+// Does what can be done in this turn; true: it has come to its end. Else leader_mark() follows when it can
+// go on.
 bool scheduler_rebalance_step(SchedulerRebalance *r, const Scheduler *p);
 // At its end, once: what of its result is right as things are now. *ret is the caller's to free.
 void scheduler_rebalance_take(SchedulerRebalance *r, const Scheduler *p, SchedulerMove **ret, size_t *ret_n,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether the log wants a unit on a node. A placed unit is wanted where its record says; a global one wherever its
-// options admit the node and nothing speaks against it: maintenance, a refusal of the name, or a unit that it conflicts
-// with.
+// Whether the log wants a unit on a node. A placed unit is wanted where its record says; a global one
+// wherever its options admit the node and nothing speaks against it: maintenance, a refusal of the name, or
+// a unit that it conflicts with.
 //
-// Nothing is kept: it follows from the records, the tables and what the Placement knows of conflicts. Options that
-// cannot be had admit no node.
+// Nothing is kept: it follows from the records, the tables and what the Placement knows of conflicts.
+// Options that cannot be had admit no node.
 #include "unit-wanted.h"
 
 #include "registry.h"
@@ -56,7 +56,8 @@ static bool is_before(const Unit *u, const char *name) {
         return !name || strcmp(u->name, name) < 0;
 }
 
-// One that is placed there, or a global one whose name sorts first. Of several the first by name, so that each leader says the same.
+// One that is placed there, or a global one whose name sorts first. Of several the first by name, so that
+// each leader says the same.
 static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *n) {
         const char *first = NULL;
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// JobCancel: jobs are called off. One that is held back never begins. Of one that is running what has not begun is put back to
-// what the job found: units by job-cancel.c, a rollout that ends where it is, nodes that are not empty yet, moves of a
-// rebalance. All of those that are named, or none: one of which nothing can be called off is refused.
+// JobCancel: jobs are called off. One that is held back never begins. Of one that is running what has not
+// begun is put back to what the job found: units by job-cancel.c, a rollout that ends where it is, nodes
+// that are not empty yet, moves of a rebalance. All of those that are named, or none: one of which nothing
+// can be called off is refused.
 //
 //      1. all are looked at, limits.cancel_looks units in each turn, until something of each is found that
 //         can be called off. That is
-//         looked at again in each turn until something of them is in the log, and so is what a revision binds
+//         looked at again in each turn until something of them is in the log, and so is what a revision
+//         binds
 //      2. what is no unit goes into one entry
-//      3. units go part by part (decide-aims.c), each judged anew when its turn has come: what has begun meanwhile goes on
+//      3. units go part by part (decide-aims.c), each judged anew when its turn has come: what has begun
+//      meanwhile goes on
 //
-// The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit was overtaken or
-// called off, and whether a rollout or a drain has ended for that.
+// The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit
+// was overtaken or called off, and whether a rollout or a drain has ended for that.
 //
 // An author that could ask for the same may cancel it. What the job has made is gone again, and a file that
 // it has brought is replaced again, so that takes the right to bring files, as destroy and undo do.
 //
-// Failures: a job of which another entry is to bring more is waited for, and so is a held one that begins by the entry in the
-// making. A later leader goes on with the units that are left.
+// Failures: a job of which another entry is to bring more is waited for, and so is a held one that begins by
+// the entry in the making. A later leader goes on with the units that are left.
 
 #include "decide-cancel.h"
 
@@ -71,7 +74,8 @@ typedef struct CancelJob {
         uint64_t number;
         CancelKind kind;
         UndoList list;   // but for one that is held
-        size_t n_looked; // of its units, of which nothing could be called off; they go in the order of `items`
+        size_t n_looked; // of its units, of which nothing could be called off; they go in the order of
+                         // `items`
 } CancelJob;
 
 typedef struct CancelItem {
@@ -124,7 +128,7 @@ static bool has_begun(const Ticket *t) {
         return t->job > 0;
 }
 
-// ------------------------------------------------------------------------------------------------ which jobs
+// ----------------------------------------------------------------------------------------------- which jobs
 
 static int newer_first(const void *a, const void *b) {
         const CancelJob *x = a, *y = b;
@@ -153,11 +157,13 @@ static Argosy__Response *refuse_over(const Leader *l, uint64_t number) {
 // What is being written is no unit that is yet to do something.
 static Argosy__Response *refuse_effect(const CancelJob *job) {
         return response_error(EALREADY,
-                              "job %" PRIu64 " (%s) has begun, and nothing of it can be called off: nothing was changed",
+                              "job %" PRIu64
+                              " (%s) has begun, and nothing of it can be called off: nothing was changed",
                               job->number, job->list.job->verb);
 }
 
-// What came into the cluster with it, or is whose it was not before: to take that back is more than to stop something.
+// What came into the cluster with it, or is whose it was not before: to take that back is more than to stop
+// something.
 static bool brings_content(const Argosy__JobUnits *group) {
         return group->spec_after.len > 0 || (!group->gone && !streq(group->set, group->set_after));
 }
@@ -292,8 +298,8 @@ static int read_jobs(CancelWork *w, Ticket *t) {
         return STEP_PASSED;
 }
 
-// Whether the ticket's turn is yet to come: a job goes on in another entry, or is about to end. One that is held has nothing
-// in the log that could be waited for, whatever its request waits for.
+// Whether the ticket's turn is yet to come: a job goes on in another entry, or is about to end. One that is
+// held has nothing in the log that could be waited for, whatever its request waits for.
 static bool has_to_wait(Leader *l, const CancelJob *job) {
         if (job->kind == KIND_HELD)
                 return false;
@@ -350,7 +356,8 @@ static bool runs(const UnitOnNode *s) {
 }
 
 static void add_node(const UnitOnNode *s, CancelUnit *u) {
-        bool keeps_back = s->hold == HOLD_START || s->hold == HOLD_BLOCKED || list_is_linked(&unit_on_node_work_seen(s)->awaiting);
+        bool keeps_back = s->hold == HOLD_START || s->hold == HOLD_BLOCKED ||
+                          list_is_linked(&unit_on_node_work_seen(s)->awaiting);
 
         u->n_nodes++;
         u->n_down += !runs(s);
@@ -445,7 +452,7 @@ static bool has_units(const CancelWork *w) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ what is no unit
+// ------------------------------------------------------------------------------------------ what is no unit
 
 static int say(CancelWork *w, const char *name, bool is_setting, const char *message) {
         Argosy__Response__Change *change = w->said->change;
@@ -538,7 +545,7 @@ static int put_job(CancelWork *w, CancelJob *job, BatchBuilder *b) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ whether there is something
+// ------------------------------------------------------------------------------- whether there is something
 
 static bool is_rebalance(Leader *l, const CancelJob *job) {
         const RebalanceJob *r = l->rebalance_job;
@@ -546,7 +553,8 @@ static bool is_rebalance(Leader *l, const CancelJob *job) {
         return r && r->number == job->number && !rebalance_is_aborted(l);
 }
 
-// The first of which something can be called off in this turn; what is before it has begun, and that is not taken back.
+// The first of which something can be called off in this turn; what is before it has begun, and that is not
+// taken back.
 static int look_at_units(CancelWork *w, CancelJob *job, size_t *n, bool *ret_found) {
         for (; job->n_looked < w->aims.n; job->n_looked++) {
                 CancelItem *item = &w->items[job->n_looked];
@@ -626,8 +634,8 @@ static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
         return job->kind == KIND_DRAIN ? MAX_OF(newest, cluster_state_hosts_revision(state)) : newest;
 }
 
-// STEP_PASSED: nothing of all that has changed after the revision that the request names. It is asked about all of them in the
-// turn of the first entry, at about 0.1 us each.
+// STEP_PASSED: nothing of all that has changed after the revision that the request names. It is asked about
+// all of them in the turn of the first entry, at about 0.1 us each.
 static int refuse_if_changed(const CancelWork *w, Ticket *t) {
         uint64_t newest = t->request->job && t->request->job->if_revision > 0 ? newest_of_units(w) : 0;
 
@@ -669,7 +677,7 @@ static bool is_outdated(const CancelWork *w, const Ticket *t) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ into the log
+// --------------------------------------------------------------------------------------------- into the log
 
 // The jobs of one of these kinds, that the log does not know yet to be called off.
 static void name_jobs(Ticket *t, bool of_units) {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Undo: a job that puts back what another one changed: units, and labels, nodes, roles, pools and the queue. What becomes of
-// each unit is undo-policy.c's to say, from the job's record and from what the unit is now (undo-list.c); how it gets there
-// is planned part by part as of an apply (decide-aims.c). What is no unit is put back as it was (undo-settings.c), which needs the right to
-// change it.
+// Undo: a job that puts back what another one changed: units, and labels, nodes, roles, pools and the queue.
+// What becomes of each unit is undo-policy.c's to say, from the job's record and from what the unit is now
+// (undo-list.c); how it gets there is planned part by part as of an apply (decide-aims.c). What is no unit
+// is put back as it was (undo-settings.c), which needs the right to change it.
 //
 //      1. of more than limits.undo_looks so many are looked at in each turn, to refuse early
 //      2. in the turn of the first entry the first limits.undo_looks are judged, and what is no unit. If
 //         somebody has changed
-//         one since, or its content of before is not kept any more, nothing is done, unless the request says what is to
+//         one since, or its content of before is not kept any more, nothing is done, unless the request says
+//         what is to
 //         become of those. What is no unit goes into that entry
 //      3. limits.undo_part_units after limits.undo_part_units is judged, planned and committed in one turn,
 //         as one job. What is as before
-//         already stays, also what an earlier leader has put back. What somebody has changed since the undo was asked for
+//         already stays, also what an earlier leader has put back. What somebody has changed since the undo
+//         was asked for
 //         (changed-since.h) is left, named, and fails the job
 //      4. the client is answered about each part as the log has it (log-parts.c)
 //
-// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c): then all are judged
-// in the turn of that entry, at about 0.3 us each, unless no other entry has come since they were looked at.
+// Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c):
+// then all are judged in the turn of that entry, at about 0.3 us each, unless no other entry has come since
+// they were looked at.
 //
 // A request that comes again when all of it is in the log is answered and changes nothing.
 
@@ -260,7 +263,8 @@ static bool was_put_back(const UndoWork *w, const UndoSetting *s) {
 }
 
 // Adds a setting's result, unless it goes into the log, or for a plan.
-static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s, bool plans, Argosy__Response *ret) {
+static int add_setting_result(const Leader *l, UndoWork *w, const UndoSetting *s, bool plans,
+                              Argosy__Response *ret) {
         Argosy__Response__UnitResult *result = undo_setting_result(s);
         UndoPhrase phrase;
 
@@ -375,7 +379,7 @@ static int decide_parts_of(Decision *d, Ticket *t) {
         return decide_aims(d, t, &w->aims);
 }
 
-// ------------------------------------------------------------------------------------------------ the request
+// ---------------------------------------------------------------------------------------------- the request
 
 static int work_new(Ticket *t, const ClusterState *state) {
         UndoWork *w = calloc(1, sizeof(*w));
@@ -440,8 +444,8 @@ static bool is_looked_at(const Leader *l, const UndoWork *w) {
         return w->n_looked > 0 && w->n_looked == w->list.n && w->looked_index == l->index;
 }
 
-// As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about. Each part behind
-// that is judged when it is put.
+// As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about.
+// Each part behind that is judged when it is put.
 static int judge(Leader *l, Ticket *t) {
         UndoWork *w = undo_of(t);
         size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) l->limits.undo_looks);
@@ -460,7 +464,7 @@ static int judge(Leader *l, Ticket *t) {
         return r < 0 ? r : STEP_PASSED;
 }
 
-// ------------------------------------------------------------------------------------------------ a few at a time
+// ------------------------------------------------------------------------------------------ a few at a time
 
 // STEP_PASSED: it may be done so.
 static int refuse_rolling(Ticket *t) {
@@ -539,10 +543,12 @@ static int check(Leader *l, Ticket *t) {
 static int end_half_done(Ticket *t) {
         ticket_drop_work(t, &undo_kind);
         t->job_failed = "the job that it undoes was not kept until all of it was put back";
-        return ticket_prepare(t, response_error(ENODATA,
-                                     "job %" PRIu64 " is not kept any more, and was not put back whole: what job %" PRIu64
-                                     " has put back stays so, and the rest stays as it is",
-                                     t->request->undo->job, t->job));
+        return ticket_prepare(
+                t, response_error(ENODATA,
+                                  "job %" PRIu64
+                                  " is not kept any more, and was not put back whole: what job %" PRIu64
+                                  " has put back stays so, and the rest stays as it is",
+                                  t->request->undo->job, t->job));
 }
 
 int decide_undo(Decision *d, Ticket *t) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See undo-list.h. The record is read and its units are listed, each once; then each is judged by undo-policy.c, and
-// what it is to have again is looked for. The job that has changed a unit since is found by the unit's
-// revision, or else among the newest jobs, a limited number for all units together: for other units it is
-// only said that they were changed.
+// See undo-list.h. The record is read and its units are listed, each once; then each is judged by
+// undo-policy.c, and what it is to have again is looked for. The job that has changed a unit since is found
+// by the unit's revision, or else among the newest jobs, a limited number for all units together: for other
+// units it is only said that they were changed.
 
 #include "undo-list.h"
 
@@ -18,7 +18,7 @@
 #include "str.h"
 #include "unit-state.h"
 
-// ------------------------------------------------------------------------------------------------ what the job did
+// ----------------------------------------------------------------------------------------- what the job did
 
 static UndoState state_of(const ProtobufCBinaryData *spec, Argosy__Target target, bool from_template,
                           const char *set) {
@@ -34,7 +34,8 @@ static UndoState state_after(const Argosy__JobUnits *group) {
                                       group->target_after, group->from_template, group->set_after);
 }
 
-// One that is in it twice (a rollout goes forward and back) was before as the first says, and is as the last says.
+// One that is in it twice (a rollout goes forward and back) was before as the first says, and is as the last
+// says.
 static int add_unit(UndoList *list, const Argosy__JobUnits *group, const char *name) {
         UndoItem *item = map_find_str(&list->by_name, name);
 
@@ -103,7 +104,7 @@ size_t undo_list_count(const UndoList *list, UndoVerdict verdict) {
         return n;
 }
 
-// ------------------------------------------------------------------------------------------------ what it is now
+// ------------------------------------------------------------------------------------------- what it is now
 
 // It goes on as it is.
 static bool is_about_set_only(const UndoItem *item) {
@@ -194,10 +195,12 @@ static bool has_changed_setting(const Argosy__JobRecord *job, const void *which)
 
 // The newest later one that has changed it. 0: it is not found, or it was no job.
 static uint64_t find_later(UndoList *list, const ClusterState *state,
-                           bool (*has_changed)(const Argosy__JobRecord *job, const void *what), const void *what) {
+                           bool (*has_changed)(const Argosy__JobRecord *job, const void *what),
+                           const void *what) {
         uint64_t number = cluster_state_job_before(state, UINT64_MAX), than = list->job->number;
 
-        for (; number > than && list->n_looked < UNDO_JOBS_LOOKED; number = cluster_state_job_before(state, number)) {
+        for (; number > than && list->n_looked < UNDO_JOBS_LOOKED;
+             number = cluster_state_job_before(state, number)) {
                 Argosy__JobRecord *job;
                 bool found;
 
@@ -223,7 +226,8 @@ void undo_phrase_touched(UndoList *list, const ClusterState *state, const UndoIt
         changed_since_phrase(state, find_later_of_unit(list, state, item->to.name), ret);
 }
 
-void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s, UndoPhrase ret) {
+void undo_phrase_setting_touched(UndoList *list, const ClusterState *state, const UndoSetting *s,
+                                 UndoPhrase ret) {
         changed_since_phrase(state, find_later(list, state, has_changed_setting, s->first), ret);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whether what a job did can be put back a few units at a time: if it changed the files of one template, or of one unit, and
-// nothing else.
+// Whether what a job did can be put back a few units at a time: if it changed the files of one template, or
+// of one unit, and nothing else.
 
 #include "rollout-group.h"
 #include "undo-list.h"

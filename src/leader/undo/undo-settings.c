@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See undo-settings.h. All of them go into one entry, as they came: so nothing moves onto a node that is to be closed with its
-// own. Of a host one record is put, of the queue one.
+// See undo-settings.h. All of them go into one entry, as they came: so nothing moves onto a node that is to
+// be closed with its own. Of a host one record is put, of the queue one.
 //
-// A rule of the queue comes before the one that stood behind it; if that is gone, it is the last one. A drain whose time is over
-// is put back without it, since what it would stop now nobody has been asked about.
+// A rule of the queue comes before the one that stood behind it; if that is gone, it is the last one. A
+// drain whose time is over is put back without it, since what it would stop now nobody has been asked about.
 //
 // What cannot be had (its host is gone, units are of a role that was new) says why, and is left.
 
@@ -32,7 +32,8 @@ static UndoSetting *find(const UndoSettings *list, const Argosy__JobSetting *whi
         return NULL;
 }
 
-// Each entry of a job has brought one, so of those that are there twice some are near each other, and there are few.
+// Each entry of a job has brought one, so of those that are there twice some are near each other, and there
+// are few.
 int undo_settings_read(UndoSettings *list, const Argosy__JobRecord *job) {
         list->items = calloc(job->n_settings + 1, sizeof(*list->items));
         if (!list->items)
@@ -95,7 +96,8 @@ static void check_room(const Leader *l, UndoSetting *s, const Argosy__LogOp *op)
 
 static int check_role(Leader *l, UndoSetting *s) {
         Argosy__LogOp op = {.op_case = ARGOSY__LOG_OP__OP_ROLE};
-        int r = roles_check_role_back(l, s->first->name, s->wanted ? s->wanted->role : NULL, s->why, sizeof(s->why));
+        int r = roles_check_role_back(l, s->first->name, s->wanted ? s->wanted->role : NULL, s->why,
+                                      sizeof(s->why));
 
         if (r < 0 || !s->wanted || !s->wanted->role)
                 return r;

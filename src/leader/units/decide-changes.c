@@ -200,8 +200,9 @@ static bool asks_for_nodes(const Argosy__Request__Change *change) {
         return change->verb == ARGOSY__VERB__VERB_START || change->verb == ARGOSY__VERB__VERB_LOAD;
 }
 
-// An explicit order to start is a reason to ask again the nodes that refused the name. One that waits for the next entry forgets
-// nothing yet: its units would be placed without it, would be in that entry, and be refused anew, without end.
+// An explicit order to start is a reason to ask again the nodes that refused the name. One that waits for
+// the next entry forgets nothing yet: its units would be placed without it, would be in that entry, and be
+// refused anew, without end.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u) {
         return asks_for_nodes(change) && u && !u->node;
 }
@@ -231,7 +232,8 @@ static bool on_is_unheard(const char *name, void *userdata) {
         const Unit *u = unit_find(d->leader, name);
         Standing standing = ordering_standing(d->leader, name);
 
-        return standing == STANDING_UNKNOWN || (standing == STANDING_NOWHERE && u && u->node && host_is_lost(u->node->host));
+        return standing == STANDING_UNKNOWN ||
+               (standing == STANDING_NOWHERE && u && u->node && host_is_lost(u->node->host));
 }
 
 static bool on_each_dependent(const char *name, DependencyEach each, void *each_data, void *userdata) {

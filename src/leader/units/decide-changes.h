@@ -11,8 +11,9 @@ int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Arg
 // A Change. PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch.
 int decide_change(Decision *d, Ticket *t);
 // Plans `change` (all of the ticket's, or a part of it, which has no id unless it is the last) for the
-// batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too long, or somebody has changed a
-// unit of it, which the ticket was told; or it goes on in a later turn. -EBUSY, -ENOMEM.
+// batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is too
+// long, or somebody has changed a unit of it, which the ticket was told; or it goes on in a later turn.
+// -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 const ChangeOps *decide_change_ops(void);
 // Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.

@@ -5,9 +5,9 @@
 // They may be thousands at once, when a node is lost. So CONSIDERED_UNITS of them are looked at in a turn,
 // first to see which are to move, then, when that is known of all, whether each may have its turn. One of a
 // lost node then waits for it in the Placement (Leader.enqueued), beside those without a node, and is not
-// looked at again unless something has changed; one of a node that is emptied waits there, too, until the round is over
-// (Leader.offered). And when all wait there, rounds give to them in their order, as many as an entry of the log is to
-// have.
+// looked at again unless something has changed; one of a node that is emptied waits there, too, until the
+// round is over (Leader.offered). And when all wait there, rounds give to them in their order, as many as an
+// entry of the log is to have.
 #include "decide-moves.h"
 
 #include <errno.h>
@@ -96,7 +96,8 @@ static uint32_t node_by_affinity(Decision *d, const Unit *u, const UnitOptions *
                                         activators_activated(&d->leader->activators, u->name), options);
 }
 
-// In the order in which it may end: later, not now, on a node that is to be asked for, on that of its activator.
+// In the order in which it may end: later, not now, on a node that is to be asked for, on that of its
+// activator.
 int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         UnitOptions *options = NULL;
         SchedulerAnswer place;
@@ -170,7 +171,8 @@ static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         return true;
 }
 
-// One that goes back to its file of before in this entry (jobs/reverts.c) is looked at again for the next one.
+// One that goes back to its file of before in this entry (jobs/reverts.c) is looked at again for the next
+// one.
 int decide_moves(Decision *d) {
         Leader *l = d->leader;
         LeaderWalk *walk = &l->walks.of[WALK_MOVES];
@@ -178,7 +180,8 @@ int decide_moves(Decision *d) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        for (; r >= 0 && left > 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch); left--) {
+        for (; r >= 0 && left > 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch);
+             left--) {
                 UnitWork *w = CONTAINER_OF(l->moving.next, UnitWork, queue);
                 Unit *u = w->unit;
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -220,7 +223,8 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         place.node = node_by_affinity(d, u, options);
         if (place.node)
                 scheduler_set_aside(d->scheduler, u);
-        else if (unit_work_seen(u)->retry) // not where it has failed, if there is another one: it is asked for by itself
+        else if (unit_work_seen(u)->retry) // not where it has failed, if there is another one: it is asked
+                                           // for by itself
                 r = scheduler_place(d->scheduler, u->name, options, false, &place);
         unit_options_unref(options);
         if (r < 0)
@@ -245,8 +249,8 @@ static int judge_unit(Decision *d, Unit *u) {
         l->n_considered++;
         scheduler_dequeue(l, u);
         is_due = move_is_due(d, u, e);
-        // Its lost node is back, and it may not stay there either: it loses its node, if no other one takes it, unless
-        // nobody knows yet whether it runs there.
+        // Its lost node is back, and it may not stay there either: it loses its node, if no other one takes
+        // it, unless nobody knows yet whether it runs there.
         if (is_due && u->node && !stays_without_other(l, u) && !node_loss_stays(l, u, e)) {
                 unit_event(l, u, LIFE_RECONSIDER);
                 leader_mark(l);
@@ -276,8 +280,8 @@ static bool is_judged_without_scheduler(Leader *l, const Unit *u) {
                (!list_is_linked(&unit_work_seen(u)->enqueued) && pending_waits_by_itself(l, u));
 }
 
-// Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose Scheduler they
-// need. *ret_all: there are no more.
+// Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose
+// Scheduler they need. *ret_all: there are no more.
 static int judge_some(Decision *d, bool *ret_all) {
         Leader *l = d->leader;
         LeaderWalk *walk = &l->walks.of[WALK_MOVES];
@@ -350,8 +354,8 @@ int decide_pending(Decision *d) {
         int r;
 
         if (!pending_is_due(l) || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= l->limits.entry_bytes / 2 || !batch_builder_takes_more(&d->batch) || l->one_by_one ||
-            pending_is_touched(l, &d->batch))
+            d->batch.packed.len >= l->limits.entry_bytes / 2 || !batch_builder_takes_more(&d->batch) ||
+            l->one_by_one || pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_scheduler(d);
         if (!is_judging(l)) {

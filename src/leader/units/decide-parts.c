@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not that of the
-// leader that plans it, nor those of the voters that apply it, nor those of the hosts that get the orders.
+// A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not
+// that of the leader that plans it, nor those of the voters that apply it, nor those of the hosts that get
+// the orders.
 //
 //      1. its names and files are looked at, limits.tie_looks a turn: whether the units have to do with each
 //         other
-//         (request-ties.h). If they have, it is one entry like a small one, or refused if they are too many for that. One that is named
+//         (request-ties.h). If they have, it is one entry like a small one, or refused if they are too many
+//         for that. One that is named
 //         twice has one turn.
 //      2. limits.change_part_units after limits.change_part_units is planned and committed (of a submit
 //         limits.submit_part_units, change_part_units()). What
-//         others ask for meanwhile goes in between. A unit that was changed after the revision to which the request is bound
+//         others ask for meanwhile goes in between. A unit that was changed after the revision to which the
+//         request is bound
 //         refuses it as long as nothing is in the log; behind that it is left, named, and fails the job.
 //      3. the client is answered about each part as the log has it (log-parts.c)
 //
-// The log remembers the request by its id, and while not all of it is there, how far it has come (LogOp.JobPut.done). So a
-// client that repeats the request, since a leader has died in the middle, has applied what was missing and nothing twice,
-// however many others have asked for something since. What was begun in parts is gone on with in parts.
+// The log remembers the request by its id, and while not all of it is there, how far it has come
+// (LogOp.JobPut.done). So a client that repeats the request, since a leader has died in the middle, has
+// applied what was missing and nothing twice, however many others have asked for something since. What was
+// begun in parts is gone on with in parts.
 //
 // A request that fails in the middle is answered with the number of units that were changed by then
 // (Ticket.n_kept).
@@ -60,7 +64,8 @@ static ChangeParts *parts_of(const Ticket *t) {
 }
 
 size_t change_part_units(const Leader *l, const Argosy__Request__Change *change) {
-        return change->verb == ARGOSY__VERB__VERB_SUBMIT ? l->limits.submit_part_units : l->limits.change_part_units;
+        return change->verb == ARGOSY__VERB__VERB_SUBMIT ? l->limits.submit_part_units
+                                                         : l->limits.change_part_units;
 }
 
 // The units of a Change that count for the size of parts; one part has change_part_units().
@@ -106,8 +111,9 @@ static int judge(Decision *d, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ parts
 
-// Files that are read, and go to the log, cost more than names that have the same one. What is done, and what is not, are parts of their
-// own, however long those were that are in the log: else some of it would be done twice.
+// Files that are read, and go to the log, cost more than names that have the same one. What is done, and
+// what is not, are parts of their own, however long those were that are in the log: else some of it would be
+// done twice.
 static size_t part_size(const Leader *l, const Ticket *t, size_t at) {
         const Argosy__Request__Change *change = t->request->change;
         size_t done = names_done(l, change), file_work = FILE_WORK + content_units(l, change);
@@ -138,7 +144,8 @@ static void leave_repeats(const Ticket *t, size_t at, char **room, Argosy__Reque
                         room[part->n_names++] = names[i];
 }
 
-// Those that may be changed go on in `part`, whose names are `room`; what is said of the others goes to `left`.
+// Those that may be changed go on in `part`, whose names are `room`; what is said of the others goes to
+// `left`.
 static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Request__Change *part,
                          Argosy__Response__Change *left) {
         char **names = part->names;
@@ -161,7 +168,8 @@ static int leave_changed(const Leader *l, Ticket *t, char **room, Argosy__Reques
         return 0;
 }
 
-// The part with those of its units that were not changed meanwhile. What is said of all of them is in LogParts.part then.
+// The part with those of its units that were not changed meanwhile. What is said of all of them is in
+// LogParts.part then.
 static int decide_bound_part(Decision *d, Ticket *t, Argosy__Request__Change *part) {
         _cleanup_response_ Argosy__Response *left = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         _cleanup_free_ char **room = calloc(part->n_names + 1, sizeof(*room));

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A Change, or a part of one, that the log has already, and that is asked for again: by a client that has lost the answer, or
-// under a key. What is told of each unit is what its job did, and how it ended, by the record of the job, and not what there
-// would be to do now: the unit may be gone since, or be updated. While the job runs, the answer is what it was the first time.
+// A Change, or a part of one, that the log has already, and that is asked for again: by a client that has
+// lost the answer, or under a key. What is told of each unit is what its job did, and how it ended, by the
+// record of the job, and not what there would be to do now: the unit may be gone since, or be updated. While
+// the job runs, the answer is what it was the first time.
 //
-// Of what was refused then the record says nothing, nor of what was as asked for: these names are planned anew, and nothing
-// of that goes into the log. Where the plan would change something, since others have changed the unit meanwhile, it is told
-// that nothing was changed (ECANCELED): neither did the job do it, nor does this answer.
+// Of what was refused then the record says nothing, nor of what was as asked for: these names are planned
+// anew, and nothing of that goes into the log. Where the plan would change something, since others have
+// changed the unit meanwhile, it is told that nothing was changed (ECANCELED): neither did the job do it,
+// nor does this answer.
 //
 // The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it
 // names. So once those that were read make TOLD_UNITS, further repeated requests wait for the next turn.
 //
-// Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and that nobody knows
-// how it ended (ENODATA).
+// Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and
+// that nobody knows how it ended (ENODATA).
 
 #include "decide-repeats.h"
 
@@ -82,7 +84,8 @@ static int tell_unit(const Leader *l, const Argosy__JobRecord *job, const Told *
         ret->repeated = true;
         if (told->end) {
                 ret->status = status_of_end(told->end->end);
-                return field_set(&ret->node, told->end->node) ?: field_set(&ret->message, phrase_end(told->end, text));
+                return field_set(&ret->node, told->end->node)
+                               ?: field_set(&ret->message, phrase_end(told->end, text));
         }
         if (u && u->record->node && field_set(&ret->node, decide_node_name(u->record->node, (void *) l)) < 0)
                 return -ENOMEM;
@@ -124,7 +127,8 @@ static void look_up(const Argosy__JobRecord *job, const Map *by_name) {
 }
 
 // What the plan from `mark` on would do is not done.
-static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark, Argosy__Response__Change *planned) {
+static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark,
+                       Argosy__Response__Change *planned) {
         for (size_t i = 0; i < planned->n_units; i++) {
                 Argosy__Response__UnitResult *result = planned->units[i];
 
@@ -132,7 +136,8 @@ static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark, A
                         continue;
                 result->status = ECANCELED;
                 if (field_printf(&result->message,
-                                 "job %" PRIu64 " has not changed it, and it is not as asked for any more: nothing was "
+                                 "job %" PRIu64
+                                 " has not changed it, and it is not as asked for any more: nothing was "
                                  "changed; ask for it as a new request",
                                  job) < 0)
                         return -ENOMEM;
@@ -140,8 +145,8 @@ static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark, A
         return 0;
 }
 
-// The names that the record has nothing of: they were refused, or were as asked for, and are planned anew, for the answer.
-// *ret is NULL if there are none.
+// The names that the record has nothing of: they were refused, or were as asked for, and are planned anew,
+// for the answer. *ret is NULL if there are none.
 static int plan_others(Decision *d, const Argosy__Request__Change *change, uint64_t job, const Told *told,
                        Argosy__Response **ret) {
         _cleanup_free_ char **names = calloc(change->n_names + 1, sizeof(*names));
@@ -172,8 +177,8 @@ static int plan_others(Decision *d, const Argosy__Request__Change *change, uint6
 }
 
 // In the order of the names.
-static int tell_all(Decision *d, const Argosy__Request__Change *change, const Argosy__JobRecord *job, const Told *told,
-                    Argosy__Response *ret) {
+static int tell_all(Decision *d, const Argosy__Request__Change *change, const Argosy__JobRecord *job,
+                    const Told *told, Argosy__Response *ret) {
         bool all_named = job->n_ends >= job->failed + job->unplaced + job->overtaken + job->cancelled;
         _cleanup_response_ Argosy__Response *others = NULL;
         int r = plan_others(d, change, job->number, told, &others);
@@ -222,12 +227,14 @@ static void take_for_changed(const ClusterState *state, const Argosy__Request__C
                 const UnitEntry *u = cluster_state_find_unit(state, change->names[i]);
 
                 if (!told[i].known)
-                        told[i] = (Told){.known = true, .unnamed = true, .revision = u ? u->record->revision : 0};
+                        told[i] = (Told){
+                                .known = true, .unnamed = true, .revision = u ? u->record->revision : 0};
         }
 }
 
 // A name that is given twice counts once, as it did the first time. *once borrows the names.
-static int name_once(const Argosy__Request__Change *change, Told *told, Map *by_name, Argosy__Request__Change *once) {
+static int name_once(const Argosy__Request__Change *change, Told *told, Map *by_name,
+                     Argosy__Request__Change *once) {
         size_t n = 0;
 
         for (size_t i = 0; i < change->n_names; i++) {
@@ -242,7 +249,8 @@ static int name_once(const Argosy__Request__Change *change, Told *told, Map *by_
         return 0;
 }
 
-int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *asked, Argosy__Response **ret) {
+int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *asked,
+                  Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         _cleanup_free_ Told *told = calloc(asked->n_names + 1, sizeof(*told));
         _cleanup_free_ char **names = calloc(asked->n_names + 1, sizeof(*names));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Happy path: somebody is about to take a unit down (a drain, a rollout, a rebalance). The units that its stop reaches on its
-// node are walked, over any number of links, and those of them that run are counted for their budgets.
+// Happy path: somebody is about to take a unit down (a drain, a rollout, a rebalance). The units that its
+// stop reaches on its node are walked, over any number of links, and those of them that run are counted for
+// their budgets.
 //
-// A unit that is down already passes nothing on: systemd drops its stop, and what hangs on it with it. What stands alone has no
-// budget, and passes the stop on all the same.
+// A unit that is down already passes nothing on: systemd drops its stop, and what hangs on it with it. What
+// stands alone has no budget, and passes the stop on all the same.
 //
 // Failures: none but memory; then the process ends (oom.h).
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units that stand in for each other: the instances of one template. How many of them are down is counted when
-// one was touched, before anything is decided in a turn (followers.c), so that a drain or a rollout that
-// wants to take one down knows at once whether there is room for it. What is down for another reason, such
-// as a lost node or a failure, takes up room too.
+// Units that stand in for each other: the instances of one template. How many of them are down is counted
+// when one was touched, before anything is decided in a turn (followers.c), so that a drain or a rollout
+// that wants to take one down knows at once whether there is room for it. What is down for another reason,
+// such as a lost node or a failure, takes up room too.
 //
 // "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
 // of yet, and what was ordered a moment ago.
 //
-// Between begin and end of a plan (decide-plan.c) everything that is asked here is answered as if what was planned so
-// far were so. A plan counts beside what is, under a number of its own, so nothing is left of it when it ends.
+// Between begin and end of a plan (decide-plan.c) everything that is asked here is answered as if what was
+// planned so far were so. A plan counts beside what is, under a number of its own, so nothing is left of it
+// when it ends.
 #include <assert.h>
 #include <errno.h>
 
@@ -117,8 +118,8 @@ static void count(Leader *l, Unit *u, bool counted, bool down) {
 static bool runs_on(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         Content c = rollout_content(l, e, s->node->number);
 
-        return unit_on_node_is_reported(s) && !s->node->reason && active_state_is_up(s->active) && s->revision >= c.restart_rev &&
-               hash_equal(unit_on_node_seen(s), &c.spec->hash);
+        return unit_on_node_is_reported(s) && !s->node->reason && active_state_is_up(s->active) &&
+               s->revision >= c.restart_rev && hash_equal(unit_on_node_seen(s), &c.spec->hash);
 }
 
 bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n) {

@@ -21,12 +21,13 @@ bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n)
 size_t disruption_budget_max(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
 // How many more of them may be taken down now; SIZE_MAX: any number.
 size_t disruption_budget_room(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
-// The budget that has no room for the unit, or for one that systemd stops with it (budget-dependents.h); NULL: it may be taken
-// down now.
+// The budget that has no room for the unit, or for one that systemd stops with it (budget-dependents.h);
+// NULL: it may be taken down now.
 DisruptionBudget *disruption_budget_in_the_way(const Leader *l, const Unit *u, const UnitEntry *e);
 bool disruption_budget_allows(const Leader *l, const Unit *u, const UnitEntry *e);
-// Whether the unit is to leave a node that is emptied, or (`replaced`) where somebody replaces it, and cannot yet for
-// its budget's sake. What a lost node, a drain's deadline or a node that refuses it demands does not wait.
+// Whether the unit is to leave a node that is emptied, or (`replaced`) where somebody replaces it, and
+// cannot yet for its budget's sake. What a lost node, a drain's deadline or a node that refuses it demands
+// does not wait.
 bool disruption_budget_keeps(const Leader *l, const Unit *u, const UnitEntry *e, bool replaced);
 // The batch in the making takes the unit down, and what is stopped with it: remembered until the next batch.
 void disruption_budget_take(Leader *l, Unit *u);

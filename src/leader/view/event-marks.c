@@ -22,7 +22,8 @@ void event_mark(Leader *l, EventObject *o) {
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
         if (!l->event_news.kept || s->event_due) // whoever comes is told of the whole unit
                 return;
-        (void) oom_check(ARRAY_GROW(l->event_news.rows, l->event_news.rows_allocated, l->event_news.n_rows + 1));
+        (void) oom_check(
+                ARRAY_GROW(l->event_news.rows, l->event_news.rows_allocated, l->event_news.n_rows + 1));
         l->event_news.rows[l->event_news.n_rows++] = s;
         s->event_due = (uint32_t) l->event_news.n_rows;
         leader_mark(l);
@@ -190,7 +191,8 @@ bool event_take_rows_due(Unit *u) {
 }
 
 void event_mark_job(Leader *l, uint64_t number) {
-        (void) oom_check(ARRAY_GROW(l->event_news.jobs, l->event_news.jobs_allocated, l->event_news.n_jobs + 1));
+        (void) oom_check(
+                ARRAY_GROW(l->event_news.jobs, l->event_news.jobs_allocated, l->event_news.n_jobs + 1));
         l->event_news.jobs[l->event_news.n_jobs++] = number;
         leader_mark(l);
 }

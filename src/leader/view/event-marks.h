@@ -14,14 +14,16 @@ void event_mark(Leader *l, EventObject *o);
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
 // What was marked so is dropped.
 void event_unmark_row(Leader *l, UnitOnNode *s);
-bool event_take_rows_due(Unit *u); // it was touched since that was asked last, so all that nodes say of it is to be looked at
+// it was touched since that was asked last, so all that nodes say of it is to be looked at
+bool event_take_rows_due(Unit *u);
 // Marks each unit that is seen on that node, or placed there: the node is noted, and its units are marked
 // some in each turn, before anything is told. False: *left, which is 0 then, was too little for them.
 void event_mark_units_of(Leader *l, Node *n);
 bool event_mark_some_units_of(Leader *l, Node *n, size_t *left);
 // It is about to be freed; who was told of it is to be told that.
 void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s);
-// The same of an object that the stream has given a sequence; its place there is taken over by what is returned.
+// The same of an object that the stream has given a sequence; its place there is taken over by what is
+// returned.
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name);
 // The log knows how it ended.
 void event_mark_job(Leader *l, uint64_t number);

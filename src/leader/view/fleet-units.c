@@ -2,8 +2,8 @@
 
 // See fleet-units.h. A name has a list of the hosts that run it, mostly one.
 //
-// Happy path: a host names what it runs -> the Placement confines those names to it (scheduler_sync_refusals()) -> a start goes
-// to the host, which takes the unit over and names it no more.
+// Happy path: a host names what it runs -> the Placement confines those names to it
+// (scheduler_sync_refusals()) -> a start goes to the host, which takes the unit over and names it no more.
 //
 // A host that names more than FLEET_UNITS_MAX, or what is no name of a unit, is believed as far as that.
 
@@ -63,7 +63,8 @@ static void drop_all(Leader *l, Host *h, bool marks) {
         h->fleet.directory = NULL;
 }
 
-// Marks the unit if the name is new there, or if `marks`. `known`: Holder by name, of this host; thousands may name the unit.
+// Marks the unit if the name is new there, or if `marks`. `known`: Holder by name, of this host; thousands
+// may name the unit.
 static void add(Leader *l, Host *h, Map *known, const char *name, bool marks) {
         Holder *x = map_find_str(known, name);
         FleetUnit *f;
@@ -222,9 +223,11 @@ bool fleet_units_why(const Leader *l, const char *name, char *ret, size_t size) 
         if (!h->attached)
                 what = "and that host is not heard: only it can take the unit over";
         else if (h->fleet.runs)
-                what = "and fleetd still runs there: end it on all hosts as argosy-fleet(7) says, then start the unit again";
+                what = "and fleetd still runs there: end it on all hosts as argosy-fleet(7) says, then "
+                       "start the unit again";
         else if (!h->fleet.taken_over)
-                what = "and does not take it over: set TakeOver= in section [Fleet] there and reload argosyd, or stop the unit there with systemctl";
+                what = "and does not take it over: set TakeOver= in section [Fleet] there and reload "
+                       "argosyd, or stop the unit there with systemctl";
         else
                 what = "where alone it can be taken over, and that node does not take it";
         str_fit(ret, size, "%s runs it from %s, %s", who, h->fleet.directory, what);

@@ -15,7 +15,8 @@ struct GroupContent {
         uint8_t key[HASH_SIZE + 1];
 };
 
-void group_contents_note(Unit *u, const UnitEntry *e); // that it has now; it is in its group. Ends the process without memory
+// that it has now; it is in its group. Ends the process without memory
+void group_contents_note(Unit *u, const UnitEntry *e);
 void group_contents_forget(Unit *u);                   // it leaves that
 // How many units of the group got their content from the template, and have another one than that.
 size_t group_contents_count_others(const DisruptionBudget *g, const Hash *spec);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See host-clocks.h. A clock is kept as what it is ahead of our boot clock, so nothing has to be said again for it to go on.
+// See host-clocks.h. A clock is kept as what it is ahead of our boot clock, so nothing has to be said again
+// for it to go on.
 //
-// Warned of is each host once, when its clock is found to be wrong, and when it is right again; and of the voters, when so many do
-// not agree that nobody knows what time it is. While that is so no clock is called wrong: against what?
+// Warned of is each host once, when its clock is found to be wrong, and when it is right again; and of the
+// voters, when so many do not agree that nobody knows what time it is. While that is so no clock is called
+// wrong: against what?
 #include "host-clocks.h"
 
 #include <stdlib.h>
@@ -29,7 +31,8 @@ bool host_clock_ahead(const Leader *l, const Host *h, int64_t *ret_us) {
 bool host_clock_is_off(const Leader *l, const Host *h) {
         int64_t ahead_us;
 
-        return host_clock_ahead(l, h, &ahead_us) && (ahead_us > WALL_CLOCK_OFF_US || ahead_us < -WALL_CLOCK_OFF_US);
+        return host_clock_ahead(l, h, &ahead_us) &&
+               (ahead_us > WALL_CLOCK_OFF_US || ahead_us < -WALL_CLOCK_OFF_US);
 }
 
 size_t host_clocks_n_off(const Leader *l) {
@@ -64,10 +67,11 @@ static void warn(Leader *l, Host *h) {
         (void) host_clock_ahead(l, h, &ahead_us);
         say_span((uint64_t) llabs(ahead_us), span);
         if (off)
-                log_host(LOG_WARNING, host_name(l, h), "The clock of host %s is %s %s the cluster's time.", host_name(l, h),
-                         span, ahead_us > 0 ? "ahead of" : "behind");
+                log_host(LOG_WARNING, host_name(l, h), "The clock of host %s is %s %s the cluster's time.",
+                         host_name(l, h), span, ahead_us > 0 ? "ahead of" : "behind");
         else
-                log_host(LOG_NOTICE, host_name(l, h), "The clock of host %s is right again.", host_name(l, h));
+                log_host(LOG_NOTICE, host_name(l, h), "The clock of host %s is right again.",
+                         host_name(l, h));
 }
 
 // What is dated by its clock, as seen by the cluster's; less than a message may take on its way is nothing.
@@ -75,7 +79,9 @@ static void judge_dates(const Leader *l, Host *h) {
         int64_t ahead_us = h->clock.dates_offset_us - (int64_t) (leader_wall(l) - leader_now(l));
 
         h->clock.dates_ahead_us =
-                !h->clock.known || (ahead_us < WALL_CLOCK_OFF_US && ahead_us > -WALL_CLOCK_OFF_US) ? 0 : ahead_us;
+                !h->clock.known || (ahead_us < WALL_CLOCK_OFF_US && ahead_us > -WALL_CLOCK_OFF_US)
+                        ? 0
+                        : ahead_us;
 }
 
 static bool has_heard_most(const WallClock *c) {
@@ -91,7 +97,8 @@ static void warn_of_voters(Leader *l) {
         bool disagree = !leader_wall_is_agreed(l) && has_heard_most(&l->wall_clock);
 
         if (disagree && !l->clocks_disagreed)
-                log_warning("The clocks of most voters differ by more than a minute: the cluster's time goes on from the log's.");
+                log_warning("The clocks of most voters differ by more than a minute: the cluster's time "
+                            "goes on from the log's.");
         else if (l->clocks_disagreed && leader_wall_is_agreed(l))
                 log_notice("The clocks of most voters agree again.");
         else

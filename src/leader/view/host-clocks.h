@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The wall clocks of hosts, as they say them now and then: what the voters' are makes the cluster's time (leader_wall()), and
-// one that is wrong is told of.
+// The wall clocks of hosts, as they say them now and then: what the voters' are makes the cluster's time
+// (leader_wall()), and one that is wrong is told of.
 
 #include "leader-core.h"
 
-// What a host has said its wall clock was when that arrived; 0: it has not. With an Attach: what is dated by that host counts from
-// then on as it says.
+// What a host has said its wall clock was when that arrived; 0: it has not. With an Attach: what is dated by
+// that host counts from then on as it says.
 void host_clock_say(Leader *l, Host *h, uint64_t wall_us, bool attach);
 // After the records of hosts: who votes now may have been heard before.
 void host_clocks_on_hosts(Leader *l);

@@ -3,8 +3,8 @@
 // What is wrong with a host, in words that its rows in lists show: it said of itself what is not taken,
 // or cannot have all that it is to have.
 //
-// That ends when the host mends it, by another word in its next Attach. Out of memory for the words: the host is shown
-// without them.
+// That ends when the host mends it, by another word in its next Attach. Out of memory for the words: the
+// host is shown without them.
 #include "host-complaints.h"
 
 #include <stdarg.h>

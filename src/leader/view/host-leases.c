@@ -46,7 +46,9 @@ void host_leases_follow(Leader *l) {
 }
 
 static uint64_t log_at_us(const Leader *l) {
-        return cluster_state_cluster(l->state) ? lease_length_log_at_us(l->config.lease_ms, logged_ms(l), l->leads_us) : 0;
+        return cluster_state_cluster(l->state)
+                       ? lease_length_log_at_us(l->config.lease_ms, logged_ms(l), l->leads_us)
+                       : 0;
 }
 
 uint64_t host_leases_next_change(const Leader *l) {
@@ -63,7 +65,8 @@ int host_leases_decide(Leader *l, BatchBuilder *b) {
                 return 0;
         cluster = *cluster_state_cluster(l->state);
         cluster.lease_ms = l->config.lease_ms;
-        log_notice("Leases of hosts are %u ms long from now on, as LeaseSec= of this host says.", l->config.lease_ms);
+        log_notice("Leases of hosts are %u ms long from now on, as LeaseSec= of this host says.",
+                   l->config.lease_ms);
         return batch_builder_put_cluster(b, &cluster);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Leases of hosts, as rules/lease.h counts them. Our own host has none: its agent lives and dies with us. How long they are rules/lease-length.h
-// says, by our own configuration and the log.
+// Leases of hosts, as rules/lease.h counts them. Our own host has none: its agent lives and dies with us.
+// How long they are rules/lease-length.h says, by our own configuration and the log.
 
 #include "batch-builder.h"
 #include "leader-core.h"
@@ -17,7 +17,8 @@ void host_leases_renew(Leader *l);         // all: nobody could be heard
 uint64_t host_leases_next(Leader *l);      // when to ask for the next one; 0: never
 
 uint64_t host_leases_us(const Leader *l); // how long a host may hold the one that it has
-// How long the host's leases are from now on, which it is about to be told. 0: as it was told before in this session.
+// How long the host's leases are from now on, which it is about to be told. 0: as it was told before in this
+// session.
 uint32_t host_lease_tell(const Leader *l, Host *h);
 uint32_t host_lease_tell_again(const Leader *l, Host *h); // likewise, and never 0
 void host_lease_forget_told(Host *h);                      // its session has ended

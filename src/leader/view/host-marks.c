@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is due of a host, and what is counted of all of them, so that a turn looks at the hosts that it is about and at
-// no others.
+// What is due of a host, and what is counted of all of them, so that a turn looks at the hosts that it is
+// about and at no others.
 //
 // Code that changes the lease, the session, the mode or a manager of a host calls host_touch(): the counts
 // of Leader.n_hosts are right at once, the Placement is updated before it is asked next (scheduler-nodes.c),

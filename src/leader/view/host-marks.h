@@ -19,8 +19,8 @@ Host *host_take_marked(Leader *l, HostMark mark);        // likewise, and it has
 void host_marks_each(Leader *l, HostMark mark, bool (*each)(Leader *l, Host *h, void *userdata),
                      void *userdata);
 void host_marks_init(Leader *l);                         // of a leader that is made
-// Its lease, its session, the mode of a node or what its managers say has changed: the counts, and what the Placement
-// knows.
+// Its lease, its session, the mode of a node or what its managers say has changed: the counts, and what the
+// Placement knows.
 void host_touch(Leader *l, Host *h);
 void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of it
 void host_mark_tombstones(Leader *l, Host *h); // it may have let go of something
@@ -29,7 +29,8 @@ void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_rec
 // Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.
 void host_forget_marks(Host *h);
 bool host_is_lost(const Host *h);
-bool host_is_told(const Host *h); // what it holds was told to this leader, whole; it may have changed since, while its link was down
+// what it holds was told to this leader, whole; it may have changed since, while its link was down
+bool host_is_told(const Host *h);
 // A member that has attached and was heard in time. NULL: it is not.
 bool host_is_there(const Host *h);
 // Neither off nor about to be, by its owner's word.

@@ -4,10 +4,10 @@
 //
 // A node's mode is in the log, and everything follows from it, also under the next leader: a node that is
 // not open takes no new units (scheduler-nodes.c), one that is being emptied has its units moving until
-// decide-moves.c has found each another node. A unit ends on the old node before it begins on the new one (orders.c). A
-// unit that no other node takes stays until one does, or until the drain's deadline: then it is taken off the
-// node and waits without one. What has finished for good has nothing to do elsewhere and leaves nothing
-// behind.
+// decide-moves.c has found each another node. A unit ends on the old node before it begins on the new one
+// (orders.c). A unit that no other node takes stays until one does, or until the drain's deadline: then it
+// is taken off the node and waits without one. What has finished for good has nothing to do elsewhere and
+// leaves nothing behind.
 //
 // Requests for a mode are answered in node-changes.c, waits for a drain in drain-waiters.c.
 #include "nodes.h"

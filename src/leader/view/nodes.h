@@ -19,14 +19,16 @@ bool node_is_emptying(const Node *n);
 bool node_deadline_is_over(const Leader *l, const Node *n);
 bool unit_has_to_leave(const Unit *u, const UnitEntry *e);
 int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
-// The manager came or went, or cannot be used for another reason; "": it can. What is placed there stays: it could go
-// nowhere else, and may run again as soon as the manager does.
+// The manager came or went, or cannot be used for another reason; "": it can. What is placed there stays: it
+// could go nowhere else, and may run again as soon as the manager does.
 void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
-// Its host is not lost any more: units that were to leave the node, and waited since their host was lost, are looked at again.
+// Its host is not lost any more: units that were to leave the node, and waited since their host was lost,
+// are looked at again.
 void node_empty_anew(Leader *l, Node *n);
-// Goes on with telling units that their nodes are being emptied. Whether all were told: nobody decides before.
+// Goes on with telling units that their nodes are being emptied. Whether all were told: nobody decides
+// before.
 bool nodes_empty_step(Leader *l);
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied
 void nodes_retire(Leader *l); // a term is over: nothing is due of those that there were

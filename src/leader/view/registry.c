@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of what exists: hosts and nodes as the log has them, units, and which nodes refuse them; see tables.h for
-// who lives how long. What is seen of a unit on a node is in unit-on-node.c. Nothing is decided here.
+// The tables of what exists: hosts and nodes as the log has them, units, and which nodes refuse them; see
+// tables.h for who lives how long. What is seen of a unit on a node is in unit-on-node.c. Nothing is decided
+// here.
 //
-// An entry of the log names the hosts that it is about, and only these are looked at; a new leader looks at all, some in each turn. Tables
-// that had missed something would lie from then on, so want of memory ends the process (oom.h).
+// An entry of the log names the hosts that it is about, and only these are looked at; a new leader looks at
+// all, some in each turn. Tables that had missed something would lie from then on, so want of memory ends
+// the process (oom.h).
 #include <errno.h>
 
 #include "due.h"
@@ -349,7 +351,8 @@ void host_forget_exclusions(Leader *l, const Host *h) {
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         size_t len = str_cut(reason, REASON_MAX);
-        Exclusion *e = oom_checked(malloc(sizeof(*e) + len + 1)); // its next orders would name the node again
+        // its next orders would name the node again
+        Exclusion *e = oom_checked(malloc(sizeof(*e) + len + 1));
         UnitWork *w = unit_work(l, u);
 
         unit_forget_exclusions(l, u, node);
@@ -433,7 +436,8 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 unit_on_node_count(s);
-                if (s->mismatch_told || s->older_secret_told) // is none any more once the unit has left, has another file, or has started
+                // is none any more once the unit has left, has another file, or has started
+                if (s->mismatch_told || s->older_secret_told)
                         event_mark_unit_on_node(l, s);
         }
 }

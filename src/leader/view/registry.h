@@ -5,14 +5,14 @@
 
 #include "leader-core.h"
 
-// Hosts and nodes as the log has them now: all of them when this leader begins, up to *left in a turn, from that of the number
-// Leader.hosts_walked on (true: there are no more); then those that are said to have changed. Nodes that it has no more are in
-// Leader.nodes_gone. A new host gets a full lease.
+// Hosts and nodes as the log has them now: all of them when this leader begins, up to *left in a turn, from
+// that of the number Leader.hosts_walked on (true: there are no more); then those that are said to have
+// changed. Nodes that it has no more are in Leader.nodes_gone. A new host gets a full lease.
 bool registry_build_hosts(Leader *l, size_t *left);
 void registry_sync_hosts(Leader *l);
 void registry_on_unit(Leader *l, Unit *u, UnitEntry *e); // its record
-// A term is over, and the other tables have lost what was in them: hosts have no record and no nodes any more, and those that are not
-// linked go.
+// A term is over, and the other tables have lost what was in them: hosts have no record and no nodes any
+// more, and those that are not linked go.
 void registry_retire(Leader *l);
 bool unit_has_place(const UnitEntry *e); // the record wants it on one node
 Host *host_find(const Leader *l, uint32_t number);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which content a node is to have of a unit. A unit has what its record says; a global unit that is being rolled out
-// has one record for all nodes, and its rollout's record lists the nodes that had their turn.
+// Which content a node is to have of a unit. A unit has what its record says; a global unit that is being
+// rolled out has one record for all nodes, and its rollout's record lists the nodes that had their turn.
 //
-// Read off the log's state when somebody asks; nothing is kept. A content that the log does not have is that of before.
+// Read off the log's state when somebody asks; nothing is kept. A content that the log does not have is that
+// of before.
 #include "rollout-content.h"
 
 SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
@@ -30,7 +31,8 @@ const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t
 // Whether only carried files change: then all nodes keep the versions of secrets that they have, and a
 // started unit gets the versions of the others.
 static bool changes_files_alone(const Argosy__RolloutRecord *r, const SpecEntry *before, SpecEntry *next) {
-        return r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && spec_entry_change(before, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        return r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE &&
+               spec_entry_change(before, next) != ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 }
 
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {

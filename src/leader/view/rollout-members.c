@@ -116,7 +116,8 @@ static void drop_part(RolloutMembers *m, RolloutMember *member) {
         m->kinds[member->kind]--;
         member->kind = 0;
         m->kinds[0]++;
-        member->wanted = member->down = member->on_way = member->left = member->unplaced = member->unseen = 0;
+        member->wanted = member->down = member->on_way = member->left = member->unplaced = member->unseen =
+                0;
         leave_queue(m, member);
         list_unlink(&member->failed);
         deadline_heap_clear(&m->deadlines, &member->deadline);

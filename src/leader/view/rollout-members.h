@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The units of a group while a rollout is under way: what each counts as, the sums, and who may be next in the order of names. It
-// costs what changes: a unit of which something was seen or written is marked, and only then looked at again. The others are looked
-// at once, in a walk that takes some turns.
+// The units of a group while a rollout is under way: what each counts as, the sums, and who may be next in
+// the order of names. It costs what changes: a unit of which something was seen or written is marked, and
+// only then looked at again. The others are looked at once, in a walk that takes some turns.
 //
 //      rollout_members_mark()      by the group (disruption-budget.c)
 //      rollout_members_next_due()  -> rollout_members_put(), until there is none: then the sums are true

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Walks over what is seen of a unit on thousands of nodes, some at a time. Rows that come meanwhile are met, too, and those that go move
-// the walk on.
+// Walks over what is seen of a unit on thousands of nodes, some at a time. Rows that come meanwhile are met,
+// too, and those that go move the walk on.
 
 #include "tables.h"
 

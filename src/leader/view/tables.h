@@ -8,14 +8,16 @@
 //   Node    while the log has its record; dies with its host
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
 //   UnitWork   from the first that is under way about a unit until the end of a turn in which nothing is
-//   UnitOnNode    one unit on one node: from the first order or report until the agent reports it gone, its guard
+//   UnitOnNode    one unit on one node: from the first order or report until the agent reports it gone, its
+//                 guard
 //           has certainly ended it on a lost host, or the host attaches anew or is removed
 //   DisruptionBudget   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response
 //
-// What only one folder works with stands in a struct of its own there (orders-state.h and its like): nobody else goes into it, and this
-// folder only makes it, ends it and passes the places of its walks. tools/rooms --fields counts who does.
+// What only one folder works with stands in a struct of its own there (orders-state.h and its like): nobody
+// else goes into it, and this folder only makes it, ends it and passes the places of its walks. tools/rooms
+// --fields counts who does.
 
 #include "events-state.h"
 #include "fencing-state.h"
@@ -43,7 +45,8 @@ typedef struct EventObject {
         ListNode due;      // in EventNews.due: it is to be looked at
         uint32_t *told;    // hashes of what was told of it last; owned. NULL: nothing
         uint64_t seq : 45; // of its last change; 0: it has none yet
-        uint64_t role : 10; // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
+        // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
+        uint64_t role : 10;
         uint64_t gone : 1; // it is a GoneObject
         uint64_t kind : 8; // Argosy__EventKind
 } EventObject;
@@ -63,7 +66,8 @@ struct Host {
         bool welcomed;    // and was told all that it is to hold: from now on orders go out
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool ever_attached; // attached at least once since this leader leads
-        bool half_told;     // what it had said was dropped when it began to say it anew, and that has not come whole
+        // what it had said was dropped when it began to say it anew, and that has not come whole
+        bool half_told;
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
         uint32_t lease_told_ms; // in this session; 0: not yet
@@ -128,7 +132,8 @@ struct Node {
         char *name;       // for people
         char *manager;
         char *reason;    // why its manager cannot be used, as the host says; NULL: it can
-        uint64_t state_since_us; // when tally.state became what it is, or when this leader heard of the node; by leader_wall()
+        uint64_t state_since_us; // when tally.state became what it is, or when this leader heard of the
+                                 // node; by leader_wall()
         ListNode placed; // Unit.placed
         size_t n_placed;
         size_t n_unfinished; // of these: they have not ended there for good
@@ -205,7 +210,8 @@ typedef struct RolloutRows {
 struct Rollout {
         DisruptionBudget *budget;
         RolloutRows rows;
-        struct RolloutNodes *nodes; // of a global unit, once it was looked at (campaigns/rollout-nodes.h); NULL: of none
+        // of a global unit, once it was looked at (campaigns/rollout-nodes.h); NULL: of none
+        struct RolloutNodes *nodes;
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
         bool held; // another budget has no room for what would go down with its units
@@ -228,8 +234,8 @@ typedef struct Preemption {
         ListNode victims;   // Preemption.victim: units that it preempted
 } Preemption;
 
-// What is under way about a unit: the lists of a Leader that it stands in for that, and what is kept until it is over. A unit
-// at rest has none. view/unit-work.h: who makes it, and when it goes.
+// What is under way about a unit: the lists of a Leader that it stands in for that, and what is kept until
+// it is over. A unit at rest has none. view/unit-work.h: who makes it, and when it goes.
 typedef struct UnitWork {
         Unit *unit;
         ListNode looked_at; // in Leader.works: whether it may go is judged at the end of the turn
@@ -238,10 +244,14 @@ typedef struct UnitWork {
         DisruptionBudget
                 *held_by;     // while it is held: its own budget, or that of units which go down with it
         ListNode schedule;    // in one of Leader.schedule: schedule-queue.c alone
-        ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no node
-        ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it became so
+        ListNode enqueued;    // in Leader.enqueued or .offered: it waits in the Placement as if it had no
+                              // node
+        ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
+                              // became so
         ListNode touched, released, refusals_due, unused; // in the lists of Leader of these names
-        ListNode waited; // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as anybody waits
+        // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as
+        // anybody waits
+        ListNode waited;
         Deadline deadlines[UNIT_DEADLINES]; // unit-deadlines.c alone
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
@@ -249,11 +259,14 @@ typedef struct UnitWork {
         Exclusion *exclusions;
         Retry *retry;           // NULL: it has not failed, or is not started again for it
         Preemption *preemption; // NULL: none
-        uint32_t judged_round;      // Leader.wait_round when `waited` came into .waiting; 0: it is in .waited
-        uint32_t pending_since_sec; // while it waits for a node: since when, as far as this leader knows; by leader_wall()
+        // Leader.wait_round when `waited` came into .waiting; 0: it is in .waited
+        uint32_t judged_round;
+        // while it waits for a node: since when, as far as this leader knows; by leader_wall()
+        uint32_t pending_since_sec;
 } UnitWork;
 
-// There may be a million: what stands here each of them pays for. What few of them need at a time is in UnitWork.
+// There may be a million: what stands here each of them pays for. What few of them need at a time is in
+// UnitWork.
 struct Unit {
         ListNode on_nodes; // UnitOnNode.by_unit
         Map *rows;         // these by the node's number, of one that was on many; NULL: they are few
@@ -266,13 +279,16 @@ struct Unit {
         UnitScheduling scheduling;
         UnitLife life : 8;      // changed by unit_event() alone
         UnitOrdering ordering;
-        bool followed : 1;      // the options of another unit name it, so it stays in the tables without a record, too
+        // the options of another unit name it, so it stays in the tables without a record, too
+        bool followed : 1;
         bool counted : 1, down : 1, recovering : 1; // in its budget's numbers
         bool recorded : 1;
         bool leaves : 1;        // in its node's n_to_leave
         bool unfinished : 1;    // in its node's n_unfinished
-        bool touched_itself : 1; // for lists: it was, not only where it is on some nodes (Leader.touched_hosts)
-        bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what is marked
+        bool touched_itself : 1; // for lists: it was, not only where it is on some nodes
+                                 // (Leader.touched_hosts)
+        bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what
+                                // is marked
         EventObject event;
         uint32_t *content_told; // as EventObject.told; owned
         char name[];
@@ -292,15 +308,16 @@ typedef struct GoneObject {
 typedef struct UnitOnNodeWork {
         UnitOnNode *on_node;
         ListNode order;    // in Host.ordering.due: to be sent
-        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
+        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node;
+                           // or in
                            // .replacing or .replacing_due: its start waits for units that it
                            // replaces (replacers.c)
         ListNode outcome_due;     // in Leader.outcomes, or .outcomes_flying
         Argosy__Outcome *outcome; // owned; to be put into the log
 } UnitOnNodeWork;
 
-// What a host says of a unit in words that few have; each is owned, and NULL if it is empty or, of the first two, one of
-// known_words (unit-on-node.c).
+// What a host says of a unit in words that few have; each is owned, and NULL if it is empty or, of the first
+// two, one of known_words (unit-on-node.c).
 typedef struct UnitOnNodeWords {
         char *sub, *result, *error, *down_by;
 } UnitOnNodeWords;
@@ -326,22 +343,26 @@ struct UnitOnNode {
         bool up : 1;         // runs as its record says, as far as is seen (disruption-budget.c); kept for
                              // groups only
         bool restarts_heard : 1; // there was a report before
-        uint16_t new_failures; // by how much failed_restarts has grown with the last report; of the first nobody knows
+        // by how much failed_restarts has grown with the last report; of the first nobody knows
+        uint16_t new_failures;
         uint64_t up_flip_us; // since when `up` is what it is, by our clock
         uint64_t run_us;     // since_us of the run that is up
 
         // What its host said last.
         uint64_t revision, since_us;
         uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
-        uint64_t probation_ms; // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
+        // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
+        uint64_t probation_ms;
         uint32_t restarts, failed_restarts;
         SeenSpec *seen;         // counted; unit_on_node_seen(). NULL: none
         UnitOnNodeWords *words; // owned; unit_on_node_sub() and the like. NULL: it has none of them
         uint32_t *told; // as EventObject.told; owned
         uint8_t sub, result; // the place of known ones in known_words + 1; 0: not one of these
-        uint8_t load, active, down, probation; // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
+        // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
+        uint8_t load, active, down, probation;
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
-        bool stays : 1; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
+        // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
+        bool stays : 1;
         bool looping : 1;
         bool pulling : 1; // its image
         bool drift : 1, went_along : 1; // `down` is DOWN_STOPPED, DOWN_BOUND

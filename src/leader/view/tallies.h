@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// How many units and nodes there are in which state, kept as they change: who asks for figures walks over nothing
-// (queries/leader-figures.c).
+// How many units and nodes there are in which state, kept as they change: who asks for figures walks over
+// nothing (queries/leader-figures.c).
 
 #include "leader-core.h"
 #include "tables.h"
 
-// Something of what it is counted by may have changed: its record, its host, its manager. Node.state_since_us goes with it.
+// Something of what it is counted by may have changed: its record, its host, its manager.
+// Node.state_since_us goes with it.
 void tally_node(const Leader *l, Node *n);
 // It goes, with all that was on it.
 void tally_node_gone(Node *n);

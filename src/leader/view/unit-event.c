@@ -2,10 +2,12 @@
 //
 // The only writer of Unit.life. What follows from where a unit lives is kept here, and nowhere else:
 //
-//      its queue       the units that are everywhere, those that the next batch looks at, those in flight, those that
+//      its queue       the units that are everywhere, those that the next batch looks at, those in flight,
+//                      those that
 //                      a budget holds back; no other state has one
 //      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
-//      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
+//      n_pending       units without a node and stranded ones, and of those that are to leave a node its
+//                      n_stuck
 //      marks           schedule and unscheduled, which only such units have: they wait in the Placement, and
 // in no
 //                      queue of ours

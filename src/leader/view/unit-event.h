@@ -8,7 +8,8 @@
 
 // The only way to change Unit.life. The unit's node, group and record are those before the event.
 void unit_event(Leader *l, Unit *u, LifeEvent event);
-// The next batch, or the next round of those that wait, looks for a node for it: nobody knows yet that none takes it.
+// The next batch, or the next round of those that wait, looks for a node for it: nobody knows yet that none
+// takes it.
 bool unit_is_being_placed(const Unit *u);
 // It is in the lists of where it lives, and in no other: for tests.
 // They were taken out of their queue in LIFE_MOVING, by UnitWork.queue, and are put back at its end. `units`

@@ -27,7 +27,8 @@ static void touch(Leader *l, Unit *u) {
 }
 
 static RolloutRows *rows_of(const Unit *u) {
-        return u->budget && u->budget->rollout && u->budget->rollout->rows.kept ? &u->budget->rollout->rows : NULL;
+        return u->budget && u->budget->rollout && u->budget->rollout->rows.kept ? &u->budget->rollout->rows
+                                                                                : NULL;
 }
 
 static void note_row(const Leader *l, RolloutRows *rows, uint32_t node) {

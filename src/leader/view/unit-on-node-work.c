@@ -20,7 +20,8 @@ UnitOnNodeWork *unit_on_node_work(UnitOnNode *s) {
 }
 
 static void settle(UnitOnNodeWork *w) {
-        if (list_is_linked(&w->order) || list_is_linked(&w->awaiting) || list_is_linked(&w->outcome_due) || w->outcome)
+        if (list_is_linked(&w->order) || list_is_linked(&w->awaiting) || list_is_linked(&w->outcome_due) ||
+            w->outcome)
                 return;
         w->on_node->work = NULL;
         free(w);

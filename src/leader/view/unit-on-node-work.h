@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What is under way about a unit on a node (UnitOnNodeWork in tables.h), which most have not. It is made when somebody is about
-// to put something into it; who has taken something out says so, and then it goes if nothing is left.
+// What is under way about a unit on a node (UnitOnNodeWork in tables.h), which most have not. It is made
+// when somebody is about to put something into it; who has taken something out says so, and then it goes if
+// nothing is left.
 
 #include "tables.h"
 

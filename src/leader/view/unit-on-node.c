@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One unit on one node: what was ordered there and what its host says of it. Made by the first order or report and gone
-// when nothing of the unit is there (tables.h says when). Where it is in between is one state (unit-on-node-life.h),
-// which unit_on_node_event() alone writes. What follows from it is kept there, and nowhere else:
+// One unit on one node: what was ordered there and what its host says of it. Made by the first order or
+// report and gone when nothing of the unit is there (tables.h says when). Where it is in between is one
+// state (unit-on-node-life.h), which unit_on_node_event() alone writes. What follows from it is kept there,
+// and nowhere else:
 //
 //      its content     counted for its host as long as it is to have the unit
 //      n_leaving       of its node: what is to end there, and by its host's word has not
 //
-// What a report says is kept as it is, and what is asked of it (is it up, has it ended) follows from that, the record
-// and the host.
+// What a report says is kept as it is, and what is asked of it (is it up, has it ended) follows from that,
+// the record and the host.
 //
 // Without memory for a report its words stay those of the one before, and who took it ends the process.
 #include "unit-on-node.h"
@@ -85,7 +86,8 @@ bool unit_on_node_is_consistent(const UnitOnNode *s) {
 
 // ------------------------------------------------------------------------------------------------ its words
 
-// Nearly all that hosts say of units are these words: which one it was is enough, and only others are copied.
+// Nearly all that hosts say of units are these words: which one it was is enough, and only others are
+// copied.
 static const char *const known_words[] = {
         "running", "success", "dead",      "exited",  "failed",  "exit-code",
         "signal",  "start",   "listening", "waiting", "mounted", "active",
@@ -287,7 +289,7 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
         unit_mark_unused(l, u);
 }
 
-// ------------------------------------------------------------------------------------------------ what is said of it
+// --------------------------------------------------------------------------------------- what is said of it
 
 // False: out of memory.
 static bool keep_text(char **field, const char *text, size_t max) {
@@ -380,7 +382,7 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what it is like
+// ------------------------------------------------------------------------------------------ what it is like
 
 bool unit_on_node_is_unreachable(const UnitOnNode *s) {
         return !node_is_heard(s->node);
@@ -421,8 +423,9 @@ bool unit_on_node_is_skipped(const UnitOnNode *s) {
 }
 
 int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret) {
-        const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down), mismatch ? "mismatch" : "",
-                               s->file_stale ? "stale" : "", s->pulling ? "pulling" : "", older_secret ? "older-secret" : ""};
+        const char *words[] = {s->looping ? "looping" : "", down_cause_to_string(s->down),
+                               mismatch ? "mismatch" : "",  s->file_stale ? "stale" : "",
+                               s->pulling ? "pulling" : "", older_secret ? "older-secret" : ""};
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(words) && r >= 0; i++)
@@ -478,7 +481,8 @@ static bool stays_down(const UnitOnNode *s) {
 bool unit_on_node_is_unsettled(const UnitOnNode *s, const UnitEntry *e) {
         const Argosy__Outcome *outcome = unit_on_node_work_seen(s)->outcome;
         bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !stays_down(s) && !*unit_on_node_error(s);
+             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !stays_down(s) &&
+                     !*unit_on_node_error(s);
 
         if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
                 return false;

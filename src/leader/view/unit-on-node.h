@@ -9,7 +9,8 @@
 
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
 UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n); // makes it, expected; NULL: out of memory
-// The only way to change UnitOnNode.life. What follows from it is kept by the unit, the node and its host as they are then.
+// The only way to change UnitOnNode.life. What follows from it is kept by the unit, the node and its host as
+// they are then.
 void unit_on_node_event(UnitOnNode *s, OnNodeEvent event);
 // As unit_on_node_life_*().
 bool unit_on_node_is_to_have(const UnitOnNode *s);
@@ -34,23 +35,27 @@ const char *unit_on_node_error(const UnitOnNode *s);
 const char *unit_on_node_down_by(const UnitOnNode *s);
 const Hash *unit_on_node_seen(const UnitOnNode *s);
 const char *unit_on_node_bad_result(const UnitOnNode *s); // NULL: it is none, or "success"
-// What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did not).
+// What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did
+// not).
 bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 bool unit_on_node_is_unreachable(const UnitOnNode *s);
-bool unit_on_node_is_heard(const UnitOnNode *s); // what its host said last is what is so, as far as can be known
+// what its host said last is what is so, as far as can be known
+bool unit_on_node_is_heard(const UnitOnNode *s);
 bool unit_on_node_is_shown(const UnitOnNode *s); // the same; NULL: it is not
 bool unit_on_node_is_down(const UnitOnNode *s);
 const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
-// Whether systemd has restarted it by itself (Restart=) since the last start that it had by order, and that was the one that
-// its record asks for.
+// Whether systemd has restarted it by itself (Restart=) since the last start that it had by order, and that
+// was the one that its record asks for.
 bool unit_on_node_was_restarted(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 // When its active state became what it is, by our wall clock; 0: not known.
 uint64_t unit_on_node_since_us(const UnitOnNode *s);
 // Its start has still to prove itself: its host has not said yet that its process has lived long enough.
 bool unit_on_node_is_on_probation(const UnitOnNode *s);
-// systemd skipped its start, since a condition is not met; UnitOnNode.down_by says which. Not if it ran since.
+// systemd skipped its start, since a condition is not met; UnitOnNode.down_by says which. Not if it ran
+// since.
 bool unit_on_node_is_skipped(const UnitOnNode *s);
-// What is odd about it there, as UnitRow.note has it; `mismatch`: scheduler_mismatches(); `older_secret`: unit_older_secret(). -ENOMEM.
+// What is odd about it there, as UnitRow.note has it; `mismatch`: scheduler_mismatches(); `older_secret`:
+// unit_older_secret(). -ENOMEM.
 int unit_on_node_add_notes(const UnitOnNode *s, bool mismatch, bool older_secret, Buf *ret);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What is under way about a unit (UnitWork in tables.h), which most units have not. It is made when somebody is about to put
-// something into it, and goes at the end of a turn in which nothing is in it any more. So a pointer to one holds until then.
+// What is under way about a unit (UnitWork in tables.h), which most units have not. It is made when somebody
+// is about to put something into it, and goes at the end of a turn in which nothing is in it any more. So a
+// pointer to one holds until then.
 
 #include "leader-core.h"
 #include "tables.h"
@@ -18,7 +19,8 @@ static inline const UnitWork *unit_work_seen(const Unit *u) {
 UnitWork *unit_work(Leader *l, Unit *u);
 // The same if there is one already: for who takes something out. NULL: there is none, so nothing is in it.
 UnitWork *unit_work_if_any(Leader *l, Unit *u);
-// The end of a turn: those in which nothing is go. False: not all were looked at, and there is to be another turn.
+// The end of a turn: those in which nothing is go. False: not all were looked at, and there is to be another
+// turn.
 bool unit_works_settle(Leader *l);
 void unit_works_done(Leader *l); // the end of the leader: those that are kept for the next units
 // Out of all lists of the leader, and freed; what it owns was given back before.

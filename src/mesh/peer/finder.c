@@ -3,7 +3,8 @@
 // A voter that does not answer where the log says is looked for elsewhere:
 //
 //   dial failed or takes long, or news of where it may be -> probe one place after the other (TLS with its
-//   pinned key, nothing else) -> found: the link dials there anew, until the log names another address or nobody
+//   pinned key, nothing else) -> found: the link dials there anew, until the log names another address or
+//   nobody
 //   answers there
 //
 // A round of probes follows each such dial and runs beside the next one, so it has no pace of its own and
@@ -123,7 +124,8 @@ bool finder_on_seen(Finder *f, const char *address) {
 bool finder_on_announced(Finder *f, const Argosy__Voter *voter) {
         bool elsewhere = !streq(voter->address, f->peer->address) || voter->port != f->peer->port;
 
-        return elsewhere && host_address_may_be_announced(voter->address, true) && voter->port <= UINT16_MAX &&
+        return elsewhere && host_address_may_be_announced(voter->address, true) &&
+               voter->port <= UINT16_MAX &&
                learn(f, &f->elsewhere.announced, voter->address, (uint16_t) voter->port);
 }
 

@@ -2,9 +2,10 @@
 //
 // A link to one voter: dial -> Hello out -> Leader in (up) -> messages -> lost -> wait -> dial, for as long
 // as the voter is named. The delay grows with failures in a row and starts again once a link was up: a voter
-// that accepts and closes, or refuses us, is as bad as one that does not answer. Where it is when it is not where
-// the log says is finder.c's business. A peer with the voter's key is the voter, welcome or not, so the
-// search ends with the handshake; and a place that was found in vain is dialled at the pace of any other.
+// that accepts and closes, or refuses us, is as bad as one that does not answer. Where it is when it is not
+// where the log says is finder.c's business. A peer with the voter's key is the voter, welcome or not, so
+// the search ends with the handshake; and a place that was found in vain is dialled at the pace of any
+// other.
 #include "link.h"
 
 #include <errno.h>
@@ -113,7 +114,8 @@ static void on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         }
         if (*f->refusal || f->host != l->peer.host) {
                 report(l, *f->refusal ? f->refusal : "another host answers there");
-                if (!f->renew || f->host != l->peer.host || l->up || l->renewing || ask_for_certificate(l) < 0)
+                if (!f->renew || f->host != l->peer.host || l->up || l->renewing ||
+                    ask_for_certificate(l) < 0)
                         stream_close(l->stream, 0, false);
                 return;
         }
@@ -190,7 +192,8 @@ static void on_drained(Stream *s, void *userdata) {
                 l->config.ops->drained(l, l->config.userdata);
 }
 
-static const StreamOps link_ops = {.opened = on_opened, .message = on_message, .drained = on_drained, .closed = on_closed};
+static const StreamOps link_ops = {
+        .opened = on_opened, .message = on_message, .drained = on_drained, .closed = on_closed};
 
 // An address that nobody has any more does not answer for seconds.
 static void on_slow(uv_timer_t *timer) {

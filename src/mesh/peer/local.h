@@ -19,7 +19,8 @@ typedef struct LocalOps { // from local_update() and local_deliver() only
 typedef struct Local {
         const LocalOps *ops;
         void *userdata;
-        Drain *drain; // the owner's: it is marked when local_update() and local_deliver() have something to do
+        // the owner's: it is marked when local_update() and local_deliver() have something to do
+        Drain *drain;
         bool leading, up;
         uint64_t epoch;         // of the current leadership of ours
         uint64_t notified_epoch; // that `link` said is up

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A host that dialled us: Hello in -> judged and opened by the owner -> messages -> closed. Until Hello it
-// gets MESH_HELLO_MS and MESH_HELLO_MAX bytes. A frame that makes no sense, a Hello that comes late or twice:
-// the stream ends.
+// gets MESH_HELLO_MS and MESH_HELLO_MAX bytes. A frame that makes no sense, a Hello that comes late or
+// twice: the stream ends.
 #include "session.h"
 
 #include <errno.h>
@@ -43,7 +43,9 @@ static int on_message(Stream *stream, ProtobufCMessage *base, void *userdata) {
         if (s->dropped)
                 return 0;
         if (s->renews)
-                return message->msg_case == ARGOSY__TO_VOTER__MSG_RENEW ? s->ops->renew(s, message->renew, s->userdata) : -EPROTO;
+                return message->msg_case == ARGOSY__TO_VOTER__MSG_RENEW
+                               ? s->ops->renew(s, message->renew, s->userdata)
+                               : -EPROTO;
         if (is_hello == s->announced)
                 return -EPROTO;
         if (is_hello)

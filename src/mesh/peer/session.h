@@ -29,9 +29,11 @@ struct Session {
         void *userdata;
         Stream *stream;
         uint32_t host;
-        bool announced; // opened, and the owner's host_link() said that it is up, and not yet that it is down
+        // opened, and the owner's host_link() said that it is up, and not yet that it is down
+        bool announced;
         bool renews;    // may ask for a certificate, and do nothing else
-        bool is_guided; // is told which voters we know, and nothing else; `host` is 0, since we do not know whose key it has
+        bool is_guided; // is told which voters we know, and nothing else; `host` is 0, since we do not know
+                        // whose key it has
         bool dropped;   // takes and gives nothing any more
 };
 

@@ -8,9 +8,12 @@
 //             may be long ago: libraft's clock is the loop's, so that is set anew before each message.
 //             A voter that has just started does not know whom it has promised what, so it votes for nobody
 //             before its first election timeout is over
-//             Guard 22: a part of a long message of the leader that it follows counts as one: over a slow link an entry of the log may take longer than
-//             an election. It says so to the leader at once, by marks alone, since libraft answers the whole only; and the leader takes that
-//             for libraft's last answer said again (raft_disk_say_again()), or it would give up the lead for want of answers
+//             Guard 22: a part of a long message of the leader that it follows counts as one: over a slow
+//             link an entry of the log may take longer than
+//             an election. It says so to the leader at once, by marks alone, since libraft answers the whole
+//             only; and the leader takes that
+//             for libraft's last answer said again (raft_disk_say_again()), or it would give up the lead for
+//             want of answers
 //   handover  who is told to take over may disturb the leader, as libraft calls it, in the next term only:
 //             libraft would let it go on in later ones. The leader's authority ends with telling. If nothing
 //             comes of it, one more entry makes the message void (its log must end where it says); a voter
@@ -97,11 +100,13 @@ static void on_part(uint32_t raft_id, void *userdata) {
 static void on_takes(uint32_t raft_id, uint64_t term, void *userdata) {
         RaftStore *s = userdata;
 
-        if (!s->closing && !s->raft_closing && raft_state(&s->raft) == RAFT_LEADER && term == raft_current_term(&s->raft))
+        if (!s->closing && !s->raft_closing && raft_state(&s->raft) == RAFT_LEADER &&
+            term == raft_current_term(&s->raft))
                 raft_disk_say_again(s, raft_id);
 }
 
-// Guard 22 is over with the lead: who has stepped down would else bind those to whom a long message is on its way.
+// Guard 22 is over with the lead: who has stepped down would else bind those to whom a long message is on
+// its way.
 static bool leads(void *userdata) {
         RaftStore *s = userdata;
 

@@ -7,9 +7,11 @@
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
-//   start                      entries of before our snapshot, and configurations among others (guards 9, 10, 27); what each
+//   start                      entries of before our snapshot, and configurations among others (guards 9,
+//                              10, 27); what each
 //                              tick sends (guard 12); promotions (guards 19, 25)
-//   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not taken (raft-window.c)
+//   send                       the term of who refuses a pre-vote (guard 14); what a slow member has not
+//                              taken (raft-window.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
 //                              (guard 4); whether a worker truncates the log (guard 15), or libraft closes
 //                              segments (guard 16); whether one was closed (guard 26)
@@ -125,8 +127,8 @@ void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote) {
                 (void) s->uv_io.set_vote(&s->io, vote);
 }
 
-// libraft writes nothing before its first term, which the leader brings. But from when it is opened on a log is there
-// (store_exists()), whatever happens before that. The second file comes with that term.
+// libraft writes nothing before its first term, which the leader brings. But from when it is opened on a log
+// is there (store_exists()), whatever happens before that. The second file comes with that term.
 int raft_disk_make_exist(RaftStore *s) {
         return store_exists(s->dir) ? 0 : s->uv_io.set_term(&s->io, raft_current_term(&s->raft));
 }
@@ -141,8 +143,8 @@ static int on_set_term(struct raft_io *io, raft_term term) {
         return r;
 }
 
-// After a term in which libraft is not asked for its vote it writes that it has none, which was written with the term:
-// one flush less, in the loop.
+// After a term in which libraft is not asked for its vote it writes that it has none, which was written with
+// the term: one flush less, in the loop.
 static int on_set_vote(struct raft_io *io, raft_id id) {
         RaftStore *s = owner_of(io);
 
@@ -152,16 +154,17 @@ static int on_set_vote(struct raft_io *io, raft_id id) {
         return raft_disk_must_work(s, s->uv_io.set_vote(io, id), "vote");
 }
 
-// ---- guards 4, 15, 16 and 26: what libraft tells nobody but its tracer. Called from worker threads too, for these messages from
-// the loop only. The message is in memory that all threads share, so what another one says must not even be read.
+// ---- guards 4, 15, 16 and 26: what libraft tells nobody but its tracer. Called from worker threads too,
+// for these messages from
+// the loop only. The message is in memory that all threads share, so what another one says must not even be
+// read.
 //
-// 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which is free by
-// then.
-// 16: raft-gate.c.
-// 26: libraft notes that a segment could not be closed, and never looks at that note. The segment keeps its name, open-N, and later ones are
-// closed. The next start takes it for the newest and reads its entries a second time, behind all others. Until another one is closed, it is
-// still the oldest of those that are open: libraft reads them in their order, so the process ends before that. Of a close a worker says that
-// it begins, and then only what went wrong.
+// 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which
+// is free by then. 16: raft-gate.c. 26: libraft notes that a segment could not be closed, and never looks at
+// that note. The segment keeps its name, open-N, and later ones are closed. The next start takes it for the
+// newest and reads its entries a second time, behind all others. Until another one is closed, it is still
+// the oldest of those that are open: libraft reads them in their order, so the process ends before that. Of
+// a close a worker says that it begins, and then only what went wrong.
 
 static void note_close(RaftStore *s, const char *message) {
         bool is_over = message && str_has_prefix(message, "uv finalize after work ");
@@ -194,14 +197,15 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
 
 // ---- guards 9 and 27: entries of before our snapshot
 //
-// 9: entries from 1 on are taken without a look at what stands before them. If this log does not begin with 1
-// any more, since a snapshot replaced its beginning, libraft takes them all for new and writes past its
+// 9: entries from 1 on are taken without a look at what stands before them. If this log does not begin with
+// 1 any more, since a snapshot replaced its beginning, libraft takes them all for new and writes past its
 // memory. It happens when a new member is slow to take the first entries, the leader repeats them once per
 // heartbeat, and they are many enough for a snapshot.
 //
-// 27: a member whose answers are lost goes on taking entries, and snapshots. If it drops the last entry that the leader knows it to have,
-// libraft refuses whatever begins there, and the leader goes back to a snapshot. If that is an older one than the member's own, the member
-// says that it has it; the next entry begins there again, and is refused, without end.
+// 27: a member whose answers are lost goes on taking entries, and snapshots. If it drops the last entry that
+// the leader knows it to have, libraft refuses whatever begins there, and the leader goes back to a
+// snapshot. If that is an older one than the member's own, the member says that it has it; the next entry
+// begins there again, and is refused, without end.
 //
 // What our snapshot has is committed, so any leader has the same. Such a message becomes one that begins at
 // our snapshot, with the entries behind it, if there are any; so the leader learns how far we are.
@@ -212,7 +216,8 @@ static bool begins_before_log(const struct raft *raft, const struct raft_append_
 }
 
 static void skip_what_the_snapshot_has(struct raft *raft, struct raft_append_entries *m) {
-        unsigned n = (unsigned) MIN_OF(raft->trail.snapshot.index - m->prev_log_index, (raft_index) m->n_entries);
+        unsigned n =
+                (unsigned) MIN_OF(raft->trail.snapshot.index - m->prev_log_index, (raft_index) m->n_entries);
 
         if (n > 0 && n == m->n_entries) {
                 raft_free(m->entries[0].batch);
@@ -243,9 +248,10 @@ static unsigned count_up_to_configuration(const struct raft_append_entries *m) {
 
 // ---- guard 19: a promotion is not forgotten
 //
-// A new voter that has caught up is promoted by libraft while it takes that one's answer. If most voters have little room
-// at this moment, that is refused, and nobody is told: who asked for it waits for good, and nothing else about members,
-// no handover either, can be asked for. It is one small entry, so room does not matter.
+// A new voter that has caught up is promoted by libraft while it takes that one's answer. If most voters
+// have little room at this moment, that is refused, and nobody is told: who asked for it waits for good, and
+// nothing else about members, no handover either, can be asked for. It is one small entry, so room does not
+// matter.
 
 static void receive_answer(RaftStore *s, struct raft_message *message) {
         unsigned short room = s->raft.capacity_threshold;
@@ -275,7 +281,8 @@ void raft_disk_say_again(RaftStore *s, uint32_t raft_id) {
         char address[TRANSPORT_ADDRESS_SIZE];
         raft_index match = 0;
 
-        if (last->result.term != raft_current_term(&s->raft) || raft_match_index(&s->raft, raft_id, &match) != 0)
+        if (last->result.term != raft_current_term(&s->raft) ||
+            raft_match_index(&s->raft, raft_id, &match) != 0)
                 return;
         transport_address(raft_id, address);
         m.server_address = address;
@@ -290,17 +297,18 @@ void raft_disk_say_again(RaftStore *s, uint32_t raft_id) {
 static raft_index commit_said(const struct raft_message *message) {
         const struct raft_append_entries *m = &message->append_entries;
 
-        if (message->type != RAFT_APPEND_ENTRIES || m->prev_log_term != m->term || m->prev_log_index > m->leader_commit)
+        if (message->type != RAFT_APPEND_ENTRIES || m->prev_log_term != m->term ||
+            m->prev_log_index > m->leader_commit)
                 return 0;
         return m->leader_commit;
 }
 
 // ---- guard 25: who does not know yet that it votes does
 //
-// Of one voter and a spare that is to be the second, both must have the entry that says so, and it holds from when it is written. A spare
-// that went down before it had it is asked for its vote, as without it there is no leader, and libraft's
-// answer of a spare is no, for ever. A vote that is not counted does no harm, and a candidate that asks has
-// this server as a voter.
+// Of one voter and a spare that is to be the second, both must have the entry that says so, and it holds
+// from when it is written. A spare that went down before it had it is asked for its vote, as without it
+// there is no leader, and libraft's answer of a spare is no, for ever. A vote that is not counted does no
+// harm, and a candidate that asks has this server as a voter.
 
 static void receive_request_vote(RaftStore *s, struct raft_message *message) {
         struct raft_server *own = raft_member_find(s, s->raft_id);
@@ -344,10 +352,10 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
 
 // ---- guard 17: each leader has a term of its own
 //
-// The only voter leads without an election, and libraft leaves it in the term in which it was: that of its last run, or of
-// the leader that has removed itself. If it had sent an entry to a host that was to become a voter, and went down before
-// it had written that itself, it gives the same number in the same term to another one: by Raft's rules these are the
-// same, so the new voter keeps the first for good.
+// The only voter leads without an election, and libraft leaves it in the term in which it was: that of its
+// last run, or of the leader that has removed itself. If it had sent an entry to a host that was to become a
+// voter, and went down before it had written that itself, it gives the same number in the same term to
+// another one: by Raft's rules these are the same, so the new voter keeps the first for good.
 
 // After what may have made it the leader without an election.
 int raft_disk_begin_term(RaftStore *s) {
@@ -363,11 +371,12 @@ int raft_disk_begin_term(RaftStore *s) {
 
 // ---- guard 12: who has nothing to answer is not lost
 //
-// A tick of a leader takes a follower for lost that has said nothing since the tick before, and stops sending it entries as
-// they come: it gets one message per heartbeat, until it has stored a new entry. But a tick sends no heartbeat to a
-// follower that was sent an entry less than a heartbeat ago; that one has answered before the tick, has nothing to answer
-// after it, and is "lost" at the next. So whatever was asked for after a pause waited for a heartbeat, 100 ms on
-// average and in vain. With a heartbeat to everybody in each tick, everybody has something to answer.
+// A tick of a leader takes a follower for lost that has said nothing since the tick before, and stops
+// sending it entries as they come: it gets one message per heartbeat, until it has stored a new entry. But a
+// tick sends no heartbeat to a follower that was sent an entry less than a heartbeat ago; that one has
+// answered before the tick, has nothing to answer after it, and is "lost" at the next. So whatever was asked
+// for after a pause waited for a heartbeat, 100 ms on average and in vain. With a heartbeat to everybody in
+// each tick, everybody has something to answer.
 
 static void give_tick(RaftStore *s, struct raft_io *io) {
         bool led = raft_state(&s->raft) == RAFT_LEADER;
@@ -394,11 +403,12 @@ static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, ra
 
 // ---- guard 14: who refuses because it is in a later term says in which
 //
-// A candidate asks before it begins a term, and libraft's answer to that bears the term that was asked for, whatever the
-// term of the voter. So a candidate that is two terms behind is refused for ever and never hears why. If it
-// has more of the log than the other, it can neither win nor be won over: of three voters two are up, and
-// there is no leader until the third is back. This takes a voter that voted for a candidate which went down
-// before it wrote an entry. A candidate that is told a term two ahead of its own takes it, in libraft, too.
+// A candidate asks before it begins a term, and libraft's answer to that bears the term that was asked for,
+// whatever the term of the voter. So a candidate that is two terms behind is refused for ever and never
+// hears why. If it has more of the log than the other, it can neither win nor be won over: of three voters
+// two are up, and there is no leader until the third is back. This takes a voter that voted for a candidate
+// which went down before it wrote an entry. A candidate that is told a term two ahead of its own takes it,
+// in libraft, too.
 
 static const struct raft_message *tell_term(RaftStore *s, const struct raft_message *message,
                                             struct raft_message *ret_changed) {
@@ -429,7 +439,8 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
         bytes = raft_window_bytes(message);
         if (bytes > 0)
                 return raft_window_send(s, req, message, bytes, done);
-        return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done); // heartbeats and votes always go
+        // heartbeats and votes always go
+        return s->uv_io.send(io, req, tell_term(s, raft_authority_send(s, message, &changed), &told), done);
 }
 
 void raft_disk_init(RaftStore *s) {

@@ -1,43 +1,49 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A gate before the disk. libraft writes terms and votes in the loop, and begins to write entries there. On a
-// disk that hangs, or a file system that is frozen for a moment (a snapshot of the machine, a backup), the loop
-// would hang with it: no beats, no heartbeats, a new leader, and units moved from a machine on which all is well.
+// A gate before the disk. libraft writes terms and votes in the loop, and begins to write entries there. On
+// a disk that hangs, or a file system that is frozen for a moment (a snapshot of the machine, a backup), the
+// loop would hang with it: no beats, no heartbeats, a new leader, and units moved from a machine on which
+// all is well.
 //
 // So whatever makes libraft write waits here until a worker has got through to the file system:
 //
 //   append, truncate    in their order; then they are libraft's. What waits goes as one append, up to
 //                       GATE_BUNDLE_BYTES, and the next not before libraft has answered that
-//   messages            that bring a new term, ask for a vote, win an election, hand over the lead or bring a
+//   messages            that bring a new term, ask for a vote, win an election, hand over the lead or bring
+//                       a
 //                       snapshot. All others pass: heartbeats of the leader are answered as ever
-//   ticks               of a candidate, who may try again with a new term: each comes after a look at the disk
+//   ticks               of a candidate, who may try again with a new term: each comes after a look at the
+//                       disk
 //
-// While it is closed, this server is a voter that is slow to vote and slow to store: the others have a majority
-// or they do not. A leader goes on leading. What the others commit is committed; it answers, and its own log
-// follows later. It does not hand over for that: the next term would have to be written to this very disk, by
-// the loop, before anything else could go on here. After STORE_STUCK_MS raft-disk.c ends the process.
+// While it is closed, this server is a voter that is slow to vote and slow to store: the others have a
+// majority or they do not. A leader goes on leading. What the others commit is committed; it answers, and
+// its own log follows later. It does not hand over for that: the next term would have to be written to this
+// very disk, by the loop, before anything else could go on here. After STORE_STUCK_MS raft-disk.c ends the
+// process.
 //
-// The gate costs one turn of a worker for each write of libraft's; what comes during one is written together, so that
-// is no more than one in each turn of the disk.
+// The gate costs one turn of a worker for each write of libraft's; what comes during one is written
+// together, so that is no more than one in each turn of the disk.
 //
-// What it cannot close: a file system that is frozen between the worker's word and libraft's call, which the loop
-// makes in its next turn; that is some microseconds before each write, and as long as a turn of the loop at most. The
-// call itself would have to be a worker's. libraft has such a way, but takes it only on file systems on which its
-// own probe finds no asynchronous I/O (uv_fs.c, probeAsyncIO()); the outcome is private to it, and no option says
-// otherwise. And io_submit(2) waits for a frozen file system whatever flags it is given, since it asks for the right to
-// write before it looks at them. The same holds for what libraft begins when one of its own jobs has ended (the next
-// segment is ready, the log is truncated): the worker that did the job has just written.
+// What it cannot close: a file system that is frozen between the worker's word and libraft's call, which the
+// loop makes in its next turn; that is some microseconds before each write, and as long as a turn of the
+// loop at most. The call itself would have to be a worker's. libraft has such a way, but takes it only on
+// file systems on which its own probe finds no asynchronous I/O (uv_fs.c, probeAsyncIO()); the outcome is
+// private to it, and no option says otherwise. And io_submit(2) waits for a frozen file system whatever
+// flags it is given, since it asks for the right to write before it looks at them. The same holds for what
+// libraft begins when one of its own jobs has ended (the next segment is ready, the log is truncated): the
+// worker that did the job has just written.
 //
-// A snapshot that the leader sends also waits until none is being taken here (raft-snapshot.c), which is given up. What
-// waits when it is installed is not written any more.
+// A snapshot that the leader sends also waits until none is being taken here (raft-snapshot.c), which is
+// given up. What waits when it is installed is not written any more.
 //
-// A truncation waits until libraft's disk code has written a snapshot that was taken here (guard 16): while that is
-// going on, it closes the segment that is being written, notes on it what is to follow, and forgets it with it, unless
-// there is more to be written to that segment. Then the log is not truncated, and the entries that replace others come
-// behind them on the disk: after a crash some of the others are back, and those that replace them have other numbers.
+// A truncation waits until libraft's disk code has written a snapshot that was taken here (guard 16): while
+// that is going on, it closes the segment that is being written, notes on it what is to follow, and forgets
+// it with it, unless there is more to be written to that segment. Then the log is not truncated, and the
+// entries that replace others come behind them on the disk: after a crash some of the others are back, and
+// those that replace them have other numbers.
 //
-// Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft sends them
-// again.
+// Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft
+// sends them again.
 //
 // Tests: store/cluster, integration/slow-disks.
 
@@ -54,7 +60,8 @@
 
 enum {
         GATE_MESSAGES_MAX = 16,
-        GATE_BUNDLE_BYTES = 1024 * 1024, // of entries that are written together; more than that only if one append has it
+        // of entries that are written together; more than that only if one append has it
+        GATE_BUNDLE_BYTES = 1024 * 1024,
 };
 
 #define GATE_FILE "gate" // empty; libraft leaves names alone that it does not know
@@ -87,8 +94,9 @@ static RaftStore *owner_of(struct raft_io *io) {
 
 // ---- the worker
 
-// A write of nothing waits for the right to write and changes nothing, not even a time. (Opening a file that is
-// there waits for nothing on Linux 6.12.) What fails here fails in libraft's hands, too, and is told there.
+// A write of nothing waits for the right to write and changes nothing, not even a time. (Opening a file that
+// is there waits for nothing on Linux 6.12.) What fails here fails in libraft's hands, too, and is told
+// there.
 static void on_knock(uv_work_t *work) {
         const RaftStore *s = CONTAINER_OF(work, RaftStore, gate.work);
         ssize_t n = write(s->gate.fd, "", 0);
@@ -176,7 +184,8 @@ static void give_appends(RaftStore *s) {
         s->gate.writing = true;
         r = raft_disk_must_work(s, s->uv_io.append(&s->io, &b->ours, b->entries, (unsigned) k, on_written),
                                 "entries");
-        if (r != 0) { // closing, libraft's disk may have ended already for other reasons; then the requests are over
+        // closing, libraft's disk may have ended already for other reasons; then the requests are over
+        if (r != 0) {
                 s->gate.writing = false;
                 bundle_end(b, RAFT_CANCELED);
         }
@@ -201,8 +210,8 @@ static bool waits_for_snapshot(const RaftStore *s) {
         return s->gate.putting && !list_is_empty(&s->gate.writes) && !next_is_append(s);
 }
 
-// At the end all of it becomes libraft's, whose close answers what it has not written: on a full disk that would be
-// waited for without end.
+// At the end all of it becomes libraft's, whose close answers what it has not written: on a full disk that
+// would be waited for without end.
 static void give_writes(RaftStore *s) {
         while ((!s->gate.writing || s->closing) && !list_is_empty(&s->gate.writes) && !waits_for_snapshot(s))
                 if (next_is_append(s))
@@ -402,7 +411,8 @@ bool raft_gate_ends(RaftStore *s) {
 }
 
 void raft_gate_note_truncation(RaftStore *s, bool begins) {
-        // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No other has been written yet.
+        // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No other
+        // has been written yet.
         if (!begins && !s->raft_closing && !segments_are_truncated(s->dir, s->gate.truncated))
                 raft_store_fatal(s, "cannot truncate the log");
         s->gate.truncating = begins;

@@ -150,8 +150,9 @@ static int refuse_if_empty(const char *dir, char **ret_why) {
         closedir(d);
         if (!empty)
                 return 0;
-        *ret_why = strdup("this copy of the log is empty: the host was on its way to be a voter and had received "
-                          "nothing yet; recover on another one");
+        *ret_why = strdup(
+                "this copy of the log is empty: the host was on its way to be a voter and had received "
+                "nothing yet; recover on another one");
         return -ENODATA;
 }
 

@@ -3,9 +3,11 @@
 // Snapshots that are taken here, without holding the loop:
 //
 //   libraft: snapshot()      the owner takes its own, in microseconds
-//   libraft: snapshot_put()  a worker encodes it, piece by piece, each hashed as it comes; between two of them the loop
+//   libraft: snapshot_put()  a worker encodes it, piece by piece, each hashed as it comes; between two of
+//                            them the loop
 //                            looks whether it is still wanted
-//                            the last: the owner's is released, the digest goes into the head (guard 2), and libraft
+//                            the last: the owner's is released, the digest goes into the head (guard 2), and
+//                            libraft
 //                            writes the pieces, without ever copying them
 //   written                  a worker frees the pieces, and libraft is told
 //
@@ -13,24 +15,27 @@
 //
 // What may happen meanwhile:
 //
-//   batches are applied      they count for the next snapshot. The state of this one does not change, nor does what libraft
+//   batches are applied      they count for the next snapshot. The state of this one does not change, nor
+//                            does what libraft
 //                            noted with it: index, term and configuration
 //   leadership comes, goes   nothing: a snapshot is of what was committed
-//   the leader sends one     a follower that is sent a snapshot does not need its own. libraft would crash if it got that
+//   the leader sends one     a follower that is sent a snapshot does not need its own. libraft would crash
+//                            if it got that
 //                            now (guard 11), so it waits at the gate, and what is being encoded is given up
 //   the store closes         given up; close waits for the worker's piece
-//   no memory, too slow      given up, and begun anew SNAPSHOT_RETRY_MS later at the earliest; the log is as it was
+//   no memory, too slow      given up, and begun anew SNAPSHOT_RETRY_MS later at the earliest; the log is as
+//                            it was
 //
 // Given up means that libraft is told of a snapshot that could not be written, which changes nothing.
 //
-// Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it looks
-// there (takeSnapshotCb() in its legacy code), and follows a NULL pointer.
+// Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it
+// looks there (takeSnapshotCb() in its legacy code), and follows a NULL pointer.
 //
-// Guard 18: the snapshot for a member that is far behind is read by a worker, too, and may be a newer one than libraft
-// knew when it asked: one that has just been written, and that it has not been told of. libraft sends its index then, but
-// the older one's term, with which the member cannot agree with anybody any more, or votes for somebody who has not all.
-// It sends it when it has been closed meanwhile, from memory that is free soon. And if it could not be read, libraft
-// frees what it never had.
+// Guard 18: the snapshot for a member that is far behind is read by a worker, too, and may be a newer one
+// than libraft knew when it asked: one that has just been written, and that it has not been told of. libraft
+// sends its index then, but the older one's term, with which the member cannot agree with anybody any more,
+// or votes for somebody who has not all. It sends it when it has been closed meanwhile, from memory that is
+// free soon. And if it could not be read, libraft frees what it never had.
 //
 // Tests: store/snapshot.
 
@@ -92,8 +97,8 @@ static Taking *taking_free(Taking *t) {
         return NULL;
 }
 
-// libraft is told. How much log it keeps in memory is what was said when it was taken; that it is not due at once again
-// must be known before.
+// libraft is told. How much log it keeps in memory is what was said when it was taken; that it is not due at
+// once again must be known before.
 static void tell(Taking *t) {
         RaftStore *s = t->owner;
 
@@ -129,7 +134,8 @@ static void on_freed(PoolWork *work) {
         tell(t);
 }
 
-// Hundreds of megabytes are given back by a worker. Not when libraft closes: then it waits for nobody but us.
+// Hundreds of megabytes are given back by a worker. Not when libraft closes: then it waits for nobody but
+// us.
 static void end(Taking *t, int status) {
         RaftStore *s = t->owner;
 
@@ -261,7 +267,8 @@ int raft_snapshot_take(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], uns
 
         // libraft asks again at its next event. The owner is not called from inside its own call; and a
         // committed configuration that libraft has not taken note of yet would be missing in the snapshot
-        // (guard 10). While the store is being opened it may yet fail, and then the owner is not asked any more.
+        // (guard 10). While the store is being opened it may yet fail, and then the owner is not asked any
+        // more.
         if (s->inside || s->opening || s->closing || configuration_is_pending(&s->raft) ||
             uv_now(s->loop) < s->retry_snapshot_ms)
                 return RAFT_BUSY;

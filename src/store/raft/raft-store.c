@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A store on libraft: opening, closing, what libraft calls back (but for taking snapshots), and roles. The map of
-// the other files and the list of guards are in raft-store.h.
+// A store on libraft: opening, closing, what libraft calls back (but for taking snapshots), and roles. The
+// map of the other files and the list of guards are in raft-store.h.
 //
 // Opening blocks: libraft reads the log, restores the newest snapshot and, if this is the only voter,
 // applies everything.
 //
-// Closing: store_close() -> drain (nothing is called back from inside the call; workers that encode a snapshot
-// or stand before the disk are waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our
-// handles -> closed().
+// Closing: store_close() -> drain (nothing is called back from inside the call; workers that encode a
+// snapshot or stand before the disk are waited for) -> raft_close(), which answers all requests ->
+// on_raft_closed() -> our handles -> closed().
 //
 // Roles: libraft has no callback for them, so a uv_prepare handle compares before the loop goes to sleep.
 // Whatever changes libraft's state does so in the loop, and libraft's own tick (once per heartbeat) wakes it
@@ -46,10 +46,10 @@ enum {
 };
 
 // clang-format off
-#define WAY_OUT                                                                                                        \
-        "Remove this host from the cluster on another one ('argosyctl cluster remove') and join again; if no other "   \
-        "voter is left, restore the directory from a backup, or recover on a host whose log is whole "                 \
-        "('argosyctl cluster recover')."
+#define WAY_OUT                                                                                        \
+        "Remove this host from the cluster on another one ('argosyctl cluster remove') and join again; " \
+        "if no other voter is left, restore the directory from a backup, or recover on a host whose "    \
+        "log is whole ('argosyctl cluster recover')."
 // clang-format on
 
 void raft_store_fatal(RaftStore *s, const char *format, ...) {
@@ -98,15 +98,18 @@ int raft_store_errno(int raft_error) {
 
 // ---- what libraft calls
 
-// Guard 24. A follower applies what most others have before it has written it, and may take a snapshot of that. libraft then looks for what was written
-// among the entries that it has kept, and counts nothing as written if the first of them is not there: its log waits for the disk for good, its
-// commit index falls back, and the next snapshot is that of an index which its state is ahead of.
+// Guard 24. A follower applies what most others have before it has written it, and may take a snapshot of
+// that. libraft then looks for what was written among the entries that it has kept, and counts nothing as
+// written if the first of them is not there: its log waits for the disk for good, its commit index falls
+// back, and the next snapshot is that of an index which its state is ahead of.
 void raft_store_set_compaction(RaftStore *s) {
         raft_index last = raft_last_index(&s->raft);
 
         raft_set_snapshot_threshold(&s->raft,
                                     compaction_is_due(&s->compaction) ? 1 : STORE_SNAPSHOT_ENTRIES);
-        raft_set_snapshot_trailing(&s->raft, trailing_log_entries(&s->trailing, last > s->raft.last_stored ? last - s->raft.last_stored : 0));
+        raft_set_snapshot_trailing(
+                &s->raft, trailing_log_entries(&s->trailing,
+                                               last > s->raft.last_stored ? last - s->raft.last_stored : 0));
 }
 
 // Fatal at run time, an error of store_open() before.
@@ -199,8 +202,8 @@ static void judge_room(RaftStore *s, StoreRole role) {
         raft_set_capacity_threshold(&s->raft, role == STORE_LEADER ? s->room_kib : 0);
 }
 
-// A leader knows what is committed once it has applied all that its log had when its term began. A follower learns it from the
-// leader that it follows: raft_disk_receive().
+// A leader knows what is committed once it has applied all that its log had when its term began. A follower
+// learns it from the leader that it follows: raft_disk_receive().
 static bool is_complete(RaftStore *s) {
         RoleView view = role_view(s);
 
@@ -293,7 +296,8 @@ static void on_drain(void *userdata) {
                 raft_store_end_requests(s);
         else
                 raft_store_flush_barriers(s);
-        if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s) || s->quota.under_way)
+        if (!s->closing || s->raft_closing || raft_snapshot_give_up(s) || !raft_gate_ends(s) ||
+            s->quota.under_way)
                 return;
         s->raft_closing = true;
         raft_close(&s->raft, on_raft_closed);

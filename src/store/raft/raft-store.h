@@ -9,7 +9,8 @@
 //   raft-member.c         membership, transfer, figures
 //   raft-authority.c      how long a leader may be sure that it has no successor
 //   raft-gate.c           what makes libraft write waits until the file system can be written to
-//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14, 15
+//   raft-disk.c           what stands between libraft and its own disk code: guards 3, 4, 8, 9, 10, 12, 14,
+//                         15
 //                         and the write watchdog
 //   raft-window.c         what a member was sent and has not taken: guard 23
 //   raft-offline.c        offline tools
@@ -19,22 +20,29 @@
 //
 // The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
 //
-//   1  one buffer per raft_apply(), framed and padded        record.c, raft-submit.c       store/record, raft
-//   2  snapshots carry our digest and schema version         record.c, raft-snapshot.c     store/record, raft
-//   3  an interrupted snapshot install is finished           install-marker.c, raft-disk.c store/install-marker,
+//   1  one buffer per raft_apply(), framed and padded        record.c, raft-submit.c       store/record,
+//                                                            raft
+//   2  snapshots carry our digest and schema version         record.c, raft-snapshot.c     store/record,
+//                                                            raft
+//   3  an interrupted snapshot install is finished           install-marker.c, raft-disk.c
+//                                                            store/install-marker,
 //                                                                                          cluster
 //   4  a failed disk write ends the process                  raft-disk.c                   store/disk
 //   5  no automatic "recovery" of a damaged log              raft-store.c                  store/raft
-//   6  settings                                              raft-store.c                  store/raft, cluster
+//   6  settings                                              raft-store.c                  store/raft,
+//                                                            cluster
 //   7  never plain TCP                                       transport.c                   store/cluster
 //   8  a term or vote that cannot be written is fatal        raft-disk.c                   store/disk
 //   9  the first entries are not taken twice                 raft-disk.c                   store/repeat
-//   10 a configuration among other entries is noticed        raft-disk.c, raft-snapshot.c  store/configuration
+//   10 a configuration among other entries is noticed        raft-disk.c, raft-snapshot.c
+//                                                            store/configuration
 //   11 no snapshot is installed while one is taken           raft-gate.c, raft-snapshot.c  store/snapshot
 //   12 who has nothing to answer is not taken for lost       raft-disk.c                   store/cluster
 //   13 who wins leads, whatever room the others have         raft-store.c                  store/cluster
-//   14 who refuses because of its term says so               raft-disk.c                   store/cluster, chaos
-//   15 no close while a worker truncates the log             raft-disk.c, raft-gate.c      store/cluster, chaos
+//   14 who refuses because of its term says so               raft-disk.c                   store/cluster,
+//                                                            chaos
+//   15 no close while a worker truncates the log             raft-disk.c, raft-gate.c      store/cluster,
+//                                                            chaos
 //   16 no truncation while a snapshot is put in place        raft-disk.c, raft-gate.c,     store/snapshot
 //                                                            raft-snapshot.c
 //   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
@@ -42,9 +50,12 @@
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
 //   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
-//   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c store/long-message
-//   23 what is on its way is not sent again                  raft-window.c                 store/repeat, slow-link
-//   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement, sim/hosts-raft
+//   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c
+//                                                            store/long-message
+//   23 what is on its way is not sent again                  raft-window.c                 store/repeat,
+//                                                            slow-link
+//   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement,
+//                                                            sim/hosts-raft
 //   25 who does not know yet that it votes does              raft-disk.c                   store/cluster
 //   26 a segment that is not closed ends the process         raft-disk.c                   store/disk
 //   27 who has taken a snapshot since it was heard goes on   raft-disk.c                   store/repeat
@@ -81,8 +92,11 @@ typedef struct LastAnswer { // of a member, to entries
 typedef struct SendWindow {
         uint32_t raft_id;
         size_t bytes; // of entries and snapshots handed to the connection and not taken by it
-        uint64_t term, through; // the last entry of those, or of earlier ones, in this term; 0: the next message begins where libraft likes
-        uint64_t connection;    // that took them, once it has taken all (transport_connection()); 0: it was gone
+        // the last entry of those, or of earlier ones, in this term; 0: the next message begins where
+        // libraft likes
+        uint64_t term, through;
+        // that took them, once it has taken all (transport_connection()); 0: it was gone
+        uint64_t connection;
 } SendWindow;
 
 typedef struct RaftStore {
@@ -147,7 +161,8 @@ typedef struct RaftStore {
                 bool writing;    // libraft's disk code has not answered the last append
                 bool truncating; // a worker of libraft's is at it
                 raft_index truncated; // what libraft's disk code was told last
-                bool putting;    // libraft's disk code has a snapshot that was taken here, and closes segments for it
+                // libraft's disk code has a snapshot that was taken here, and closes segments for it
+                bool putting;
                 bool tick_held; // a candidate's
                 size_t n_messages;
         } gate;
@@ -214,8 +229,8 @@ int raft_snapshot_put(RaftStore *s, unsigned trailing, struct raft_io_snapshot_p
 int raft_snapshot_get(struct raft_io *io, struct raft_io_snapshot_get *req, raft_io_snapshot_get_cb done);
 const struct raft_message *raft_snapshot_send(RaftStore *s, const struct raft_message *message,
                                               struct raft_message *ret_changed);
-// What is being encoded is not wanted any more. Whether a worker is at it: it ends with raft_gate_go_on() and, if the
-// store closes, a mark at the drain.
+// What is being encoded is not wanted any more. Whether a worker is at it: it ends with raft_gate_go_on()
+// and, if the store closes, a mark at the drain.
 bool raft_snapshot_give_up(RaftStore *s);
 
 // raft-submit.c
@@ -224,7 +239,8 @@ int raft_store_barrier(Store *store, StoreDone done, void *userdata);
 // Notes that apply() of one of our own batches ran.
 void raft_store_note_applied(RaftStore *s, BatchId id);
 void raft_store_flush_barriers(RaftStore *s);
-// Once per turn of the loop, while the store is not closing: what waits for room is given to libraft, or refused.
+// Once per turn of the loop, while the store is not closing: what waits for room is given to libraft, or
+// refused.
 void raft_store_refresh_requests(RaftStore *s, uint64_t now_ms);
 // The store is closing: what libraft does not have is answered.
 void raft_store_end_requests(RaftStore *s);
@@ -232,7 +248,8 @@ void raft_store_end_requests(RaftStore *s);
 int raft_store_takes_requests(const RaftStore *s);
 
 // raft-member.c
-struct raft_server *raft_member_find(const RaftStore *s, raft_id id); // in the configuration that holds; libraft's; NULL: it is in none
+struct raft_server *raft_member_find(const RaftStore *s, raft_id id); // in the configuration that holds;
+                                                                      // libraft's; NULL: it is in none
 int raft_store_member_add(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
 int raft_store_member_remove(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
 int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
@@ -247,8 +264,8 @@ void raft_store_note_room(RaftStore *s, uint32_t raft_id, unsigned short kib);
 void raft_disk_init(RaftStore *s);
 // Every message from a peer passes here on its way to libraft.
 void raft_disk_receive(struct raft_io *io, struct raft_message *message);
-// We lead, and this member is taking a long message of ours: libraft hears its last answer of this term again, which says that it is there, and
-// nothing about what it has.
+// We lead, and this member is taking a long message of ours: libraft hears its last answer of this term
+// again, which says that it is there, and nothing about what it has.
 void raft_disk_say_again(RaftStore *s, uint32_t raft_id);
 bool raft_disk_is_full(const char *dir); // by the figures of the file system
 // After the log was loaded; `vote` is what is voted for in the current term.
@@ -267,9 +284,12 @@ int raft_disk_must_work(RaftStore *s, int r, const char *what);
 // Of entries and snapshots in it; 0: it is a message of another kind, or a heartbeat.
 size_t raft_window_bytes(const struct raft_message *message);
 // The message, or *ret_changed, which lacks the entries that are on their way.
-const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message, struct raft_message *ret_changed);
-// As raft_io.send(), of a message with so many bytes of entries or of a snapshot. One for which there is no room is lost.
-int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, size_t bytes, raft_io_send_cb done);
+const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message,
+                                            struct raft_message *ret_changed);
+// As raft_io.send(), of a message with so many bytes of entries or of a snapshot. One for which there is no
+// room is lost.
+int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message,
+                     size_t bytes, raft_io_send_cb done);
 // A member has answered what it was sent of entries.
 void raft_window_on_answer(RaftStore *s, uint32_t raft_id, const struct raft_append_entries_result *answer);
 
@@ -285,11 +305,13 @@ bool raft_gate_holds_tick(RaftStore *s);
 void raft_gate_go_on(RaftStore *s);
 // Guard 15: a worker has begun to truncate the log, or has ended.
 void raft_gate_note_truncation(RaftStore *s, bool begins);
-// Guard 16: libraft's disk code wants what is being written to come to an end, or has what it wanted that for.
+// Guard 16: libraft's disk code wants what is being written to come to an end, or has what it wanted that
+// for.
 void raft_gate_note_barrier(RaftStore *s, bool begins);
 // A snapshot takes the place of what waits to be written.
 void raft_gate_drop_writes(RaftStore *s);
-// While the store closes: whether nothing waits here any more. If something does, the drain is marked when it does not.
+// While the store closes: whether nothing waits here any more. If something does, the drain is marked when
+// it does not.
 bool raft_gate_ends(RaftStore *s);
 
 // raft-authority.c

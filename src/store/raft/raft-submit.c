@@ -6,11 +6,12 @@
 // Barriers that are asked for in one turn of the loop share one entry of the log: a hundred hosts that come
 // back at once cost one.
 //
-// Guard 21. libraft takes nothing while most voters say that they have little room, and room is what is left of the
-// segments that a voter has prepared: one that has just filled a segment says so for the moment in which the next is
-// made, on an empty disk, too. So what is refused waits, in order, and is tried in each turn of the loop; a tick at the
-// latest brings one. What the disks have no room for STORE_FULL_MS is refused, and from then on whatever comes is refused
-// at once, until libraft takes something. Nothing that waits is in the log: what becomes of it is certain.
+// Guard 21. libraft takes nothing while most voters say that they have little room, and room is what is left
+// of the segments that a voter has prepared: one that has just filled a segment says so for the moment in
+// which the next is made, on an empty disk, too. So what is refused waits, in order, and is tried in each
+// turn of the loop; a tick at the latest brings one. What the disks have no room for STORE_FULL_MS is
+// refused, and from then on whatever comes is refused at once, until libraft takes something. Nothing that
+// waits is in the log: what becomes of it is certain.
 
 #include <errno.h>
 #include <stdlib.h>

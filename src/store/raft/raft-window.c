@@ -2,15 +2,16 @@
 
 // What a leader has sent a member and the member has not taken.
 //
-// It is bounded: without that, a big state over a slow link fills the leader's memory. Losing a message is within Raft's rules;
-// libraft tries again.
+// It is bounded: without that, a big state over a slow link fills the leader's memory. Losing a message is
+// within Raft's rules; libraft tries again.
 //
-// And it is not sent twice (guard 23). To a member that has said nothing for one heartbeat, since it is busy with what it was
-// sent, libraft sends all that it has not acknowledged, with each heartbeat again. Over a slow link entries of half a
-// megabyte take longer than that, and their copies are then all that the link has time for: nothing is committed, and the leader
-// is not heard. A connection keeps the order, so a repeat begins behind the last entry that was handed to the connection; where nothing is
-// left of it, it is a heartbeat that names this entry. A member that lacks it, whatever became of it, says so by
-// refusing, and then gets all. A connection that ends takes with it what was on its way.
+// And it is not sent twice (guard 23). To a member that has said nothing for one heartbeat, since it is busy
+// with what it was sent, libraft sends all that it has not acknowledged, with each heartbeat again. Over a
+// slow link entries of half a megabyte take longer than that, and their copies are then all that the link
+// has time for: nothing is committed, and the leader is not heard. A connection keeps the order, so a repeat
+// begins behind the last entry that was handed to the connection; where nothing is left of it, it is a
+// heartbeat that names this entry. A member that lacks it, whatever became of it, says so by refusing, and
+// then gets all. A connection that ends takes with it what was on its way.
 //
 // Tests: store/repeat (the rule), store/slow-link, integration/slow-links.
 
@@ -20,7 +21,8 @@
 
 enum {
         WINDOW_BYTES = 8 * 1024 * 1024, // that one member has not taken; beyond it no more entries are sent
-        REPEAT_BYTES = 64 * 1024,       // shorter messages cost nothing worth mentioning when they are sent twice
+        REPEAT_BYTES = 64 * 1024,       // shorter messages cost nothing worth mentioning when they are sent
+                                        // twice
 };
 
 typedef struct Send {
@@ -56,17 +58,20 @@ static SendWindow *make_window(RaftStore *s, uint32_t raft_id) {
 static bool is_on_its_way(const RaftStore *s, const SendWindow *w, uint64_t term) {
         if (w->through == 0 || w->term != term)
                 return false;
-        return w->bytes > 0 || (w->connection > 0 && w->connection == transport_connection(&s->transport, w->raft_id));
+        return w->bytes > 0 ||
+               (w->connection > 0 && w->connection == transport_connection(&s->transport, w->raft_id));
 }
 
-const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message, struct raft_message *ret_changed) {
+const struct raft_message *raft_window_skip(RaftStore *s, const struct raft_message *message,
+                                            struct raft_message *ret_changed) {
         const struct raft_append_entries *m = &message->append_entries;
         struct raft_append_entries *rest = &ret_changed->append_entries;
         const SendWindow *w;
         unsigned n;
 
         w = message->type == RAFT_APPEND_ENTRIES ? find_window(s, (uint32_t) message->server_id) : NULL;
-        if (!w || w->through <= m->prev_log_index || !is_on_its_way(s, w, m->term) || raft_window_bytes(message) < REPEAT_BYTES)
+        if (!w || w->through <= m->prev_log_index || !is_on_its_way(s, w, m->term) ||
+            raft_window_bytes(message) < REPEAT_BYTES)
                 return message;
         n = (unsigned) MIN_OF(w->through - m->prev_log_index, (uint64_t) m->n_entries);
         *ret_changed = *message;
@@ -114,7 +119,8 @@ static bool has_room_for(const SendWindow *w, const struct raft_message *message
         return w->bytes == 0 || (message->type == RAFT_APPEND_ENTRIES && w->bytes <= WINDOW_BYTES);
 }
 
-int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message, size_t bytes, raft_io_send_cb done) {
+int raft_window_send(RaftStore *s, struct raft_io_send *req, const struct raft_message *message,
+                     size_t bytes, raft_io_send_cb done) {
         const struct raft_append_entries *m = &message->append_entries;
         SendWindow *w = make_window(s, (uint32_t) message->server_id);
         bool goes_on = w && is_on_its_way(s, w, m->term);

@@ -50,7 +50,8 @@ static bool has_longer(const char *dir, unsigned long long first, unsigned long 
         while (d && (e = readdir(d))) {
                 unsigned long long other, other_last;
 
-                found |= segment_is_closed(e->d_name, &other, &other_last) && other == first && other_last > last;
+                found |= segment_is_closed(e->d_name, &other, &other_last) && other == first &&
+                         other_last > last;
         }
         if (d)
                 closedir(d);

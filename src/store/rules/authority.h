@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Until when a leader may say anything that lasts: that a lease is renewed, that a unit is to start. Pure; the
-// time is an argument.
+// Until when a leader may say anything that lasts: that a lease is renewed, that a unit is to start. Pure;
+// the time is an argument.
 //
-// A leader that was frozen, or whose answers are late, may be led by another long since and not know it. So it
-// does not ask whether it leads, but until when nobody else can have been elected. What it needs for that is
-// a majority of voters of whom each has heard of it, in this term, lately:
+// A leader that was frozen, or whose answers are late, may be led by another long since and not know it. So
+// it does not ask whether it leads, but until when nobody else can have been elected. What it needs for that
+// is a majority of voters of whom each has heard of it, in this term, lately:
 //
 //   leader, term T          voter V
 //     mark = its clock  ->    takes an AppendEntries of T, or a part of one from the leader that it
-//                             follows, while it holds this mark: its election timer starts anew, and before `promise` has passed on it V neither calls an
+//                             follows, while it holds this mark: its election timer starts anew, and before
+//                             `promise` has passed on it V neither calls an
 //                             election nor votes for anybody
 //     witness until     <-    {T, mark, promise}
 //     mark + 9/10 promise
 //
 // The mark is the leader's own boot-time clock, which V hands back as it came. So an answer counts from when
-// its question was sent, however long either lay in a buffer, and no two clocks are compared. Neither question
-// nor answer waits for a disk: libraft answers a heartbeat at once, also while entries wait to be written.
+// its question was sent, however long either lay in a buffer, and no two clocks are compared. Neither
+// question nor answer waits for a disk: libraft answers a heartbeat at once, also while entries wait to be
+// written.
 //
 // Proof. Let N be the first leader of a term T' > T that is elected after L (term T) got its evidence. The
 // majorities of N and L share a voter V.
 //   V is L itself: it votes in the loop that asks for authority, and leads no more when it has.
-//   V is another, and had no leader when it voted: it heard L at some time p, not before the mark, and answered
+//   V is another, and had no leader when it voted: it heard L at some time p, not before the mark, and
+//   answered
 //     in T, so it voted later than p. It lost L as its leader by the end of its election timer, `promise`
 //     after p, or by starting anew, but then it votes for nobody in its first election timeout
 //     (raft-authority.c). Either is after mark + promise.
@@ -30,8 +33,8 @@
 //     the leader of the term before, and only in the term after (raft-authority.c). That leader is L, since
 //     N is the first; and L gave its authority away when it told N.
 // It rests on: libraft's voters refuse everybody while they have a leader (0.22, recv_request_vote.c), their
-// timer starts when a message is taken and not before (raft-authority.c), memberships change by one voter at a
-// time, and no clock runs more than a tenth faster than another. Suspending a voter stops its timer, which
+// timer starts when a message is taken and not before (raft-authority.c), memberships change by one voter at
+// a time, and no clock runs more than a tenth faster than another. Suspending a voter stops its timer, which
 // is on the safe side; suspending the leader does not stop its clock.
 //
 // A leader that told a voter to take over and still leads may be believed again when that voter's log has
@@ -48,7 +51,8 @@
 
 #include "store.h"
 
-enum { AUTHORITY_MARGIN = 10 }; // a tenth of what a voter promises is not counted: clocks run at different rates
+// a tenth of what a voter promises is not counted: clocks run at different rates
+enum { AUTHORITY_MARGIN = 10 };
 
 #define AUTHORITY_ALWAYS UINT64_MAX // for a leader that needs no vote but its own
 

@@ -10,8 +10,8 @@
 //   24  u32  promise in ms: from then on it follows no other so long
 //   28  libraft's bytes, at least one
 //
-// All big-endian. With these a leader knows how old an answer is (authority.h). They cost neither a packet nor
-// a system call, since they travel with what libraft says anyway.
+// All big-endian. With these a leader knows how old an answer is (authority.h). They cost neither a packet
+// nor a system call, since they travel with what libraft says anyway.
 //
 // Pure; fuzzed by tests/fuzz/fuzz-marks.c.
 

@@ -142,7 +142,8 @@ static int pass_on(Bridge *b, size_t len) {
 }
 
 void bridge_say_marks(Bridge *b, uint64_t pace_ms) {
-        if (b->closing || !b->stream || stream_queued(b->stream) > 0 || uv_now(b->pipe.loop) < b->sent_ms + pace_ms)
+        if (b->closing || !b->stream || stream_queued(b->stream) > 0 ||
+            uv_now(b->pipe.loop) < b->sent_ms + pace_ms)
                 return;
         if (pass_on(b, 0) < 0)
                 bridge_close(b);

@@ -7,7 +7,8 @@
 //
 //   peer <=TLS=> Stream <-> Bridge <=socket pair=> uv_pipe_t (libraft's, freed by libraft)
 //
-// Each piece travels in a frame with marks before it (marks.h), which the owner fills in and gets. A frame may have marks and nothing else.
+// Each piece travels in a frame with marks before it (marks.h), which the owner fills in and gets. A frame
+// may have marks and nothing else.
 //
 // Either end's close ends the bridge at once; what was on its way is lost, which Raft is made for.
 
@@ -22,8 +23,8 @@
 enum {
         BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting for libraft; beyond it the peer is not read
         BRIDGE_LOW_WATER = 256 * 1024,
-        // Bytes waiting for the peer; beyond it libraft is not read. They have their marks already, and a leader is sure of itself by
-        // the age of marks alone: what waits is to wait before it gets them.
+        // Bytes waiting for the peer; beyond it libraft is not read. They have their marks already, and a
+        // leader is sure of itself by the age of marks alone: what waits is to wait before it gets them.
         BRIDGE_UNSENT_MAX = 64 * 1024,
         BRIDGE_READ_SIZE = 16 * 1024, // of one frame: over a slow link the peer hears often that we go on
         BRIDGE_LONG_SIZE = 8 * 1024,  // with less than that a frame is no part of a long message
@@ -61,10 +62,11 @@ struct Bridge {
         char buffer[BRIDGE_ROOM_SIZE + BRIDGE_READ_SIZE];
 };
 
-// Takes over an open stream. 0: *ret_pipe is for libraft, and `closed` will fire. Negative errno: nothing was
-// taken, no callback.
+// Takes over an open stream. 0: *ret_pipe is for libraft, and `closed` will fire. Negative errno: nothing
+// was taken, no callback.
 int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *userdata, Bridge **ret,
                uv_stream_t **ret_pipe);
-// Sends marks alone, unless something waits that has newer ones, or some were sent less than so many milliseconds ago.
+// Sends marks alone, unless something waits that has newer ones, or some were sent less than so many
+// milliseconds ago.
 void bridge_say_marks(Bridge *b, uint64_t pace_ms);
 void bridge_close(Bridge *b);

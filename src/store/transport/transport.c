@@ -67,7 +67,8 @@ static SeenMark *oldest_seen(Transport *t) {
         return oldest;
 }
 
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, TransportLeads leads, void *userdata) {
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part,
+                         TransportTakes takes, TransportLeads leads, void *userdata) {
         t->promise_ms = promise_ms;
         t->answer = answer;
         t->part = part;
@@ -98,7 +99,8 @@ static void on_fill_marks(Bridge *b, Marks *ret, void *userdata) {
         Transport *t = userdata;
         const SeenMark *seen = find_seen(t, b->raft_id);
 
-        *ret = (Marks){.mark_us = !t->leads || t->leads(t->answer_data) ? clock_boot_us() : 0, .promise_ms = t->promise_ms};
+        *ret = (Marks){.mark_us = !t->leads || t->leads(t->answer_data) ? clock_boot_us() : 0,
+                       .promise_ms = t->promise_ms};
         if (!seen)
                 return;
         ret->term = seen->term;
@@ -202,7 +204,8 @@ static void on_dial_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps dial_ops = {.opened = on_dial_opened, .closed = on_dial_closed};
 
-// Answered when libraft closes: to refuse it would only make libraft ask again, five times a second, for ever.
+// Answered when libraft closes: to refuse it would only make libraft ask again, five times a second, for
+// ever.
 static int park(Transport *t, struct raft_uv_connect *req, raft_id id, raft_uv_connect_cb done) {
         Connect *c = malloc(sizeof(*c));
 

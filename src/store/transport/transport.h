@@ -8,9 +8,9 @@
 // there are two connections between two servers. Addresses in libraft's configuration are only the raft id
 // in decimal: where a server really is and which key it has is asked of StoreOps.resolve() for each dial.
 //
-// Neither side of libraft asks whether the other is still a member. So who StoreOps.retired() says is none any
-// more loses its connections, gets no new one, and is not dialled; libraft, which would try again for ever,
-// is left waiting for that dial until it closes.
+// Neither side of libraft asks whether the other is still a member. So who StoreOps.retired() says is none
+// any more loses its connections, gets no new one, and is not dialled; libraft, which would try again for
+// ever, is left waiting for that dial until it closes.
 //
 // What a peer that we dialled may know of us, and what one that dialled us says, are the marks (marks.h): a
 // leader hands out the time, a follower hands back the newest that it held when it obeyed.
@@ -78,7 +78,8 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
 // Ends the connections and dials of those who are retired now.
 void transport_recheck(Transport *t);
 // Before the first connection: what we promise, and who gets what others answer.
-void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part, TransportTakes takes, TransportLeads leads, void *userdata);
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, TransportPart part,
+                         TransportTakes takes, TransportLeads leads, void *userdata);
 // Marks alone, to a peer whose message we are taking.
 void transport_say_marks(Transport *t, uint32_t raft_id);
 // libraft has just obeyed a message of this leader.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A connection begins with lines of text that end with "\r\n" and never with 'l' or 'B', with which every message
-// does; text is passed on, and after the first message there is none. A signal waits here until it is whole; of a
-// longer reply pieces are passed on as they come, so that none is held twice.
+// A connection begins with lines of text that end with "\r\n" and never with 'l' or 'B', with which every
+// message does; text is passed on, and after the first message there is none. A signal waits here until it
+// is whole; of a longer reply pieces are passed on as they come, so that none is held twice.
 
 #include "bus-input.h"
 
@@ -13,8 +13,8 @@
 
 #include "buf.h"
 
-// What the last connection left that was read empty: the next that is read takes it. One serves all, since seldom more
-// than one has something left between two turns.
+// What the last connection left that was read empty: the next that is read takes it. One serves all, since
+// seldom more than one has something left between two turns.
 static _Thread_local uint8_t *spare; // BUS_INPUT_READ_BYTES
 
 struct BusInput {
@@ -128,7 +128,8 @@ static int take_message(BusInput *i, BusSignal *ret) {
 
         if (r < 0)
                 return r;
-        if (head.total > i->max || (head.type == BUS_TYPE_SIGNAL && i->max < BUS_BYTES_MAX && head.total > BUS_INPUT_SIGNAL_MAX))
+        if (head.total > i->max ||
+            (head.type == BUS_TYPE_SIGNAL && i->max < BUS_BYTES_MAX && head.total > BUS_INPUT_SIGNAL_MAX))
                 return -EMSGSIZE;
         if (head.type == BUS_TYPE_SIGNAL && i->in.len - i->at < head.total)
                 return BUS_INPUT_NOTHING;

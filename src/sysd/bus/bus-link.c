@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What comes is read by BusInput: signals go to the owner, and what is passed on is at once taken by sd-bus, before
-// the next is looked at, so that nothing overtakes anything.
+// What comes is read by BusInput: signals go to the owner, and what is passed on is at once taken by sd-bus,
+// before the next is looked at, so that nothing overtakes anything.
 //
 // sd-bus says before a poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
-// prepare handle asks, in the turns in which the connection was used. Messages that wait in BusInput for the next
-// turn are not shown by the socket's readiness: then the timer is due at once.
+// prepare handle asks, in the turns in which the connection was used. Messages that wait in BusInput for the
+// next turn are not shown by the socket's readiness: then the timer is due at once.
 //
 // Between bursts that follow each other closely the link rests: the timer ends the rest, and the socket is
 // not polled for reading until then (bus-pace.h).
@@ -105,8 +105,8 @@ static uint64_t now_monotonic_us(void) {
         return uv_hrtime() / 1000;
 }
 
-// sd-bus's part: what was passed on to it is read and handled, calls go out, those without an answer end. At most one
-// message has been passed on. 0 or an error.
+// sd-bus's part: what was passed on to it is read and handled, calls go out, those without an answer end. At
+// most one message has been passed on. 0 or an error.
 static int let_sd_bus(BusLink *l) {
         int r;
 
@@ -117,8 +117,8 @@ static int let_sd_bus(BusLink *l) {
         return r;
 }
 
-// Up to `budget` messages. What stopped it: 0: there is no more at present; 1: enough for this turn, or it was
-// paused; or an error.
+// Up to `budget` messages. What stopped it: 0: there is no more at present; 1: enough for this turn, or it
+// was paused; or an error.
 static int take_messages(BusLink *l, size_t budget, size_t *ret_n) {
         uint64_t reads = bus_input_reads(l->input) + READS_PER_TURN;
         BusSignal signal;

@@ -2,8 +2,9 @@
 #pragma once
 
 // One connection to a systemd under the loop: sd-bus for calls and their replies, signals by themselves
-// (bus-input.h), all in the order in which they were sent. It lives from a connected socket to the first error
-// and is then replaced by a new one. Messages are taken in bursts of SYSTEMD_READ_BUDGET per turn of the loop.
+// (bus-input.h), all in the order in which they were sent. It lives from a connected socket to the first
+// error and is then replaced by a new one. Messages are taken in bursts of SYSTEMD_READ_BUDGET per turn of
+// the loop.
 
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
@@ -51,6 +52,6 @@ void bus_link_allow_rest(BusLink *l, bool allow);
 uint64_t bus_link_drained_us(const BusLink *l);
 // Processes what has arrived in the next turn, also if nothing has: then that is known to be so.
 void bus_link_receive(BusLink *l);
-// The same at once, as far as a turn goes; never from inside `signal`, `turn` or a reply handler. Whether that was
-// all. The link may be closed afterwards.
+// The same at once, as far as a turn goes; never from inside `signal`, `turn` or a reply handler. Whether
+// that was all. The link may be closed afterwards.
 bool bus_link_catch_up(BusLink *l);

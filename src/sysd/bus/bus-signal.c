@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// bus_head_read() says how long a message is; when it is whole, bus_signal_read() goes through the fields of its
-// header and leaves a reader at the beginning of its body.
+// bus_head_read() says how long a message is; when it is whole, bus_signal_read() goes through the fields of
+// its header and leaves a reader at the beginning of its body.
 //
-// Numbers are aligned to their size, counted from the beginning of the message; the body begins at a multiple of
-// 8, so that its own beginning counts as well.
+// Numbers are aligned to their size, counted from the beginning of the message; the body begins at a
+// multiple of 8, so that its own beginning counts as well.
 
 #include "bus-signal.h"
 
@@ -277,8 +277,8 @@ static size_t fixed_bytes(char type) {
         }
 }
 
-// Most variants that systemd sends hold one number or one text: behind these in one step. False: it is something else,
-// or not all there, and nothing was read.
+// Most variants that systemd sends hold one number or one text: behind these in one step. False: it is
+// something else, or not all there, and nothing was read.
 static bool skip_plain_variant(BusReader *r) {
         const uint8_t *p = r->data + r->at;
         size_t fixed, at;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A signal of D-Bus, read in place. One start of a unit comes back as thirteen signals with 12 kB of properties,
-// of which a dozen values count: sd-bus takes 26,000 instructions to walk through the longer ones, this a
-// tenth. Only signals, and only reading: calls, replies and the agreement about who talks to whom are sd-bus's.
+// A signal of D-Bus, read in place. One start of a unit comes back as thirteen signals with 12 kB of
+// properties, of which a dozen values count: sd-bus takes 26,000 instructions to walk through the longer
+// ones, this a tenth. Only signals, and only reading: calls, replies and the agreement about who talks to
+// whom are sd-bus's.
 //
-// Format: D-Bus Specification, "Message Protocol" and "Marshaling". Every byte may be a stranger's: nothing is
-// read beyond the message, and what does not follow the format is -EBADMSG. Pure.
+// Format: D-Bus Specification, "Message Protocol" and "Marshaling". Every byte may be a stranger's: nothing
+// is read beyond the message, and what does not follow the format is -EBADMSG. Pure.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,10 +34,11 @@ typedef struct BusHead {
 // -EBADMSG: no message begins so.
 int bus_head_read(const uint8_t head[BUS_HEAD_BYTES], BusHead *ret);
 
-// Values one after the other. After the first one that is wrong `error` is set, and all that follow are empty: so it is
-// enough to look once, before what was read is used.
+// Values one after the other. After the first one that is wrong `error` is set, and all that follow are
+// empty: so it is enough to look once, before what was read is used.
 typedef struct BusReader {
-        const uint8_t *data; // borrowed; begins where a message or a body does, so that alignment counts from here
+        // borrowed; begins where a message or a body does, so that alignment counts from here
+        const uint8_t *data;
         size_t len, at;
         bool little;
         int error; // 0 or -EBADMSG
@@ -46,8 +48,8 @@ uint32_t bus_read_u32(BusReader *r);
 uint64_t bus_read_u64(BusReader *r);
 // A string or an object path, borrowed and NUL-terminated; "" after an error. UTF-8 is not looked at.
 const char *bus_read_string(BusReader *r);
-// The name with which the next entry of a dictionary begins: *ret_len bytes, for comparing. Unlike a string's they are not looked
-// through for a NUL, since most entries are passed over. Empty after an error.
+// The name with which the next entry of a dictionary begins: *ret_len bytes, for comparing. Unlike a
+// string's they are not looked through for a NUL, since most entries are passed over. Empty after an error.
 const char *bus_read_key(BusReader *r, size_t *ret_len);
 // The signature in front of a variant's value, likewise.
 const char *bus_read_signature(BusReader *r);

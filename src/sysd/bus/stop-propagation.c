@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See the header. By which dependencies a stop spreads is UNIT_ATOM_PROPAGATE_STOP in systemd's source; a unit that is down already passes nothing on, since its own job is dropped as
-// redundant and what hangs on it with it.
+// See the header. By which dependencies a stop spreads is UNIT_ATOM_PROPAGATE_STOP in systemd's source; a
+// unit that is down already passes nothing on, since its own job is dropped as redundant and what hangs on
+// it with it.
 //
 // One that `needs` the unit cannot be started as long as that is down: each link on the way to it says so.
 
@@ -13,7 +14,8 @@
 #include "str.h"
 
 const StopKind stop_kinds[STOP_KINDS] = {
-        {"RequiredBy", true}, {"RequisiteOf", true}, {"BoundBy", true}, {"ConsistsOf", false}, {"PropagatesStopTo", false},
+        {"RequiredBy", true},  {"RequisiteOf", true},       {"BoundBy", true},
+        {"ConsistsOf", false}, {"PropagatesStopTo", false},
 };
 
 static size_t find(const StopPropagation *p, const char *name) {
@@ -52,8 +54,10 @@ void stop_propagation_done(StopPropagation *p) {
 }
 
 static bool passes_on(Argosy__ActiveState active) {
-        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
-               active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING || active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
 }
 
 const char *stop_propagation_next(StopPropagation *p) {

@@ -2,9 +2,11 @@
 //
 // What we read of a PropertiesChanged, by interface (man 5 org.freedesktop.systemd1):
 //
-//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, the four times of the last changes of
+//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, the four times of the last
+//                                      changes of
 //                                      ActiveState, Job, and what came of its conditions
-//   org.freedesktop.systemd1.Service   Result, NRestarts, how its main process has ended, and since systemd 256 when that began with its program
+//   org.freedesktop.systemd1.Service   Result, NRestarts, how its main process has ended, and since systemd
+//                                      256 when that began with its program
 //   Socket, Timer, Path, Mount, Automount, Swap   Result
 //
 // systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState

@@ -6,6 +6,6 @@
 #include "bus-signal.h"
 #include "unit-runtime.h"
 
-// The body of PropertiesChanged, of the type "sa{sv}as". *ret has what concerns us, has=0 if nothing does. 0 or
-// -EBADMSG: the peer is not a systemd that we know.
+// The body of PropertiesChanged, of the type "sa{sv}as". *ret has what concerns us, has=0 if nothing does. 0
+// or -EBADMSG: the peer is not a systemd that we know.
 int signal_read_changes(BusSignal *signal, UnitFacts *ret);

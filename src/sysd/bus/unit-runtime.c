@@ -71,12 +71,15 @@ static bool is_other_run(const UnitRuntime *rt, const UnitFacts *f) {
 
 // A run that begins and ends between two messages shows as another id of what is down.
 static void set_end(UnitRuntime *rt, const UnitFacts *f) {
-        bool was_up = rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN && !active_state_is_down(rt->active);
+        bool was_up =
+                rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN && !active_state_is_down(rt->active);
 
         if (!active_state_is_down(f->active))
                 rt->end = UNIT_END_UNSEEN;
         else if (was_up || is_other_run(rt, f))
-                rt->end = !(f->has & UNIT_FACT_JOB) ? UNIT_END_UNSEEN : f->job ? UNIT_END_BY_JOB : UNIT_END_BY_ITSELF;
+                rt->end = !(f->has & UNIT_FACT_JOB) ? UNIT_END_UNSEEN
+                          : f->job                  ? UNIT_END_BY_JOB
+                                                    : UNIT_END_BY_ITSELF;
 }
 
 static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
@@ -134,8 +137,9 @@ static bool is_known(const uint8_t id[16]) {
         return memcmp(id, none, sizeof(none)) != 0;
 }
 
-// A run that begins while the one before is still thought to be up is told by its id alone: systemd tells of a unit
-// what it is when the message leaves. An id that was asked for says nothing of how often it was restarted.
+// A run that begins while the one before is still thought to be up is told by its id alone: systemd tells of
+// a unit what it is when the message leaves. An id that was asked for says nothing of how often it was
+// restarted.
 static bool set_run(UnitRuntime *rt, const UnitFacts *f, bool is_told, uint64_t wall_us) {
         bool changed = memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
 
@@ -282,7 +286,8 @@ bool job_is_settled(SystemdJobKind kind, SystemdJobResult result, const uint8_t 
                 return now->active != ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
         switch (result) {
         case SYSTEMD_JOB_DONE:
-                return kind == SYSTEMD_STOP ? active_state_is_down(now->active) : start_is_settled(kind, before, now);
+                return kind == SYSTEMD_STOP ? active_state_is_down(now->active)
+                                            : start_is_settled(kind, before, now);
         case SYSTEMD_JOB_FAILED:
                 if (kind == SYSTEMD_STOP)
                         return active_state_is_down(now->active);

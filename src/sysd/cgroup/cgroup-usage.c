@@ -11,7 +11,8 @@
 // and what finds no place is opened and closed for each reading.
 //
 // lifetime   born                                       dies
-// Group      read for the first time, if there is room  USAGE_HELD_SEC without a question, or with the object
+// Group      read for the first time, if there is room  USAGE_HELD_SEC without a question, or with the
+//                                                       object
 // Reading    cgroup_usage_read()                        after `done`; a cancelled one when it is in no job
 
 #include <errno.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   unit and number of lines -> lines -> "go on" -> lines -> ... -> the end, or "go on when there is something"
+//   unit and number of lines -> lines -> "go on" -> lines -> ... -> the end, or "go on when there is
+//   something"
 //
 // Then, within the time that a helper may idle, it can be asked about another unit.
 //
-// One request is under way at most, and none while the reader is held: then the helper rests where it stands in
-// the journal. It has a limited time for each answer, but for one that it can only give when somebody writes.
-// Lines that no helper of ours sends (control bytes, too long, too many, none where there must be one) end it.
+// One request is under way at most, and none while the reader is held: then the helper rests where it stands
+// in the journal. It has a limited time for each answer, but for one that it can only give when somebody
+// writes. Lines that no helper of ours sends (control bytes, too long, too many, none where there must be
+// one) end it.
 
 #include "foreign-journal.h"
 

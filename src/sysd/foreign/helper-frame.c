@@ -2,7 +2,8 @@
 //
 // Frames between the daemon and a helper: a length of four bytes and one message. What a helper sends was
 // perhaps written by the manager's owner: a longer frame than allowed is -EBADMSG, and a reply with an
-// errno that is none is no reply. Neither is one of very many parts: they are counted before any of them is unpacked.
+// errno that is none is no reply. Neither is one of very many parts: they are counted before any of them is
+// unpacked.
 
 #include "helper-frame.h"
 
@@ -69,13 +70,22 @@ static bool is_seen_in_directories(Argosy__LoadState load) {
 }
 
 static bool is_finding(Argosy__FindingKind kind) {
-        return kind == ARGOSY__FINDING_KIND__FINDING_WARNING || kind == ARGOSY__FINDING_KIND__FINDING_REFUSED ||
+        return kind == ARGOSY__FINDING_KIND__FINDING_WARNING ||
+               kind == ARGOSY__FINDING_KIND__FINDING_REFUSED ||
                kind == ARGOSY__FINDING_KIND__FINDING_MISSING;
 }
 
 // ---- parts: the wire format of protobuf, as far as it takes to count
 
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 3, FIELD_LOADS = 185, FIELD_FINDINGS = 197 };
+enum {
+        WIRE_VARINT = 0,
+        WIRE_64 = 1,
+        WIRE_BYTES = 2,
+        WIRE_32 = 5,
+        FIELD_RESULTS = 3,
+        FIELD_LOADS = 185,
+        FIELD_FINDINGS = 197
+};
 
 typedef struct Field {
         uint64_t number;
@@ -134,7 +144,8 @@ static int count_parts(const uint8_t *data, size_t len, bool whole, size_t *n) {
                         return -EBADMSG;
                 if (whole && f.number == FIELD_LOADS && (*n += f.len) > HELPER_REPLY_PARTS)
                         return -EBADMSG;
-                if (whole && (f.number == FIELD_RESULTS || f.number == FIELD_FINDINGS) && f.bytes && count_parts(f.bytes, f.len, false, n) < 0)
+                if (whole && (f.number == FIELD_RESULTS || f.number == FIELD_FINDINGS) && f.bytes &&
+                    count_parts(f.bytes, f.len, false, n) < 0)
                         return -EBADMSG;
         }
         return 0;
@@ -142,7 +153,8 @@ static int count_parts(const uint8_t *data, size_t len, bool whole, size_t *n) {
 
 Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
         size_t n = 0;
-        Argosy__HelperReply *reply = count_parts(data, len, true, &n) < 0 ? NULL : argosy__helper_reply__unpack(NULL, len, data);
+        Argosy__HelperReply *reply =
+                count_parts(data, len, true, &n) < 0 ? NULL : argosy__helper_reply__unpack(NULL, len, data);
         bool good = reply && reply->error <= 0 && reply->error > -4096;
 
         for (size_t i = 0; good && i < reply->n_results; i++)
@@ -150,7 +162,8 @@ Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
         for (size_t i = 0; good && i < reply->n_loads; i++)
                 good = is_seen_in_directories(reply->loads[i]);
         for (size_t i = 0; good && i < reply->n_findings; i++)
-                good = reply->findings[i]->file < HELPER_VERIFY_FILES && is_finding(reply->findings[i]->kind);
+                good = reply->findings[i]->file < HELPER_VERIFY_FILES &&
+                       is_finding(reply->findings[i]->kind);
         if (good)
                 return reply;
         if (reply)

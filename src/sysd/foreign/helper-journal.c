@@ -86,7 +86,8 @@ int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int 
         bool first = q->journal && *q->journal->unit;
         int r = 0;
 
-        if (!q->journal || (!first && !j->source) || (q->journal->wait && (first || journal_source_fd(j->source) < 0)))
+        if (!q->journal || (!first && !j->source) ||
+            (q->journal->wait && (first || journal_source_fd(j->source) < 0)))
                 return -EBADMSG;
         if (first)
                 r = begin(j, q->journal);

@@ -18,5 +18,6 @@ int helper_journal_prepare(void);
 // Fills in `reply`, whose lines are the journal's until the next call; also its error. Waits, if that is
 // asked, until there is a line. Negative errno: there is no answer, since `link` was closed meanwhile
 // (-ECONNRESET) or the request is none (-EBADMSG).
-int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int link, Argosy__HelperReply *reply);
+int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int link,
+                          Argosy__HelperReply *reply);
 void helper_journal_done(HelperJournal *j);

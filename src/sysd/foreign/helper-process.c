@@ -2,10 +2,10 @@
 //
 //   the service is asked, or spawn -> it runs -> kill, or it ends -> it is gone -> closed()
 //
-// The service is asked on a connection of its own: one packet with the words of the command line, and the link. What is shut down there
-// kills the process, and the service closes it when the process is gone; so that is known of a process that is not argosyd's child.
-// Without the service (it is not there, or has a full backlog) nothing is started, and the caller tries
-// again.
+// The service is asked on a connection of its own: one packet with the words of the command line, and the
+// link. What is shut down there kills the process, and the service closes it when the process is gone; so
+// that is known of a process that is not argosyd's child. Without the service (it is not there, or has a
+// full backlog) nothing is started, and the caller tries again.
 
 #include "helper-process.h"
 
@@ -92,14 +92,19 @@ static int send_words(int fd, const HelperConfig *config, int link) {
         } control = {};
         _cleanup_buf_ Buf words = {};
         struct iovec iov;
-        struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+        struct msghdr m = {.msg_iov = &iov,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof(control)};
         Numbers n;
 
         format(config, &n);
-        if (buf_printf(&words, "%s%c%s%c%s%c%s", helper_mode_to_string(config->mode), 0, config->manager, 0, n.leader, 0, n.born) < 0)
+        if (buf_printf(&words, "%s%c%s%c%s%c%s", helper_mode_to_string(config->mode), 0, config->manager, 0,
+                       n.leader, 0, n.born) < 0)
                 return -ENOMEM;
         iov = (struct iovec){words.data, words.len};
-        control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        control.header = (struct cmsghdr){
+                .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&control.header), &link, sizeof(int));
         return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
@@ -177,5 +182,6 @@ static int spawn(HelperProcess *p, const HelperConfig *config, int link) {
 
 int helper_process_start(HelperProcess *p, const HelperConfig *config, int link) {
         *p = (HelperProcess){.fd = -1, .state = HELPER_NONE};
-        return config->command && **config->command == '@' ? start_by_service(p, config, link) : spawn(p, config, link);
+        return config->command && **config->command == '@' ? start_by_service(p, config, link)
+                                                           : spawn(p, config, link);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A seccomp filter. A helper that has entered a container without a user namespace is root's process: without
-// capabilities, but it could signal other processes of root, talk to abstract sockets, or start what it finds
-// in the container. An attacker that takes it over by a crafted journal can do none of that: no process, no
-// socket, no signal, no file opened but for reading, no memory that is executed and was not from the beginning.
+// A seccomp filter. A helper that has entered a container without a user namespace is root's process:
+// without capabilities, but it could signal other processes of root, talk to abstract sockets, or start what
+// it finds in the container. An attacker that takes it over by a crafted journal can do none of that: no
+// process, no socket, no signal, no file opened but for reading, no memory that is executed and was not from
+// the beginning.
 //
 //   another architecture's call -> the process is ended
 //   a call of `checked`         -> EPERM if one of those bits is set in that argument, else allowed
@@ -32,9 +33,24 @@ enum {
 
 static const int allowed[] = {
         // files and directories
-        SYS_read, SYS_pread64, SYS_readv, SYS_close, SYS_lseek, SYS_getdents64, SYS_fstat, SYS_statx,
-        SYS_fstatfs, SYS_statfs, SYS_readlinkat, SYS_faccessat, SYS_fcntl, SYS_fadvise64, SYS_dup,
-        SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch,
+        SYS_read,
+        SYS_pread64,
+        SYS_readv,
+        SYS_close,
+        SYS_lseek,
+        SYS_getdents64,
+        SYS_fstat,
+        SYS_statx,
+        SYS_fstatfs,
+        SYS_statfs,
+        SYS_readlinkat,
+        SYS_faccessat,
+        SYS_fcntl,
+        SYS_fadvise64,
+        SYS_dup,
+        SYS_inotify_init1,
+        SYS_inotify_add_watch,
+        SYS_inotify_rm_watch,
 #ifdef SYS_newfstatat
         SYS_newfstatat,
 #endif
@@ -42,10 +58,16 @@ static const int allowed[] = {
         SYS_faccessat2,
 #endif
 #ifdef SYS_stat
-        SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
+        SYS_stat,
+        SYS_lstat,
+        SYS_access,
+        SYS_readlink,
 #endif
 #ifdef SYS_fstatat64
-        SYS_fstatat64, SYS_fstat64, SYS_fstatfs64, SYS_statfs64,
+        SYS_fstatat64,
+        SYS_fstat64,
+        SYS_fstatfs64,
+        SYS_statfs64,
 #endif
 #ifdef SYS__llseek
         SYS__llseek,
@@ -54,9 +76,13 @@ static const int allowed[] = {
         SYS_fcntl64,
 #endif
         // memory
-        SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk,
+        SYS_munmap,
+        SYS_mremap,
+        SYS_madvise,
+        SYS_brk,
         // the link, and waiting
-        SYS_sendto, SYS_ppoll,
+        SYS_sendto,
+        SYS_ppoll,
 #ifdef SYS_poll
         SYS_poll,
 #endif
@@ -67,13 +93,28 @@ static const int allowed[] = {
         SYS_ppoll_time64,
 #endif
         // itself
-        SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_getrandom, SYS_futex, SYS_getpid, SYS_gettid, SYS_geteuid, SYS_getuid,
-        SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigreturn, SYS_restart_syscall, SYS_sched_yield, SYS_exit, SYS_exit_group,
+        SYS_clock_gettime,
+        SYS_clock_getres,
+        SYS_gettimeofday,
+        SYS_getrandom,
+        SYS_futex,
+        SYS_getpid,
+        SYS_gettid,
+        SYS_geteuid,
+        SYS_getuid,
+        SYS_rt_sigprocmask,
+        SYS_rt_sigaction,
+        SYS_rt_sigreturn,
+        SYS_restart_syscall,
+        SYS_sched_yield,
+        SYS_exit,
+        SYS_exit_group,
 #ifdef SYS_time
         SYS_time,
 #endif
 #ifdef SYS_geteuid32
-        SYS_geteuid32, SYS_getuid32,
+        SYS_geteuid32,
+        SYS_getuid32,
 #endif
 #ifdef SYS_clock_gettime64
         SYS_clock_gettime64,
@@ -113,7 +154,8 @@ _Static_assert(4 + 2 * ELEMENTSOF(allowed) + 5 * ELEMENTSOF(checked) + 1 <= FILT
 
 #define LOAD(offset) ((struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset)))
 #define ANSWER(action) ((struct sock_filter) BPF_STMT(BPF_RET | BPF_K, (action)))
-#define UNLESS_EQUAL(value, skip) ((struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) (value), 0, (skip)))
+#define UNLESS_EQUAL(value, skip) \
+        ((struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) (value), 0, (skip)))
 #define UNLESS_ANY(bits, skip) ((struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (skip)))
 
 static unsigned short make_filter(struct sock_filter f[static FILTER_MAX]) {
@@ -146,7 +188,8 @@ int helper_sandbox_enter(void) {
         if (SECCOMP_ARCHITECTURE == 0)
                 return -EOPNOTSUPP;
         program.len = make_filter(filter);
-        if (setrlimit(RLIMIT_DATA, &memory) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
+        if (setrlimit(RLIMIT_DATA, &memory) < 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
                 return -errno;
         return 0;
 }

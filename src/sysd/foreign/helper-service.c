@@ -57,10 +57,12 @@ static _Noreturn void execute(const Service *s, char *const words[WORDS], int li
         for (size_t i = 0; i < WORDS; i++)
                 args[n++] = words[i];
         sigemptyset(&none);
-        if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent || dup2(link, STDIN_FILENO) < 0 ||
-            dup2(null, STDOUT_FILENO) < 0 || chdir("/") < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        if (null < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent ||
+            dup2(link, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || chdir("/") < 0 ||
+            sigprocmask(SIG_SETMASK, &none, NULL) < 0)
                 _exit(EXIT_FAILURE);
-        (void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0); // kernels before 5.9: all are closed by exec
+        // kernels before 5.9: all are closed by exec
+        (void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
         execve(args[0], args, environment);
         _exit(EXIT_FAILURE);
 }
@@ -83,7 +85,8 @@ static int take_link(struct msghdr *m) {
         const struct cmsghdr *c = CMSG_FIRSTHDR(m);
         int fd = -1;
 
-        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+            c->cmsg_len == CMSG_LEN(sizeof(int)))
                 memcpy(&fd, CMSG_DATA(c), sizeof(int));
         return fd;
 }
@@ -93,7 +96,8 @@ static pid_t start(const Service *s, int connection) {
         char packet[HELPER_SERVICE_WORDS_MAX + 1] = {}, *words[WORDS];
         char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t))));
         struct iovec iov = {packet, HELPER_SERVICE_WORDS_MAX};
-        struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+        struct msghdr m = {
+                .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
         ssize_t n = recvmsg(connection, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         pid_t pid = -EBADMSG, parent = getpid();
         int link;
@@ -142,7 +146,8 @@ static void accept_one(Service *s) {
         s->pids[s->n++] = 0;
 }
 
-// A running helper's connection brings nothing but its end: it is looked at no more, and stays until the process is reaped.
+// A running helper's connection brings nothing but its end: it is looked at no more, and stays until the
+// process is reaped.
 static void on_connection(Service *s, size_t i) {
         if (s->pids[i] > 0) {
                 (void) kill(s->pids[i], SIGKILL);
@@ -244,7 +249,8 @@ int helper_service_main(void) {
         static const char *const command[] = {"/proc/self/exe", "--manager-helper", NULL};
         int r;
 
-        if (sd_listen_fds(1) != 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
+        if (sd_listen_fds(1) != 1 ||
+            sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
                 fprintf(stderr, "argosyd: --helper-service is for argosy-helper.service alone\n");
                 return EXIT_FAILURE;
         }

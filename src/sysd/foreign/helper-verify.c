@@ -3,9 +3,9 @@
 // contents -> of containers the units that podman's generator makes, in its sandbox -> systemd-analyze in
 // another -> findings, in one reply.
 //
-// What takes longer than ANSWER_MS is ended and said (-ETIMEDOUT): so this process answers in time and goes on, and leaves no
-// directory behind. The version of systemd is asked once in its life. Where there is no systemd-analyze,
-// containers are made all the same.
+// What takes longer than ANSWER_MS is ended and said (-ETIMEDOUT): so this process answers in time and goes
+// on, and leaves no directory behind. The version of systemd is asked once in its life. Where there is no
+// systemd-analyze, containers are made all the same.
 
 #include "helper-verify.h"
 
@@ -37,7 +37,8 @@ static int look(const Argosy__HelperVerify *q, HelperVerified *v) {
         UnitAnalysisFile files[HELPER_VERIFY_FILES];
 
         for (size_t i = 0; i < q->n_files; i++)
-                files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data, q->files[i]->content.len};
+                files[i] = (UnitAnalysisFile){q->files[i]->name, q->files[i]->content.data,
+                                              q->files[i]->content.len};
         return file_analysis(files, q->n_files, q->user, ANSWER_MS, v->findings, v->made);
 }
 
@@ -53,7 +54,8 @@ static int fill_in(HelperVerified *v, Argosy__HelperReply *reply) {
         for (size_t i = 0; i < v->n; i++)
                 for (size_t k = 0; k < v->findings[i].n; k++) {
                         const UnitFinding *f = &v->findings[i].list[k];
-                        Argosy__HelperFinding *m = v->pointers[reply->n_findings] = &v->list[reply->n_findings];
+                        Argosy__HelperFinding *m = v->pointers[reply->n_findings] =
+                                &v->list[reply->n_findings];
 
                         argosy__helper_finding__init(m);
                         m->file = (uint32_t) i;

@@ -212,8 +212,8 @@ int enter_container(pid_t leader, uint64_t born, unsigned flags) {
 
 // ---- directories
 
-// The same where the kernel, or a system call filter (EPERM), does not know openat2(): step by step. The names are our own, so none
-// of them is "..".
+// The same where the kernel, or a system call filter (EPERM), does not know openat2(): step by step. The
+// names are our own, so none of them is "..".
 static int walk(int dirfd, const char *path, uint64_t flags) {
         int fd = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
                               : fcntl(dirfd, F_DUPFD_CLOEXEC, 0);

@@ -27,6 +27,7 @@ int enter_user(uid_t uid, char **ret_home);
 // here, which was born then (process_birth()); root there, without capabilities. -ESRCH: there is none, or
 // another one that has got its number; -EINVAL: that process is no container's.
 int enter_container(pid_t leader, uint64_t born, unsigned flags);
-// The directory `names` (NULL-terminated) below `base`, opened for reading; where it is missing it is made, or, without
-// `make`, that is -ENOENT. No symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).
+// The directory `names` (NULL-terminated) below `base`, opened for reading; where it is missing it is made,
+// or, without `make`, that is -ENOENT. No symbolic link is followed anywhere, and the last one must belong
+// to `owner` (-EPERM).
 int enter_open_dir(const char *base, const char *const *names, uid_t owner, bool make);

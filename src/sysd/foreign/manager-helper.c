@@ -227,7 +227,9 @@ static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperR
 
                 if (fill_item(q, q->items[i], &items[n]) < 0)
                         return -EBADMSG;
-                foreign = q->items[i]->look ? unit_dir_foreign_or_alias(d, items[n].name, items[n].content, items[n].len) : NULL;
+                foreign = q->items[i]->look ? unit_dir_foreign_or_alias(d, items[n].name, items[n].content,
+                                                                        items[n].len)
+                                            : NULL;
                 if (foreign) {
                         foreign[strnlen(foreign, FOREIGN_MAX)] = 0;
                         results[i].foreign = foreign;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//      ask -> remembered? -> (a question that is alike? -> the same answer) -> queue -> helper -> answer -> remembered -> done
+//      ask -> remembered? -> (a question that is alike? -> the same answer) -> queue -> helper -> answer ->
+//      remembered -> done
 //
-// One question is with the helper at a time, and the next is the one whose asker gives up first: a deployment, which waits for seconds,
-// does not stand behind all that somebody verifies. The helper is started with the first and ends when it
-// idles. One that hangs is ended by its link after HELPER_MS; a question waits no longer than its limit, and
-// the next has a new helper.
+// One question is with the helper at a time, and the next is the one whose asker gives up first: a
+// deployment, which waits for seconds, does not stand behind all that somebody verifies. The helper is
+// started with the first and ends when it idles. One that hangs is ended by its link after HELPER_MS; a
+// question waits no longer than its limit, and the next has a new helper.
 //
-// Instances of a template that have its content ask the same question, unless the answer is about lines that depend on the
-// instance: then each is asked for by itself.
+// Instances of a template that have its content ask the same question, unless the answer is about lines that
+// depend on the instance: then each is asked for by itself.
 
 #include "unit-verifier.h"
 
@@ -88,7 +89,7 @@ struct UnitVerifier {
 
 static void go_on(UnitVerifier *v);
 
-// ------------------------------------------------------------------------------------------------ what is remembered
+// --------------------------------------------------------------------------------------- what is remembered
 
 static void forget(UnitVerifier *v, Remembered *m) {
         map_take(&v->remembered, &m->key, sizeof(m->key));
@@ -108,7 +109,8 @@ static void look_at_systemd(UnitVerifier *v) {
         struct stat st = {};
 
         (void) stat("/usr/bin/systemd-analyze", &st);
-        if (st.st_ino == v->systemd_inode && st.st_mtim.tv_sec == v->systemd_at.tv_sec && st.st_mtim.tv_nsec == v->systemd_at.tv_nsec)
+        if (st.st_ino == v->systemd_inode && st.st_mtim.tv_sec == v->systemd_at.tv_sec &&
+            st.st_mtim.tv_nsec == v->systemd_at.tv_nsec)
                 return;
         forget_all(v);
         v->systemd_inode = st.st_ino;
@@ -151,7 +153,8 @@ static const UnitFindings *recall(UnitVerifier *v, const Hash *key) {
         return &m->findings;
 }
 
-static void remember(UnitVerifier *v, const Hash *key, const UnitAnalysisFile *f, const UnitFindings *findings) {
+static void remember(UnitVerifier *v, const Hash *key, const UnitAnalysisFile *f,
+                     const UnitFindings *findings) {
         Remembered *m;
 
         if (findings->refused || quadlet_is(f->content, f->len) ||
@@ -162,7 +165,8 @@ static void remember(UnitVerifier *v, const Hash *key, const UnitAnalysisFile *f
         if (!m)
                 return;
         m->key = *key;
-        if (unit_findings_copy(findings, &m->findings) < 0 || map_add(&v->remembered, &m->key, sizeof(m->key), m) < 0) {
+        if (unit_findings_copy(findings, &m->findings) < 0 ||
+            map_add(&v->remembered, &m->key, sizeof(m->key), m) < 0) {
                 unit_findings_done(&m->findings);
                 free(m);
                 return;
@@ -339,8 +343,8 @@ static void arm(UnitVerifier *v) {
                 time_limit_start(&v->limit, due > now ? (due - now) / USEC_PER_MSEC + 1 : 1, on_over);
 }
 
-static int wait_for(UnitVerifier *v, Question *q, const char *name, unsigned patience_ms, UnitVerified *done, void *userdata,
-                    uint64_t *ret) {
+static int wait_for(UnitVerifier *v, Question *q, const char *name, unsigned patience_ms, UnitVerified *done,
+                    void *userdata, uint64_t *ret) {
         Waiter *w = calloc(1, sizeof(*w));
 
         if (!w)
@@ -388,7 +392,8 @@ static void tell(UnitVerifier *v, Question *q, Waiter *w) {
         void *data = w->userdata;
 
         if (q->error == 0 && q->n == 1 && !streq(w->name, q->files[0].name) &&
-            unit_findings_are_of_instance(&q->findings[0], q->files[0].content, q->files[0].len) && ask_by_itself(v, q, w))
+            unit_findings_are_of_instance(&q->findings[0], q->files[0].content, q->files[0].len) &&
+            ask_by_itself(v, q, w))
                 return;
         waiter_free(v, w);
         done(q->error,
@@ -412,7 +417,7 @@ static void on_drain(void *userdata) {
                 go_on(v);
 }
 
-// ------------------------------------------------------------------------------------------------ the helper
+// ----------------------------------------------------------------------------------------------- the helper
 
 static void verifier_free(UnitVerifier *v) {
         void (*closed)(void *) = v->closed;
@@ -442,9 +447,10 @@ static void drop_helper(UnitVerifier *v) {
 static int take_findings(Question *q, const Argosy__HelperReply *reply) {
         for (size_t i = 0; i < reply->n_findings; i++) {
                 const Argosy__HelperFinding *f = reply->findings[i];
-                int r = f->file < q->n ? unit_findings_add(&q->findings[f->file], f->line, (UnitFindingKind) f->kind, f->text,
-                                                           strlen(f->text))
-                                       : -EBADMSG;
+                int r = f->file < q->n
+                                ? unit_findings_add(&q->findings[f->file], f->line,
+                                                    (UnitFindingKind) f->kind, f->text, strlen(f->text))
+                                : -EBADMSG;
 
                 if (r < 0)
                         return r;
@@ -505,8 +511,11 @@ static void on_link_closed(void *userdata) {
 
 static int start_helper(UnitVerifier *v) {
         static const HelperOps ops = {.reply = on_reply, .ended = on_ended, .closed = on_link_closed};
-        const HelperConfig config = {
-                .loop = v->loop, .command = v->command, .manager = "system", .mode = HELPER_VERIFY, .answer_ms = HELPER_MS};
+        const HelperConfig config = {.loop = v->loop,
+                                     .command = v->command,
+                                     .manager = "system",
+                                     .mode = HELPER_VERIFY,
+                                     .answer_ms = HELPER_MS};
         int r = helper_link_new(&config, &ops, v, &v->link);
 
         if (r == 0)
@@ -523,7 +532,8 @@ static int send_question(UnitVerifier *v, const Question *q) {
                 pointers[i] = &files[i];
                 argosy__named_file__init(&files[i]);
                 files[i].name = (char *) q->files[i].name;
-                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) q->files[i].content, .len = q->files[i].len};
+                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) q->files[i].content,
+                                                         .len = q->files[i].len};
         }
         verify.files = pointers;
         verify.n_files = q->n;
@@ -553,7 +563,7 @@ static void go_on(UnitVerifier *v) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ from outside
+// --------------------------------------------------------------------------------------------- from outside
 
 static int ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
                UnitVerified *done, void *userdata, uint64_t *ret) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// systemd ends each failure with the same lines ("Main process exited", "Failed with result", "Failed to start"); what
-// was wrong stands before them, and so does what the program wrote. Entries are sorted into ranks by who wrote them, how
-// urgent that is, and how the text begins; ranks are filled one after the other. Of systemd's complaints the first ones
-// count, from which the others follow; of the program's lines the last ones.
+// systemd ends each failure with the same lines ("Main process exited", "Failed with result", "Failed to
+// start"); what was wrong stands before them, and so does what the program wrote. Entries are sorted into
+// ranks by who wrote them, how urgent that is, and how the text begins; ranks are filled one after the
+// other. Of systemd's complaints the first ones count, from which the others follow; of the program's lines
+// the last ones.
 
 #include "journal-cause.h"
 
@@ -59,8 +60,8 @@ static bool is_complaint(const JournalEntry *e) {
         return e->by_manager && rank_of(e) != AFTERMATH;
 }
 
-// The last run of which systemd complained: one that is well may have followed it. Without one, the last run in which something
-// was said. "": nobody says of which run anything is.
+// The last run of which systemd complained: one that is well may have followed it. Without one, the last run
+// in which something was said. "": nobody says of which run anything is.
 static const char *last_run(const JournalEntry *entries, size_t n, uint64_t since_us) {
         const char *last = "";
 
@@ -87,8 +88,8 @@ static bool is_said(const JournalEntry *entries, size_t n, const bool *chosen, c
 }
 
 // One rank, from its first or its last entry on.
-static size_t fill(const JournalEntry *entries, size_t n, const char *run, uint64_t since_us, Rank rank, size_t most,
-                   bool *chosen) {
+static size_t fill(const JournalEntry *entries, size_t n, const char *run, uint64_t since_us, Rank rank,
+                   size_t most, bool *chosen) {
         size_t n_chosen = 0;
 
         for (size_t k = 0; k < n && n_chosen < most; k++) {
@@ -103,7 +104,8 @@ static size_t fill(const JournalEntry *entries, size_t n, const char *run, uint6
         return n_chosen;
 }
 
-size_t journal_cause_choose(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most, bool *chosen) {
+size_t journal_cause_choose(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most,
+                            bool *chosen) {
         const char *run = last_run(entries, n, since_us);
         bool has_words = false, complains = false;
         size_t n_chosen = 0;

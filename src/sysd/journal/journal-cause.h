@@ -17,7 +17,9 @@ typedef struct JournalEntry {
         const char *text;      // borrowed
 } JournalEntry;
 
-// Notes in *chosen which `most` of the entries, oldest first, are worth being read: those of the last run that wrote
-// anything from `since_us` on; none twice. First what systemd says to be wrong, then the last words of the program, and
-// only what room is left for has what follows from it ("Failed with result"). Returns how many.
-size_t journal_cause_choose(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most, bool *chosen);
+// Notes in *chosen which `most` of the entries, oldest first, are worth being read: those of the last run
+// that wrote anything from `since_us` on; none twice. First what systemd says to be wrong, then the last
+// words of the program, and only what room is left for has what follows from it ("Failed with result").
+// Returns how many.
+size_t journal_cause_choose(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most,
+                            bool *chosen);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// sd-journal behind a small interface: open at the tail, go back, read forward batch by batch. What follows watches
-// the journal's directories (journal-watch.c) from before they are read, so nothing that arrives in between is
-// missed. When there are other files, after a rotation or when old ones were removed, the journal is opened again,
-// behind the entry that was read last (whose place is noted before, since systemd empties files that it removes).
-// Nothing is read ahead: a source that nobody asks has no lines, only its
-// place in the journal. A damaged entry hides no others.
+// sd-journal behind a small interface: open at the tail, go back, read forward batch by batch. What follows
+// watches the journal's directories (journal-watch.c) from before they are read, so nothing that arrives in
+// between is missed. When there are other files, after a rotation or when old ones were removed, the journal
+// is opened again, behind the entry that was read last (whose place is noted before, since systemd empties
+// files that it removes). Nothing is read ahead: a source that nobody asks has no lines, only its place in
+// the journal. A damaged entry hides no others.
 
 #include "journal-source.h"
 
@@ -223,7 +223,8 @@ static int open_files(const JournalSource *s, sd_journal **ret) {
 
         if (r < 0)
                 return r;
-        return s->manager == JOURNAL_SYSTEM ? match_system_unit(*ret, s->unit) : match_user_unit(*ret, s->manager, s->unit);
+        return s->manager == JOURNAL_SYSTEM ? match_system_unit(*ret, s->unit)
+                                            : match_user_unit(*ret, s->manager, s->unit);
 }
 
 static int seek_near_tail(sd_journal *j, unsigned n_lines) {
@@ -411,7 +412,8 @@ static void take_invocation(JournalSource *s, JournalEntry *e) {
         const char *const *names = e->by_manager ? of_manager : of_unit;
         char value[256];
 
-        for (size_t i = 0; i < (e->by_manager ? ELEMENTSOF(of_manager) : ELEMENTSOF(of_unit)) && !*e->invocation; i++) {
+        for (size_t i = 0;
+             i < (e->by_manager ? ELEMENTSOF(of_manager) : ELEMENTSOF(of_unit)) && !*e->invocation; i++) {
                 field(s->journal, names[i], "", value);
                 str_fit(e->invocation, sizeof(e->invocation), "%s", value);
         }
@@ -437,7 +439,8 @@ static int take_candidate(JournalSource *s, Candidate *c) {
                 r = sd_journal_get_data(s->journal, "MESSAGE", &data, &len);
         if (r < 0)
                 return r;
-        str_fit(c->text, sizeof(c->text), "%.*s", (int) MIN_OF(len - strlen("MESSAGE="), (size_t) CAUSE_TEXT_MAX),
+        str_fit(c->text, sizeof(c->text), "%.*s",
+                (int) MIN_OF(len - strlen("MESSAGE="), (size_t) CAUSE_TEXT_MAX),
                 (const char *) data + strlen("MESSAGE="));
         return 0;
 }
@@ -464,7 +467,8 @@ static int read_candidates(JournalSource *s, Candidate *all, size_t *n) {
                 if (r < 0)
                         return r;
                 r = take_candidate(s, &all[*n]);
-                *n += all[*n].n > 0; // also of one that could not be read to its end: keep_chosen() frees its lines
+                // also of one that could not be read to its end: keep_chosen() frees its lines
+                *n += all[*n].n > 0;
                 if (r < 0 && r != -EBADMSG && r != -EADDRNOTAVAIL)
                         return r;
         }

@@ -2,10 +2,10 @@
 //
 //   a directory's events -> nothing, "there is more in the files", or "there are other files"
 //
-// journald rotates by renaming a file and creating the next under its name. A file that has just been created
-// cannot be read: the first write to it is its header. So those that are empty when the journal is about to be
-// opened are remembered, and the first write to one of them means other files, too. What the kernel had no room
-// to say may have been anything.
+// journald rotates by renaming a file and creating the next under its name. A file that has just been
+// created cannot be read: the first write to it is its header. So those that are empty when the journal is
+// about to be opened are remembered, and the first write to one of them means other files, too. What the
+// kernel had no room to say may have been anything.
 
 #include "journal-watch.h"
 
@@ -104,7 +104,9 @@ int journal_watch_again(JournalWatch *w) {
         w->n_empty = 0;
         w->many = false;
         for (const char *const *dir = w->dirs; *dir; dir++) {
-                if (inotify_add_watch(w->fd, *dir, IN_CREATE | IN_MOVE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_ONLYDIR) >= 0)
+                if (inotify_add_watch(w->fd, *dir,
+                                      IN_CREATE | IN_MOVE | IN_DELETE | IN_MODIFY | IN_ATTRIB |
+                                              IN_ONLYDIR) >= 0)
                         note_empty(w, *dir);
                 else if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
                         return -errno;

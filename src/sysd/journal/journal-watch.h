@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// When a journal has to be read again: its directories, watched by our own inotify. sd-journal has watches, too,
-// but sets them by way of /proc/self, where a process that has entered a container's file system without its
-// processes has no entry.
+// When a journal has to be read again: its directories, watched by our own inotify. sd-journal has watches,
+// too, but sets them by way of /proc/self, where a process that has entered a container's file system
+// without its processes has no entry.
 
 #include "macro.h"
 
@@ -15,8 +15,8 @@ typedef enum JournalChange {
         JOURNAL_OTHER_FILES, // there are others: the reader has to open it again
 } JournalChange;
 
-// Directories that do not exist are not watched; journal_watch_again() looks for them once more. The list ends with
-// NULL and is borrowed for as long as the watch lives.
+// Directories that do not exist are not watched; journal_watch_again() looks for them once more. The list
+// ends with NULL and is borrowed for as long as the watch lives.
 int journal_watch_new(const char *const *dirs, JournalWatch **ret);
 JournalWatch *journal_watch_free(JournalWatch *w);
 static inline void journal_watch_freep(JournalWatch **w) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What several connections have counted, together: every row of SYSTEMD_COUNTERS is a sum but resync_us, of which
-// the longest counts. Of a connection that ends the counters are kept, since a sum that falls would be taken for one that
-// began anew; its gauges say nothing any more.
+// What several connections have counted, together: every row of SYSTEMD_COUNTERS is a sum but resync_us, of
+// which the longest counts. Of a connection that ends the counters are kept, since a sum that falls would be
+// taken for one that began anew; its gauges say nothing any more.
 
 #include "systemd-manager.h"
 

@@ -106,7 +106,8 @@ static void ask_whether_loaded(SystemdManager *m, SystemdUnit *w) {
 // ---- answers
 
 static bool row_differs(SystemdManager *m, const UnitRuntime *rt, const UnitRow *row) {
-        return rt->active != row->facts.active || !streq(rt->sub, string_interner_get(&m->words, row->facts.sub));
+        return rt->active != row->facts.active ||
+               !streq(rt->sub, string_interner_get(&m->words, row->facts.sub));
 }
 
 static void take_row(SystemdManager *m, const UnitRow *row) {

@@ -12,8 +12,8 @@
 //   systemd-manager-stops.c    which units a stop would stop
 //
 // A turn: messages change units and move jobs and calls to the lists of what is finished; manager_flush()
-// then calls back in a fixed order, and manager_pump_queries(), _jobs() and _calls() send what may be sent. Handlers of
-// messages never call back themselves.
+// then calls back in a fixed order, and manager_pump_queries(), _jobs() and _calls() send what may be sent.
+// Handlers of messages never call back themselves.
 //
 // Lifetimes:
 //   SystemdUnit      watch to unwatch; questions about it name it by name, never by pointer
@@ -241,8 +241,10 @@ void manager_unref(SystemdManager *m);
 // Sends a call without a time limit; `handler` gets the reply, unless the connection breaks before. Owns
 // `call`.
 int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
-// The same, and frees `userdata` after the reply or with the connection. If it fails that is still the caller's.
-int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
+// The same, and frees `userdata` after the reply or with the connection. If it fails that is still the
+// caller's.
+int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler,
+                       void *userdata);
 // Every reply handler begins with this.
 void manager_received(SystemdManager *m);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);

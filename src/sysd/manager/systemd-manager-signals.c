@@ -86,7 +86,8 @@ bool systemd_manager_job_ended(const SystemdManager *m, const char *unit, uint64
         uint64_t hash = map_hash(unit, strlen(unit));
 
         for (size_t i = 0; i < FOREIGN_JOBS; i++)
-                if (m->foreign_jobs[i].unit == hash && m->foreign_jobs[i].at_us > 0 && m->foreign_jobs[i].at_us >= since_us)
+                if (m->foreign_jobs[i].unit == hash && m->foreign_jobs[i].at_us > 0 &&
+                    m->foreign_jobs[i].at_us >= since_us)
                         return true;
         return false;
 }

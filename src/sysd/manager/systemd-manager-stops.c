@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which units systemd would stop with one. A survey walks along the dependents (stop-propagation.h): five properties of
-// each that is up, then the states of those that are new in one ListUnitsByNames. All of them are in systemd's memory,
-// since only loaded units have dependents there, so nothing is loaded for it: 40 us of systemd for a unit without any.
+// Which units systemd would stop with one. A survey walks along the dependents (stop-propagation.h): five
+// properties of each that is up, then the states of those that are new in one ListUnitsByNames. All of them
+// are in systemd's memory, since only loaded units have dependents there, so nothing is loaded for it: 40 us
+// of systemd for a unit without any.
 //
 // What systemd does not answer is not known: a property that this systemd does not have names no unit. A
 // lost connection ends the survey with -ECONNRESET; the caller asks again.
@@ -32,7 +33,8 @@ typedef struct StopQuestion {
 
 static void survey_step(StopSurvey *s);
 
-int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done, void *userdata) {
+int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdStoppedWith done,
+                                 void *userdata) {
         StopSurvey *s;
         int r;
 
@@ -173,7 +175,8 @@ static size_t count_sent(const SystemdManager *m) {
 }
 
 void manager_pump_stops(SystemdManager *m) {
-        for (size_t n = count_sent(m); n < SURVEYS_MAX && m->link && !list_is_empty(&m->surveys_waiting); n++) {
+        for (size_t n = count_sent(m); n < SURVEYS_MAX && m->link && !list_is_empty(&m->surveys_waiting);
+             n++) {
                 StopSurvey *s = CONTAINER_OF(m->surveys_waiting.next, StopSurvey, link);
 
                 list_unlink(&s->link);

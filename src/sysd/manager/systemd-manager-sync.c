@@ -14,7 +14,8 @@
 //           dropped, and only a new connection helps. Should the numbers of a systemd turn out to mean
 //           something else (LOSS_TRUST times nothing had changed), they are not looked at any more.
 //   behind  what waits for us in systemd is written ever more slowly the more it is (400,000 messages: 3,000
-//           a second), and its replies stand behind it. So if a call is not answered for BEHIND_MS while more
+//           a second), and its replies stand behind it. So if a call is not answered for BEHIND_MS while
+//           more
 //           than PROBE_SIGNALS signals come in, the connection is dropped, and all that waited with it.
 
 #include <errno.h>
@@ -87,13 +88,16 @@ unsigned manager_wants_of_loaded(const SystemdUnit *w) {
         return WANT_INVOCATION;
 }
 
-// What nothing waits for: how often systemd has restarted a service before we looked, and since when it is up.
+// What nothing waits for: how often systemd has restarted a service before we looked, and since when it is
+// up.
 static unsigned wants_of_details(const SystemdUnit *w) {
         const UnitRuntime *rt = &w->runtime;
 
-        if (w->detailed || !rt->loaded || active_state_is_down(rt->active) || !str_has_suffix(w->name, ".service"))
+        if (w->detailed || !rt->loaded || active_state_is_down(rt->active) ||
+            !str_has_suffix(w->name, ".service"))
                 return 0;
-        return (rt->restarts_known ? 0 : WANT_RESTARTS) | (rt->since_us == 0 && active_state_is_up(rt->active) ? WANT_SINCE : 0);
+        return (rt->restarts_known ? 0 : WANT_RESTARTS) |
+               (rt->since_us == 0 && active_state_is_up(rt->active) ? WANT_SINCE : 0);
 }
 
 // The property that is asked for.
@@ -215,7 +219,8 @@ static int new_query_call(SystemdManager *m, const SystemdUnit *w, Want want, sd
         int r;
 
         if (want == WANT_RESULT || want == WANT_RESTARTS)
-                return manager_new_property_call(m, w->name, unit_result_interface(w->name), property_of(want), ret);
+                return manager_new_property_call(m, w->name, unit_result_interface(w->name),
+                                                 property_of(want), ret);
         if (want != WANT_LOADED && want != WANT_STATE)
                 return manager_new_property_call(m, w->name, SYSTEMD_UNIT, property_of(want), ret);
         r = manager_new_call(m, want == WANT_LOADED ? "GetUnit" : "ListUnitsByNames", ret);

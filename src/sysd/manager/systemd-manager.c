@@ -42,7 +42,8 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
         return r < 0 ? r : 0;
 }
 
-int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata) {
+int manager_send_owned(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler,
+                       void *userdata) {
         sd_bus_slot *slot;
         int r = sd_bus_call_async(bus_link_bus(m->link), &slot, call, handler, userdata, UINT64_MAX);
 

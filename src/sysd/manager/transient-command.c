@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 //   systemd-run --wait --pipe -> both outputs are read -> they end, and systemd-run does -> done
-//           '-> over the limit, too much output, or cancelled: systemd-run is ended -> systemctl stop -> done
+//           '-> over the limit, too much output, or cancelled: systemd-run is ended -> systemctl stop ->
+//           done
 //
-// Stopping takes two steps: systemd-run is ended first, so that it asks for no service any more, and then the
-// service is stopped, if it was asked for. systemd has the limit as well (RuntimeMaxSec=), for a service that
-// argosyd has forgotten in a crash. Of what is said on the second output only the end is kept, since a program
-// ends with its reason.
+// Stopping takes two steps: systemd-run is ended first, so that it asks for no service any more, and then
+// the service is stopped, if it was asked for. systemd has the limit as well (RuntimeMaxSec=), for a service
+// that argosyd has forgotten in a crash. Of what is said on the second output only the end is kept, since a
+// program ends with its reason.
 
 #include "transient-command.h"
 
@@ -166,7 +167,8 @@ static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 uv_read_stop(stream);
                 c->err_ended = true;
                 finish(c);
-        } else if (n > 0 && buf_append(&c->said, buf->base, (size_t) n) == 0 && c->said.len > TRANSIENT_SAID_MAX) {
+        } else if (n > 0 && buf_append(&c->said, buf->base, (size_t) n) == 0 &&
+                   c->said.len > TRANSIENT_SAID_MAX) {
                 memmove(c->said.data, c->said.data + c->said.len - TRANSIENT_SAID_MAX, TRANSIENT_SAID_MAX);
                 c->said.len = TRANSIENT_SAID_MAX;
         }
@@ -195,7 +197,11 @@ static void add(Args *a, char *word) {
 }
 
 static void compose(const TransientConfig *config, Args *a) {
-        static const char *const options[] = {"--quiet", "--wait", "--pipe", "--collect", "--property=PartOf=argosyd.service",
+        static const char *const options[] = {"--quiet",
+                                              "--wait",
+                                              "--pipe",
+                                              "--collect",
+                                              "--property=PartOf=argosyd.service",
                                               "--property=TimeoutStopSec=5"};
 
         add(a, strdup(config->runner ?: "systemd-run"));

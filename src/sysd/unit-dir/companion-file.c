@@ -37,13 +37,16 @@ bool companion_file_is(int dirfd, const char *name) {
 static uint64_t mtime_us(int fd) {
         struct stat st;
 
-        return fstat(fd, &st) < 0 ? 0 : (uint64_t) st.st_mtim.tv_sec * 1000000 + (uint64_t) st.st_mtim.tv_nsec / 1000;
+        return fstat(fd, &st) < 0
+                       ? 0
+                       : (uint64_t) st.st_mtim.tv_sec * 1000000 + (uint64_t) st.st_mtim.tv_nsec / 1000;
 }
 
 static void advance_mtime(int fd, uint64_t before) {
         uint64_t now = mtime_us(fd), next = MAX_OF(now, before) + 1;
-        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
-                                    {.tv_sec = (time_t) (next / 1000000), .tv_nsec = (long) (next % 1000000) * 1000}};
+        struct timespec times[2] = {
+                {.tv_nsec = UTIME_OMIT},
+                {.tv_sec = (time_t) (next / 1000000), .tv_nsec = (long) (next % 1000000) * 1000}};
 
         (void) futimens(fd, times);
 }
@@ -67,7 +70,8 @@ static int put(int fd, const char *name, const void *content, size_t len) {
 
         if (is_there && !companion_file_is(fd, name))
                 return COMPANION_AS_IT_WAS;
-        if (buf_append(&want, COMPANION_FILE_MARK, strlen(COMPANION_FILE_MARK)) < 0 || buf_append(&want, content, len) < 0)
+        if (buf_append(&want, COMPANION_FILE_MARK, strlen(COMPANION_FILE_MARK)) < 0 ||
+            buf_append(&want, content, len) < 0)
                 return -ENOMEM;
         if (is_there && file_read(fd, name, 2 * UNIT_FILE_MAX, &have) == 0 && have.len == want.len &&
             memcmp(have.data, want.data, want.len) == 0)
@@ -79,7 +83,8 @@ static int put(int fd, const char *name, const void *content, size_t len) {
         return is_there ? COMPANION_REPLACED : COMPANION_NEW;
 }
 
-int companion_file_put(const char *dir, const char *const *search_dirs, const char *name, const void *content, size_t len) {
+int companion_file_put(const char *dir, const char *const *search_dirs, const char *name,
+                       const void *content, size_t len) {
         int fd, r;
 
         if (is_elsewhere(dir, search_dirs, name) ||
@@ -108,7 +113,8 @@ int companion_file_drop(const char *dir, const char *name) {
         return r;
 }
 
-int companion_files_foreach(const char *dir, void (*each)(const char *name, void *userdata), void *userdata) {
+int companion_files_foreach(const char *dir, void (*each)(const char *name, void *userdata),
+                            void *userdata) {
         DIR *d = opendir(dir);
         const struct dirent *entry;
         int r;
@@ -116,7 +122,8 @@ int companion_files_foreach(const char *dir, void (*each)(const char *name, void
         if (!d)
                 return errno == ENOENT ? 0 : -errno;
         while ((errno = 0, entry = readdir(d)))
-                if (unit_name_kind(entry->d_name, NULL) == UNIT_NAME_TEMPLATE && companion_file_is(dirfd(d), entry->d_name))
+                if (unit_name_kind(entry->d_name, NULL) == UNIT_NAME_TEMPLATE &&
+                    companion_file_is(dirfd(d), entry->d_name))
                         each(entry->d_name, userdata);
         r = -errno;
         closedir(d);

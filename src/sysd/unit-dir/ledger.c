@@ -22,9 +22,10 @@
 //                          84  1  load state, and in the upper half what a reload for new files has come to
 //                          85     slice's name, then the unit's name
 //
-// The last record of a name counts, and its last return. There is no sync: the file lives in /run, and the kernel keeps what was
-// written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
-// off. Writes go to a known offset, so that the rest of a failed write is overwritten by the next one.
+// The last record of a name counts, and its last return. There is no sync: the file lives in /run, and the
+// kernel keeps what was written when argosyd dies. A crash in the middle of a write leaves a torn tail that
+// the next open cuts off. Writes go to a known offset, so that the rest of a failed write is overwritten by
+// the next one.
 //
 // Nothing of the records stays in memory: their owner is asked for them when the file is written anew. That
 // is
@@ -172,10 +173,12 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .taking = p[1] & FLAG_TAKING,
                 .target = p[2] & 15,
                 .down = p[2] >> 4,
-                .load = (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING || (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_ERROR
+                .load = (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING ||
+                                        (p[84] & 15) == ARGOSY__LOAD_STATE__LOAD_ERROR
                                 ? (Argosy__LoadState) (p[84] & 15)
                                 : ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
-                .reload = p[84] >> 4 <= LEDGER_RELOAD_FAILED ? (LedgerReload) (p[84] >> 4) : LEDGER_RELOAD_NONE,
+                .reload = p[84] >> 4 <= LEDGER_RELOAD_FAILED ? (LedgerReload) (p[84] >> 4)
+                                                             : LEDGER_RELOAD_NONE,
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),
                 .restart_rev = get_u64(p + 52),
@@ -198,7 +201,11 @@ static void decode_return(const Item *item, char (*names)[UNIT_NAME_MAX + 1], Le
         get_name(p + RETURN_FIXED, p[2], names[0]);
         get_name(p + RETURN_FIXED + p[2], p[3], names[1]);
         get_name(p + item->payload_len - item->name_len, item->name_len, names[2]);
-        *ret = (LedgerReturn){.with = names[0], .through = names[1], .name = names[2], .needs = p[1] & RETURN_NEEDS, .launched = p[1] & RETURN_LAUNCHED};
+        *ret = (LedgerReturn){.with = names[0],
+                              .through = names[1],
+                              .name = names[2],
+                              .needs = p[1] & RETURN_NEEDS,
+                              .launched = p[1] & RETURN_LAUNCHED};
 }
 
 static int append_record(Buf *b, const uint8_t *payload, size_t len) {
@@ -336,8 +343,8 @@ static int each_of_returns(const Map *items, LedgerEachReturn each, void *userda
         return 0;
 }
 
-int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all, void *userdata,
-                Ledger **ret) {
+int ledger_open(const char *path, LedgerEach each, LedgerEachReturn each_return, LedgerPutAll put_all,
+                void *userdata, Ledger **ret) {
         _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
         Items items = {};
         int r;
@@ -406,7 +413,8 @@ int ledger_forget(Ledger *l, const char *name) {
 
 int ledger_put_return(Ledger *l, const LedgerReturn *back) {
         const char *names[] = {back->with, back->through, back->name};
-        uint8_t flags = (uint8_t) ((back->needs ? RETURN_NEEDS : 0) | (back->launched ? RETURN_LAUNCHED : 0));
+        uint8_t flags =
+                (uint8_t) ((back->needs ? RETURN_NEEDS : 0) | (back->launched ? RETURN_LAUNCHED : 0));
         uint8_t payload[RETURN_FIXED + 3 * UNIT_NAME_MAX] = {KIND_PUT_RETURN, flags};
         size_t at = RETURN_FIXED;
         int r;
@@ -475,7 +483,9 @@ static int append_queue(Ledger *l) {
 
         if (r < 0) {
                 if (ftruncate(l->fd, (off_t) l->size) < 0)
-                        log_debug("Cannot cut off what a failed write to the ledger left, the next write or the next start does: %s", strerror(errno));
+                        log_debug("Cannot cut off what a failed write to the ledger left, the next write or "
+                                  "the next start does: %s",
+                                  strerror(errno));
                 return r;
         }
         l->size += l->queue.len;

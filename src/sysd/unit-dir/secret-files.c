@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See secret-files.h. What is on the ramfs outlives this program, so it is looked at and not remembered: a value is there if its file is,
-// and a unit has what its links lead to. In memory is only what orders have said, of the units that have secrets.
+// See secret-files.h. What is on the ramfs outlives this program, so it is looked at and not remembered: a
+// value is there if its file is, and a unit has what its links lead to. In memory is only what orders have
+// said, of the units that have secrets.
 //
 //      order     put() the values, then want() for the unit
 //      start     place(): links to the values, each by a name of its own that is moved over the one before
 //      sweep     values that no want() names go; a unit that runs with such a one keeps it by its link
 //
-// Failures: a value or a link that is missing fails the start, with words, and the next order brings the value again.
+// Failures: a value or a link that is missing fails the start, with words, and the next order brings the
+// value again.
 
 #include "secret-files.h"
 
@@ -58,7 +60,7 @@ static void value_name(const char *name, uint64_t version, char ret[VALUE_NAME_S
         snprintf(ret, VALUE_NAME_SIZE, "%" PRIu64 "-%s", version, name);
 }
 
-// ------------------------------------------------------------------------------------------------ the directory
+// -------------------------------------------------------------------------------------------- the directory
 
 static int open_folder(int dir, const char *name, mode_t mode) {
         int fd;
@@ -174,14 +176,16 @@ static bool says(int dir, const char *name, const ProtobufCBinaryData *value) {
 
         if (fd < 0)
                 return false;
-        while ((n = read(fd, part, sizeof(part))) > 0 && (size_t) n <= value->len - at && memcmp(part, value->data + at, (size_t) n) == 0)
+        while ((n = read(fd, part, sizeof(part))) > 0 && (size_t) n <= value->len - at &&
+               memcmp(part, value->data + at, (size_t) n) == 0)
                 at += (size_t) n;
         explicit_bzero(part, sizeof(part));
         close(fd);
         return n == 0 && at == value->len;
 }
 
-// Versions are counted anew when a secret was deleted and is set again, and this host may have missed both: so the number is not all that counts.
+// Versions are counted anew when a secret was deleted and is set again, and this host may have missed both:
+// so the number is not all that counts.
 int secret_files_put(SecretFiles *f, const Argosy__SecretValue *value) {
         char name[VALUE_NAME_SIZE];
         int fd, r;
@@ -337,8 +341,9 @@ void secret_files_drop(SecretFiles *f, const char *unit) {
 static bool is_linked(int value_dir, const char *value, int folder, const char *id) {
         struct stat a, b;
 
-        return fstatat(value_dir, value, &a, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(folder, id, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-               a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+        return fstatat(value_dir, value, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+               fstatat(folder, id, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino &&
+               a.st_dev == b.st_dev;
 }
 
 static int place_one(SecretFiles *f, int folder, const Item *item) {
@@ -348,7 +353,8 @@ static int place_one(SecretFiles *f, int folder, const Item *item) {
         if (is_linked(f->values, value, folder, item->id))
                 return 0;
         (void) unlinkat(folder, TEMPORARY, 0);
-        if (linkat(f->values, value, folder, TEMPORARY, 0) < 0 || renameat(folder, TEMPORARY, folder, item->id) < 0)
+        if (linkat(f->values, value, folder, TEMPORARY, 0) < 0 ||
+            renameat(folder, TEMPORARY, folder, item->id) < 0)
                 return -errno;
         return 0;
 }
@@ -403,10 +409,12 @@ static int explain(int r, const Item *item, char why[SECRET_FILES_WHY_SIZE]) {
         if (item->version == 0)
                 str_fit(why, SECRET_FILES_WHY_SIZE, "there is no secret %s", item->name);
         else if (r == -ENOENT)
-                str_fit(why, SECRET_FILES_WHY_SIZE, "it waits for its secret %s (version %" PRIu64 "), which no leader has sent", item->name,
-                        item->version);
+                str_fit(why, SECRET_FILES_WHY_SIZE,
+                        "it waits for its secret %s (version %" PRIu64 "), which no leader has sent",
+                        item->name, item->version);
         else
-                str_fit(why, SECRET_FILES_WHY_SIZE, "its secret %s cannot be put in place: %s", item->name, strerror(-r));
+                str_fit(why, SECRET_FILES_WHY_SIZE, "its secret %s cannot be put in place: %s", item->name,
+                        strerror(-r));
         return r;
 }
 

@@ -176,6 +176,7 @@ int entry_check_slice(const char *slice) {
 }
 
 // What is true for all instances is in the template's.
-bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing, const char *secrets) {
+bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing,
+                        const char *secrets) {
         return !e->template || slice || failing->cut_off_stop || secrets;
 }

@@ -33,12 +33,14 @@ int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t 
 
 // A file that differs from the one before in nothing that systemd reads (carried-files.h) keeps its time:
 // its units need no reload, and `systemctl status` would warn of each one whose file is newer.
-static bool keeps_time(UnitDir *d, const char *before, const void *content, size_t len, struct timespec *ret) {
+static bool keeps_time(UnitDir *d, const char *before, const void *content, size_t len,
+                       struct timespec *ret) {
         _cleanup_buf_ Buf b = {};
         struct stat st;
 
         if (carried_files_text_len(content, len) == len || file_read(d->fd, before, UNIT_FILE_MAX, &b) < 0 ||
-            !carried_files_same_settings(b.data, b.len, content, len) || fstatat(d->fd, before, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            !carried_files_same_settings(b.data, b.len, content, len) ||
+            fstatat(d->fd, before, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return false;
         *ret = st.st_mtim;
         return true;
@@ -109,7 +111,8 @@ int unit_dir_drop_dropin(UnitDir *d, const char *name) {
         return r;
 }
 
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing,
+                        const char *secrets) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf text = {}, have = {};
         bool made;
@@ -127,7 +130,8 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const F
         if (!is_directory(d, dir))
                 return -ENOTDIR;
         // A drop-in whose text is as wanted is not written, and keeps its time.
-        if (!made && file_read(d->fd, file, DROPIN_MAX, &have) == 0 && have.len == text.len && memcmp(have.data, text.data, text.len) == 0)
+        if (!made && file_read(d->fd, file, DROPIN_MAX, &have) == 0 && have.len == text.len &&
+            memcmp(have.data, text.data, text.len) == 0)
                 return 0;
         r = unit_dir_put_file(d, file, text.data, text.len);
         if (r < 0)
@@ -144,7 +148,8 @@ UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
                 worth_it |= memmem(content, len, words[i], strlen(words[i])) != NULL;
         if (!worth_it || unit_file_parse(name, content, len, &f, NULL) < 0)
                 return NULL;
-        return f->n_install > 0 || f->failing.cut_off_stop || unit_file_has_secrets(f) ? f : unit_file_free(f);
+        return f->n_install > 0 || f->failing.cut_off_stop || unit_file_has_secrets(f) ? f
+                                                                                       : unit_file_free(f);
 }
 
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
@@ -158,7 +163,8 @@ Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
         return quadlet_made_of(b.data, b.len, &of) ? of : hash_of(b.data, b.len);
 }
 
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets) {
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing,
+                        const char *secrets) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf want = {}, have = {};
         int r;

@@ -6,13 +6,19 @@
 // that explains them, and makes new ones after it has written theirs.
 //
 // What systemd 252 does with them, as measured:
-//   - X.wants/ and X.requires/ are read when X is loaded. A link below a unit that is in memory is not seen until it
-//     was dropped, or until a reload; NeedDaemonReload= does not tell. For an X of argosy's the agent sees to that
-//     (PlanInput.links_stale); for one of the system's nobody is made to reload: it counts from the next one on.
-//   - A new link in a directory that exists needs no new look at the unit directory; a new directory and an alias do.
-//   - An alias that appears while its unit is in memory makes systemd refuse the alias ("File exists") until a reload.
+//   - X.wants/ and X.requires/ are read when X is loaded. A link below a unit that is in memory is not seen
+//   until it
+//     was dropped, or until a reload; NeedDaemonReload= does not tell. For an X of argosy's the agent sees
+//     to that
+//     (PlanInput.links_stale); for one of the system's nobody is made to reload: it counts from the next one
+//     on.
+//   - A new link in a directory that exists needs no new look at the unit directory; a new directory and an
+//   alias do.
+//   - An alias that appears while its unit is in memory makes systemd refuse the alias ("File exists") until
+//   a reload.
 //     So it is written together with the file, and a changed file leaves memory before it is replaced.
-//   - Whether the link's own target exists does not matter: for an instance without a file of its own it does not.
+//   - Whether the link's own target exists does not matter: for an instance without a file of its own it
+//   does not.
 //   - Only a start of X itself looks at its links; that X is wanted by something that starts does not.
 
 #include <errno.h>

@@ -103,7 +103,8 @@ const Hash *entry_spec(const Entry *e);
 const UnitInstall *entry_links(const Entry *e);
 const UnitDirItem *entry_item(const Entry *e);
 const char *entry_slice(const UnitDir *d, const Entry *e);
-bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing, const char *secrets);
+bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing,
+                        const char *secrets);
 // -EINVAL: there can be none of that name, or in that slice.
 int entry_check_name(const char *name, bool from_template);
 int entry_check_slice(const char *slice);
@@ -122,13 +123,15 @@ int unit_dir_vacant(UnitDir *d, const char *name);
 // 0, also if it is gone; -EEXIST: what was our file is no plain file any more (`systemctl mask --force`
 // leaves a link).
 int unit_dir_replaceable(UnitDir *d, const char *name);
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets);
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing,
+                        const char *secrets);
 int unit_dir_drop_dropin(UnitDir *d, const char *name);
 // Zero: no such file, not a plain file, or unreadable. *ret_file as from unit_dir_parse().
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file);
 // What a content says if anything here depends on it ([Install], CutOff=, Secret=), else NULL.
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name);
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing, const char *secrets);
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing,
+                        const char *secrets);
 // The file that pins one-shots: written if it is not there; taken away.
 int unit_dir_put_pin(UnitDir *d);
 void unit_dir_drop_pin(UnitDir *d);
@@ -145,8 +148,8 @@ int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);
 int unit_dir_drop_beside(UnitDir *d, const char *name);
 
 // unit-dir-foreign.c
-// The path of what stands there by that name, also if it is a link to nowhere, or perhaps stands there, with that word behind it
-// (malloc'd); NULL: nothing does.
+// The path of what stands there by that name, also if it is a link to nowhere, or perhaps stands there, with
+// that word behind it (malloc'd); NULL: nothing does.
 char *unit_dir_probe(const char *dir, const char *name);
 
 // unit-dir-links.c; `links` may be NULL, `item` too
@@ -158,7 +161,8 @@ int unit_dir_links_drop(UnitDir *d, const char *name, const UnitInstall *links, 
                         UnitDirItem *item);
 int unit_dir_links_put(UnitDir *d, const char *name, const UnitInstall *links, bool enable,
                        UnitDirItem *item);
-// The first alias that is taken by something in DIR that is not ours, nor left behind together with `name`; NULL: none.
+// The first alias that is taken by something in DIR that is not ours, nor left behind together with `name`;
+// NULL: none.
 const char *unit_dir_links_foreign(UnitDir *d, const char *name, const UnitInstall *links);
 // Whether those that are always to be there are; *ret_enabled: the others too.
 bool unit_dir_links_are(UnitDir *d, const char *name, const UnitInstall *links, bool *ret_enabled);

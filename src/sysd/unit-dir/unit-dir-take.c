@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What another program has left behind: fleet keeps its unit files in a directory of its own and has systemd link them. Once nobody
-// keeps that program's books any more, such a link says for certain whose the name was; a plain file says nothing, and is never taken.
+// What another program has left behind: fleet keeps its unit files in a directory of its own and has systemd
+// link them. Once nobody keeps that program's books any more, such a link says for certain whose the name
+// was; a plain file says nothing, and is never taken.
 //
-// Here is only what a batch asks about such links, and how it gets rid of those beside the name's own (unit-dir-apply.c); and how a name
-// is given back that did not become ours. What cannot be taken away is an errno of the item, and the name's link is there still.
+// Here is only what a batch asks about such links, and how it gets rid of those beside the name's own
+// (unit-dir-apply.c); and how a name is given back that did not become ours. What cannot be taken away is an
+// errno of the item, and the name's link is there still.
 
 #include <dirent.h>
 #include <errno.h>
@@ -73,7 +75,8 @@ static int drop_below(UnitDir *d, const char *below, const char *name, const cha
 }
 
 static bool has_links(const char *dir) {
-        return str_has_suffix(dir, ".wants") || str_has_suffix(dir, ".requires") || str_has_suffix(dir, ".upholds");
+        return str_has_suffix(dir, ".wants") || str_has_suffix(dir, ".requires") ||
+               str_has_suffix(dir, ".upholds");
 }
 
 static int drop_listed(UnitDir *d, DIR *stream, const char *name, const char *target, UnitDirItem *item) {

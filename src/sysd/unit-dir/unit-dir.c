@@ -134,7 +134,8 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
                 good = false;
         return entry_inspect_links(d, e, effective, &complete) == 0 && complete && good &&
                (!t || t->dropin) &&
-               (!entry_needs_dropin(e, slice, &failing, secrets) || unit_dir_dropin_is(d, e->name, slice, &failing, secrets));
+               (!entry_needs_dropin(e, slice, &failing, secrets) ||
+                unit_dir_dropin_is(d, e->name, slice, &failing, secrets));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {

@@ -51,14 +51,15 @@ int unit_dropin_secrets(const UnitFile *f, const char *name, char **ret) {
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         for (size_t i = 0; r == 0 && i < options->n_secrets; i++)
-                r = buf_printf(&text, "LoadCredential=%s:" SECRET_FILES_DIR "/units/%s/%s\n", options->secrets[i].id, name,
-                               options->secrets[i].id);
+                r = buf_printf(&text, "LoadCredential=%s:" SECRET_FILES_DIR "/units/%s/%s\n",
+                               options->secrets[i].id, name, options->secrets[i].id);
         if (r == 0 && text.len > 0)
                 *ret = buf_take_string(&text);
         return r < 0 || (options->n_secrets > 0 && !*ret) ? -ENOMEM : 0;
 }
 
-int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions *failing, const char *secrets, Buf *ret) {
+int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions *failing,
+                     const char *secrets, Buf *ret) {
         for (size_t i = 0; i < ELEMENTSOF(type_rules); i++) {
                 const TypeRule *t = &type_rules[i];
                 int r = 0;

@@ -7,7 +7,8 @@
 //
 // A directory that is not there, or goes, is watched from the next unit_search_again() on. When the queue of
 // the kernel is full, lost() says so. unit_search_run() asks each directory for few names, and lists them
-// for many, but for those that somebody has filled: what it costs follows from the names that are looked for.
+// for many, but for those that somebody has filled: what it costs follows from the names that are looked
+// for.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

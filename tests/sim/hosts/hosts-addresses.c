@@ -2,9 +2,11 @@
 //
 // See hosts-addresses.h. An address that a machine gives up another one may get.
 //
-//      address      the network has another one at once; argosyd runs, or is down until it is over. Where Address= says it somebody writes it
+//      address      the network has another one at once; argosyd runs, or is down until it is over. Where
+//                   Address= says it somebody writes it
 //                   anew when it is over
-//      no_network   there is none, while argosyd runs or from a boot on; then it comes back, or another one does, and its route perhaps later
+//      no_network   there is none, while argosyd runs or from a boot on; then it comes back, or another one
+//                   does, and its route perhaps later
 #include "hosts-addresses.h"
 
 #include <stdio.h>
@@ -22,7 +24,8 @@
 #include "str.h"
 #include "test.h"
 
-#define NOTICE_US (30 * USEC_PER_SEC) // in which kernels have given up connections to where nobody is any more
+// in which kernels have given up connections to where nobody is any more
+#define NOTICE_US (30 * USEC_PER_SEC)
 #define FIND_US (60 * USEC_PER_SEC) // in which hosts find each other
 #define ANSWER_US (30 * USEC_PER_SEC)
 enum { GIVEN_UP_MAX = 64, ROUNDS_MAX = 8, PEERS_MAX = 4, CHANCES = 64 };
@@ -66,7 +69,8 @@ static void draw_address(uint32_t number, Draw *d, Address ret) {
 
         for (size_t i = 0; i < addresses.n_given_up && draw_one_in(d, 4); i++)
                 if (!is_of_somebody(addresses.given_up[(from + i) % addresses.n_given_up])) {
-                        str_fit(ret, sizeof(Address), "%s", addresses.given_up[(from + i) % addresses.n_given_up]);
+                        str_fit(ret, sizeof(Address), "%s",
+                                addresses.given_up[(from + i) % addresses.n_given_up]);
                         return;
                 }
         str_fit(ret, sizeof(Address), "10.0.%u.%u", 1 + addresses.n_new++ % 250, number);
@@ -162,13 +166,14 @@ void hosts_addresses_mend(void) {
                 hosts_addresses_end_trouble(i);
 }
 
-// ------------------------------------------------------------------------------------------------ who is told
+// ---------------------------------------------------------------------------------------------- who is told
 
 bool hosts_addresses_is_at(const Argosy__Voter *v) {
         const uint32_t machine = members_machine_of(v->host);
         SimHost *found = sim_net_find(v->address), *named = v->host_name ? sim_net_find(v->host_name) : NULL;
 
-        return machine && ((found && sim_host_number(found) == machine) || (named && sim_host_number(named) == machine));
+        return machine && ((found && sim_host_number(found) == machine) ||
+                           (named && sim_host_number(named) == machine));
 }
 
 bool hosts_addresses_knows_place(uint32_t number) {
@@ -217,8 +222,10 @@ static void tell(uint32_t number, Draw *d) {
 void hosts_addresses_tell(void) {
         if (addresses.any)
                 sim_run_for(NOTICE_US);
-        for (unsigned i = 0; addresses.any && i < ROUNDS_MAX && !sim_run_until(hosts_checks_have_leader, NULL, FIND_US); i++)
+        for (unsigned i = 0;
+             addresses.any && i < ROUNDS_MAX && !sim_run_until(hosts_checks_have_leader, NULL, FIND_US); i++)
                 for (uint32_t n = 1; n <= sim_cluster_size(); n++)
-                        if (members_is_in(n) && sim_machine(n)->daemon && !sim_machine(n)->daemon->attached && !hosts_addresses_knows_place(n))
+                        if (members_is_in(n) && sim_machine(n)->daemon &&
+                            !sim_machine(n)->daemon->attached && !hosts_addresses_knows_place(n))
                                 tell(n, sim_draw());
 }

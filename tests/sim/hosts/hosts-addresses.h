@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Addresses of a story's machines: how each finds its own, when it gets another one or has none for a while, and what somebody does where
-// hosts cannot find each other any more.
+// Addresses of a story's machines: how each finds its own, when it gets another one or has none for a while,
+// and what somebody does where hosts cannot find each other any more.
 
 #include "hosts-faults.h"
 #include "plan.h"

@@ -15,7 +15,7 @@
 
 #define CALM_US (180 * USEC_PER_SEC)
 
-// ------------------------------------------------------------------------------------------------ as of a revision
+// ----------------------------------------------------------------------------------------- as of a revision
 
 typedef struct Past { // of a unit
         uint64_t revision;
@@ -76,25 +76,31 @@ static void compare(const WorldAsked *a, const Argosy__Response__UnitResult *res
                         continue;
                 check_says("answered-as-it-is");
                 if ((int) past.list[i - 1].unit != unit || !is_wanted(verb, past.list[i - 1].target))
-                        check_fail("answered-as-it-is", "request %zu about %s (%i) was answered as of revision %" PRIu64 ", where the target of %s is %i",
-                                   (size_t) (a - asks.asked) + 1, result->name, (int) verb, result->revision, asks.units[past.list[i - 1].unit].name,
-                                   (int) past.list[i - 1].target);
+                        check_fail("answered-as-it-is",
+                                   "request %zu about %s (%i) was answered as of revision %" PRIu64
+                                   ", where the target of %s is %i",
+                                   (size_t) (a - asks.asked) + 1, result->name, (int) verb, result->revision,
+                                   asks.units[past.list[i - 1].unit].name, (int) past.list[i - 1].target);
         }
         if (result->revision > log_truth.revision)
-                check_fail("answered-as-it-is", "request %zu about %s was answered as of revision %" PRIu64 ", and the log is at %" PRIu64,
-                           (size_t) (a - asks.asked) + 1, result->name, result->revision, log_truth.revision);
+                check_fail("answered-as-it-is",
+                           "request %zu about %s was answered as of revision %" PRIu64
+                           ", and the log is at %" PRIu64,
+                           (size_t) (a - asks.asked) + 1, result->name, result->revision,
+                           log_truth.revision);
 }
 
 void past_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request *q = a->request;
 
-        if (q->what_case != ARGOSY__REQUEST__WHAT_CHANGE || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE || q->change->dry_run || r->held || r->status != 0)
+        if (q->what_case != ARGOSY__REQUEST__WHAT_CHANGE || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE ||
+            q->change->dry_run || r->held || r->status != 0)
                 return;
         for (size_t i = 0; i < r->change->n_units; i++)
                 compare(a, r->change->units[i]);
 }
 
-// ------------------------------------------------------------------------------------------------ in the end
+// ----------------------------------------------------------------------------------------------- in the end
 
 bool hosts_checks_may_stay_open(const WorldAsked *a) {
         const RequestKind *kind = request_kind(a->request->what_case);
@@ -120,7 +126,9 @@ void answered_on_calm(void) {
                 return;
         for (size_t i = 0; i < asks.n_asked; i++)
                 if (is_open(&asks.asked[i]))
-                        check_fail("requests-are-answered", "nobody has answered %s (%zu), asked at n%u %" PRIu64 " ms ago",
-                                   request_kind(asks.asked[i].request->what_case)->name, i + 1, asks.asked[i].at_host->at,
+                        check_fail("requests-are-answered",
+                                   "nobody has answered %s (%zu), asked at n%u %" PRIu64 " ms ago",
+                                   request_kind(asks.asked[i].request->what_case)->name, i + 1,
+                                   asks.asked[i].at_host->at,
                                    (sim_now_us() - asks.asked[i].asked_us) / USEC_PER_MSEC);
 }

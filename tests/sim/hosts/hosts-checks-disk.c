@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See hosts-checks.h: what a host that went down finds again. The fence is looked at where argosyd reads and writes it; unit files each second, and
-// whenever argosyd died at a change of a file, before anybody could mend them.
+// See hosts-checks.h: what a host that went down finds again. The fence is looked at where argosyd reads and
+// writes it; unit files each second, and whenever argosyd died at a change of a file, before anybody could
+// mend them.
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -77,12 +78,14 @@ int __wrap_fence_load(const char *state_dir, Fence *ret) {
                 return r;
         check_says("fence-is-kept");
         if (fence_compare(ret, obeyed) < 0)
-                check_fail("fence-is-kept", "n%u was to obey term %" PRIu64 ", index %" PRIu64 ", and knows of term %" PRIu64 ", index %" PRIu64,
-                                 sim_host_number(h), obeyed->term, obeyed->index, ret->term, ret->index);
+                check_fail("fence-is-kept",
+                           "n%u was to obey term %" PRIu64 ", index %" PRIu64 ", and knows of term %" PRIu64
+                           ", index %" PRIu64,
+                           sim_host_number(h), obeyed->term, obeyed->index, ret->term, ret->index);
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ unit files
+// ----------------------------------------------------------------------------------------------- unit files
 
 static void add_content(const Argosy__LogOp *op) {
         Hash *hash;
@@ -112,7 +115,8 @@ static void look_at_file(const SimMachine *m, const char *dir, const char *name)
         check_says("units-are-whole");
         hash = hash_of(content.data, content.len);
         if (!map_find(&disk_checks.contents, hash.bytes, HASH_SIZE))
-                check_fail("units-are-whole", "%s of n%u has %zu bytes, which no unit file of the log is", name, m->number, content.len);
+                check_fail("units-are-whole", "%s of n%u has %zu bytes, which no unit file of the log is",
+                           name, m->number, content.len);
 }
 
 // What argosy writes there by other names is none of the log's.
@@ -140,20 +144,23 @@ void disk_on_look(void) {
                 look_at_units(sim_machine(i));
 }
 
-// ------------------------------------------------------------------------------------------------ who ends, who comes
+// -------------------------------------------------------------------------------------- who ends, who comes
 
 static void on_end(SimMachine *m, int status) {
         story_tell("n%u: argosyd has ended with status %i", m->number, status);
         if (status == SIM_ABORTED || !hosts_faults_disk_was_in_trouble(m->number))
-                check_fail("nobody-ends", "argosyd of n%u has ended by itself, with status %i", m->number, status);
+                check_fail("nobody-ends", "argosyd of n%u has ended by itself, with status %i", m->number,
+                           status);
         hosts_faults_touch(m->number);
 }
 
 static void on_died(SimMachine *m) {
-        story_tell("n%u: %s at a change of a file", m->number, m->dies_with_power ? "the power failed" : "argosyd was killed");
+        story_tell("n%u: %s at a change of a file", m->number,
+                   m->dies_with_power ? "the power failed" : "argosyd was killed");
         hosts_faults_touch(m->number);
         hosts_story_catch_up();
-        if (sim_disk_is_of_before(m->number)) // a backup has an older fence: what it has obeyed since nobody knows any more
+        // a backup has an older fence: what it has obeyed since nobody knows any more
+        if (sim_disk_is_of_before(m->number))
                 disk_fence_is_lost(m->number);
         look_at_units(m);
 }
@@ -181,7 +188,8 @@ void disk_fence_is_lost(uint32_t number) {
 
 void disk_begin(void) {
         memset(&disk_checks, 0, sizeof(disk_checks));
-        sim_cluster_on_end(&(SimEndings){.ended = on_end, .died = on_died, .refused = on_refused, .executes = on_executes});
+        sim_cluster_on_end(&(SimEndings){
+                .ended = on_end, .died = on_died, .refused = on_refused, .executes = on_executes});
 }
 
 void disk_end(void) {

@@ -36,7 +36,8 @@ static const Argosy__Response *ask_for(const Argosy__Request *request, Argosy__R
         if (at == 0)
                 return NULL;
         ask = sim_client_send(at, NULL, request);
-        if (!sim_run_until(is_final, ask, ANSWER_US) || ask->error < 0 || !ask->last || ask->last->what_case != what)
+        if (!sim_run_until(is_final, ask, ANSWER_US) || ask->error < 0 || !ask->last ||
+            ask->last->what_case != what)
                 return NULL;
         return ask->last;
 }
@@ -171,7 +172,8 @@ static void compare_addresses(char *ret) {
                         continue;
                 check_says("addresses-are-told");
                 if (!streq(list->rows[i]->address, sim_machine_address(m)))
-                        str_fit(ret, WORDS_SIZE, "n%u has %s, and the list of nodes says %s", m->number, sim_machine_address(m),
+                        str_fit(ret, WORDS_SIZE, "n%u has %s, and the list of nodes says %s", m->number,
+                                sim_machine_address(m),
                                 *list->rows[i]->address ? list->rows[i]->address : "nothing");
         }
 }

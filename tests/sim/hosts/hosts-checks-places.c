@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of where units run: in the middle of a story against faults, and when all is mended against the log.
+// Checks of where units run: in the middle of a story against faults, and when all is mended against the
+// log.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +32,12 @@ static bool may_end[WORLD_UNITS_MAX];
 static void look_at_begun(void *data);
 
 static bool may_be_everywhere(unsigned i) {
-        return (log_truth.units[i].exists && log_truth.units[i].global) || (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
+        return (log_truth.units[i].exists && log_truth.units[i].global) ||
+               (global_us[i] > 0 && sim_now_us() < global_us[i] + ORDER_US);
 }
 
-// At any moment, whatever is broken. A copy that began when its content did not ask for a guard is none that the cluster waits for.
+// At any moment, whatever is broken. A copy that began when its content did not ask for a guard is none that
+// the cluster waits for.
 static void on_unit(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is) {
         int i = world_unit_index(name);
 
@@ -62,17 +65,19 @@ static uint32_t places_of(unsigned i) {
         uint32_t bits = 0;
 
         for (uint32_t n = 1; n <= sim_cluster_size(); n++)
-                if (sim_machine(n)->powered && !active_state_is_down(pid1_active_state(sim_machine(n)->pid1, asks.units[i].name)))
+                if (sim_machine(n)->powered &&
+                    !active_state_is_down(pid1_active_state(sim_machine(n)->pid1, asks.units[i].name)))
                         bits |= 1u << n;
         return bits;
 }
 
-// ------------------------------------------------------------------------------------------------ in the middle
+// -------------------------------------------------------------------------------------------- in the middle
 
 static bool is_in_order(uint32_t number) {
         const SimMachine *m = sim_machine(number);
 
-        return m->daemon && m->daemon->attached && members_is_in(number) && sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
+        return m->daemon && m->daemon->attached && members_is_in(number) &&
+               sim_now_us() >= hosts_faults_last_us(number) + ORDER_US;
 }
 
 static void look_at(unsigned i) {
@@ -85,7 +90,8 @@ static void look_at(unsigned i) {
                         continue;
                 check_says("two-places");
                 if (first)
-                        check_fail("two-places", "%s runs on n%u and on n%u, which are in order", asks.units[i].name, first, n);
+                        check_fail("two-places", "%s runs on n%u and on n%u, which are in order",
+                                   asks.units[i].name, first, n);
                 first = n;
         }
 }
@@ -107,17 +113,20 @@ static void look_at_begun(void *data) {
 
                 if (!m->powered || pid1_guard_sec(m->pid1, asks.units[i].name) < 0 || may_be_everywhere(i))
                         continue;
-                // Whoever removes a lost host, or another one by force, says that nothing of these runs there any more (argosy-unit(5), CutOff=).
+                // Whoever removes a lost host, or another one by force, says that nothing of these runs
+                // there any more (argosy-unit(5), CutOff=).
                 if (!members_record(n) && !members_left_alive(n))
                         continue;
                 check_says("never-in-two-places");
                 if (first)
-                        check_fail("never-in-two-places", "%s, which has CutOff=stop, runs on n%u and on n%u", asks.units[i].name, first, n);
+                        check_fail("never-in-two-places",
+                                   "%s, which has CutOff=stop, runs on n%u and on n%u", asks.units[i].name,
+                                   first, n);
                 first = n;
         }
 }
 
-// ------------------------------------------------------------------------------------------------ in the end
+// ----------------------------------------------------------------------------------------------- in the end
 
 static uint32_t machine_of(uint32_t node) {
         const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(hosts_story.truth, node) : NULL;
@@ -126,7 +135,8 @@ static uint32_t machine_of(uint32_t node) {
 }
 
 static bool any_is_open(void) {
-        for (const Argosy__HostRecord *h = cluster_state_next_host(hosts_story.truth, 0); h; h = cluster_state_next_host(hosts_story.truth, h->host))
+        for (const Argosy__HostRecord *h = cluster_state_next_host(hosts_story.truth, 0); h;
+             h = cluster_state_next_host(hosts_story.truth, h->host))
                 for (size_t i = 0; i < h->n_nodes; i++)
                         if (h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN)
                                 return true;
@@ -136,7 +146,8 @@ static bool any_is_open(void) {
 // Another one's content keeps it from nodes.
 static bool is_barred(unsigned i) {
         for (unsigned k = 0; k < asks.n_units; k++) {
-                const WorldContent *c = log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+                const WorldContent *c =
+                        log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
 
                 if (k != i && c && (c->conflicts | c->replaces) & 1u << i)
                         return true;
@@ -146,9 +157,10 @@ static bool is_barred(unsigned i) {
 
 // Of nodes, or of others.
 static bool has_demands(const WorldContent *c) {
-        return c->global || c->hosts || c->zone || c->other_label || c->pool || c->managers || c->spread || c->role || c->secret || c->conflicts || c->replaces ||
-               c->same_node || c->after || c->before || c->requires || c->binds_to || c->wants || c->part_of || c->spread_skew || c->cpu_milli ||
-               c->memory_mib || c->gpus || c->n_files > 0;
+        return c->global || c->hosts || c->zone || c->other_label || c->pool || c->managers || c->spread ||
+               c->role || c->secret || c->conflicts || c->replaces || c->same_node || c->after ||
+               c->before || c->requires || c->binds_to || c->wants || c->part_of || c->spread_skew ||
+               c->cpu_milli || c->memory_mib || c->gpus || c->n_files > 0;
 }
 
 // What it needs is known, and there is nothing of it.
@@ -156,7 +168,8 @@ static bool is_plain(unsigned i) {
         const Argosy__UnitRecord *r = asks_record(asks.units[i].name);
         const WorldContent *c = world_content_find(log_truth.units[i].spec.bytes);
 
-        return c && !c->bad && !c->oneshot && !c->careless && !has_demands(c) && r->n_outcomes == 0 && !is_barred(i);
+        return c && !c->bad && !c->oneshot && !c->careless && !has_demands(c) && r->n_outcomes == 0 &&
+               !is_barred(i);
 }
 
 // With an older content it may end by itself, if that is one that does something once.
@@ -213,14 +226,16 @@ static void check_reached(const char *check) {
         const char *why = first_why(&i);
 
         if (why)
-                check_fail(check, "%s %s (node %u, places %x)", asks.units[i].name, why, log_truth.units[i].node, places_of(i));
+                check_fail(check, "%s %s (node %u, places %x)", asks.units[i].name, why,
+                           log_truth.units[i].node, places_of(i));
 }
 
 void reached_on_calm(void) {
         (void) sim_run_until(all_are_reached, NULL, CALM_US);
         check_reached("wishes-are-reached");
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (log_truth.units[i].exists && log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                if (log_truth.units[i].exists &&
+                    log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
                         check_says("wishes-are-reached");
 }
 

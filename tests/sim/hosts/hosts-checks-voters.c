@@ -52,7 +52,8 @@ static void compare_state(uint32_t host, uint64_t index) {
         }
         check_says("voters-are-equal");
         if (!hash_equal(&voters.states[at], &hash))
-                check_fail("voters-are-equal", "the state of n%u at entry %" PRIu64 " is another one", host, index);
+                check_fail("voters-are-equal", "the state of n%u at entry %" PRIu64 " is another one", host,
+                           index);
 }
 
 void hosts_checks_on_applied(uint32_t host, uint64_t index) {
@@ -63,7 +64,7 @@ void hosts_checks_on_applied(uint32_t host, uint64_t index) {
                 check_fail("log-is-one", "%s", sim_store_broken());
 }
 
-// ------------------------------------------------------------------------------------------------ in the end
+// ----------------------------------------------------------------------------------------------- in the end
 
 // The machine that leads, as that one knows; 0: nobody does. Hosts have numbers of the log's.
 static uint32_t leader_of(uint32_t number) {
@@ -73,7 +74,8 @@ static uint32_t leader_of(uint32_t number) {
 }
 
 static bool is_up_to_date(const Argosy__HostRecord *r, uint32_t number) {
-        return r->role != ARGOSY__HOST_ROLE__ROLE_VOTER || sim_store_applied(number) >= sim_store_committed();
+        return r->role != ARGOSY__HOST_ROLE__ROLE_VOTER ||
+               sim_store_applied(number) >= sim_store_committed();
 }
 
 bool hosts_checks_have_leader(void *data) {
@@ -98,9 +100,11 @@ void voters_tell_links(uint32_t number) {
         sim_store_describe(number, log, sizeof(log));
         story_tell("n%u: its log %s", number, *log ? log : "is none");
         for (size_t i = 0; i < n; i++)
-                story_tell("n%u to n%u: %s %s", number, links[i].host, links[i].up ? "up" : "down", links[i].why);
+                story_tell("n%u to n%u: %s %s", number, links[i].host, links[i].up ? "up" : "down",
+                           links[i].why);
         if (d)
-                story_tell("n%u: leads %i, attached %i, knows n%u as the leader of term %" PRIu64, number, d->leading, d->attached, d->known_leader, d->leader_term);
+                story_tell("n%u: leads %i, attached %i, knows n%u as the leader of term %" PRIu64, number,
+                           d->leading, d->attached, d->known_leader, d->leader_term);
 }
 
 void leader_on_calm(void) {
@@ -109,11 +113,15 @@ void leader_on_calm(void) {
                         const Daemon *d = sim_machine(i)->daemon;
                         const Argosy__HostRecord *r = members_record(i);
 
-                        if (!r || (sim_store_leader() > 0 && leader_of(i) == sim_store_leader() && is_up_to_date(r, i)))
+                        if (!r || (sim_store_leader() > 0 && leader_of(i) == sim_store_leader() &&
+                                   is_up_to_date(r, i)))
                                 continue;
                         members_tell();
-                        check_fail("all-find-the-leader", "n%u: attached %i, leader n%u; the log's is n%u; applied %" PRIu64 " of %" PRIu64, i, d && d->attached,
-                                   leader_of(i), sim_store_leader(), sim_store_applied(i), sim_store_committed());
+                        check_fail("all-find-the-leader",
+                                   "n%u: attached %i, leader n%u; the log's is n%u; applied %" PRIu64
+                                   " of %" PRIu64,
+                                   i, d && d->attached, leader_of(i), sim_store_leader(),
+                                   sim_store_applied(i), sim_store_committed());
                 }
         check_says("all-find-the-leader");
         check_says("nobody-ends");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What must be so in a story of whole hosts: the table is in hosts-checks.c. The truth is what the machines' PIDs 1 run, what the log has, and
-// what clients were told. Besides checks of its own it has those that need the log alone (checks-log.h).
+// What must be so in a story of whole hosts: the table is in hosts-checks.c. The truth is what the machines'
+// PIDs 1 run, what the log has, and what clients were told. Besides checks of its own it has those that need
+// the log alone (checks-log.h).
 
 #include "asks.h"
 #include "checks-log.h"

@@ -149,7 +149,8 @@ static void end(void *data) {
 static SimDiskTrouble draw_error(Draw *d) {
         unsigned which = draw_below(d, 3);
 
-        return (SimDiskTrouble){.write_fails = which != 0, .sync_fails = which != 1, .once = draw_below(d, 2)};
+        return (SimDiskTrouble){
+                .write_fails = which != 0, .sync_fails = which != 1, .once = draw_below(d, 2)};
 }
 
 static SimDiskTrouble draw_full(Draw *d) {
@@ -159,7 +160,8 @@ static SimDiskTrouble draw_full(Draw *d) {
 }
 
 static SimDiskTrouble draw_slowness(Draw *d) {
-        return (SimDiskTrouble){.sync_us = draw_log(d, 100, USEC_PER_SEC), .change_us = draw_log(d, 1, 10 * USEC_PER_MSEC)};
+        return (SimDiskTrouble){.sync_us = draw_log(d, 100, USEC_PER_SEC),
+                                .change_us = draw_log(d, 1, 10 * USEC_PER_MSEC)};
 }
 
 
@@ -195,14 +197,17 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
                 sim_net_lose_behind_next(host(from), host(to));
                 return 0;
         case HOSTS_FAULT_slow:
-                set_slow(from, to, draw_log(d, USEC_PER_MSEC, 2 * USEC_PER_SEC), draw_log(d, 10000, 10000000));
+                set_slow(from, to, draw_log(d, USEC_PER_MSEC, 2 * USEC_PER_SEC),
+                         draw_log(d, 10000, 10000000));
                 return draw_log(d, USEC_PER_SEC, 60 * USEC_PER_SEC);
         case HOSTS_FAULT_wall:
-                sim_host_jump_wall(host(from), (int64_t) draw_log(d, 1000, 3600 * USEC_PER_SEC) * (draw_below(d, 2) ? 1 : -1));
+                sim_host_jump_wall(host(from), (int64_t) draw_log(d, 1000, 3600 * USEC_PER_SEC) *
+                                                       (draw_below(d, 2) ? 1 : -1));
                 return 0;
         case HOSTS_FAULT_crash:
         case HOSTS_FAULT_outage:
-                sim_machine_die_at(sim_machine(from), (unsigned) draw_log(d, 1, 100), fault == HOSTS_FAULT_outage,
+                sim_machine_die_at(sim_machine(from), (unsigned) draw_log(d, 1, 100),
+                                   fault == HOSTS_FAULT_outage,
                                    draw_log(d, 10 * USEC_PER_MSEC, 20 * USEC_PER_SEC));
                 return draw_log(d, 100 * USEC_PER_MSEC, 60 * USEC_PER_SEC);
         case HOSTS_FAULT_disk_error:
@@ -238,7 +243,8 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
 
 void hosts_faults_step(Draw *d) {
         const unsigned *weights = asks.swarm.faults;
-        uint32_t n = (uint32_t) sim_cluster_size(), from = 1 + draw_below(d, n), to = 1 + (from - 1 + 1 + draw_below(d, n - 1)) % n;
+        uint32_t n = (uint32_t) sim_cluster_size(), from = 1 + draw_below(d, n),
+                 to = 1 + (from - 1 + 1 + draw_below(d, n - 1)) % n;
         unsigned sum = 0;
         HostsFault fault;
         uint64_t lasts_us;
@@ -254,7 +260,8 @@ void hosts_faults_step(Draw *d) {
         hosts_faults_touch(from);
         hosts_faults_touch(to);
         lasts_us = begin(fault, from, to, d);
-        story_tell("%s %u %u, for %" PRIu64 " ms", swarm_fault_names[fault], from, to, lasts_us / USEC_PER_MSEC);
+        story_tell("%s %u %u, for %" PRIu64 " ms", swarm_fault_names[fault], from, to,
+                   lasts_us / USEC_PER_MSEC);
         story_event(swarm_fault_names[fault], from, to, "%" PRIu64, lasts_us);
         if (lasts_us == 0)
                 return;
@@ -284,7 +291,8 @@ void hosts_faults_mend(void) {
                 for (uint32_t j = 1; j <= sim_cluster_size(); j++)
                         if (i != j)
                                 sim_net_set_way(host(i), host(j),
-                                                (SimWay){.delay_min_us = SIM_NET_DELAY_MIN_US, .delay_max_us = SIM_NET_DELAY_MAX_US});
+                                                (SimWay){.delay_min_us = SIM_NET_DELAY_MIN_US,
+                                                         .delay_max_us = SIM_NET_DELAY_MAX_US});
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 run_again(i);
 }
@@ -294,7 +302,8 @@ uint64_t hosts_faults_last_us(uint32_t number) {
 }
 
 bool hosts_faults_disk_was_in_trouble(uint32_t number) {
-        return !sim_disk_is_well(number) || (faults.well_us[number] > 0 && sim_now_us() < faults.well_us[number] + TROUBLE_SHOWS_US);
+        return !sim_disk_is_well(number) ||
+               (faults.well_us[number] > 0 && sim_now_us() < faults.well_us[number] + TROUBLE_SHOWS_US);
 }
 
 uint64_t hosts_faults_count(void) {

@@ -58,11 +58,12 @@ static struct {
         bool was_in[SIM_CLUSTER_MAX + 1];         // by itself
         uint64_t gone_us[SIM_CLUSTER_MAX + 1];    // when its record went; 0: it has one, or never had
         bool had[SIM_CLUSTER_MAX + 1];            // a record
-        bool was_alive[SIM_CLUSTER_MAX + 1];      // when its record went, so that the leader has waited for its units
+        bool was_alive[SIM_CLUSTER_MAX + 1];      // when its record went, so that the leader has waited for
+                                                  // its units
         uint64_t n_ids;
 } members;
 
-// ------------------------------------------------------------------------------------------------ who is one
+// ----------------------------------------------------------------------------------------------- who is one
 
 uint32_t members_machine_of(uint32_t host) {
         const Argosy__HostRecord *r = host ? cluster_state_find_host(hosts_story.truth, host) : NULL;
@@ -87,7 +88,8 @@ bool members_is_in(uint32_t machine) {
         const SimMachine *m = sim_machine(machine);
         const Argosy__HostRecord *r = members_record(machine);
 
-        return m->in_cluster && r && r->key_pin.len == HASH_SIZE && memcmp(r->key_pin.data, m->pin.bytes, HASH_SIZE) == 0;
+        return m->in_cluster && r && r->key_pin.len == HASH_SIZE &&
+               memcmp(r->key_pin.data, m->pin.bytes, HASH_SIZE) == 0;
 }
 
 uint32_t members_or_next(uint32_t machine) {
@@ -102,7 +104,7 @@ uint32_t members_or_next(uint32_t machine) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what is asked
+// -------------------------------------------------------------------------------------------- what is asked
 
 static Argosy__Request__Job *make_job(Argosy__Request__Job *job, uint64_t id[2]) {
         argosy__request__job__init(job);
@@ -227,7 +229,8 @@ static void ask_token(uint32_t at, uint32_t joins, uint32_t server, Draw *d) {
         token.once = once;
         token.ttl_sec = draw_one_in(d, 4) ? (uint32_t) draw_log(d, 1, 3600) : 0;
         if (draw_one_in(d, 4)) {
-                snprintf(name, sizeof(name), "n%u", draw_one_in(d, 4) ? 1 + draw_below(d, (unsigned) sim_cluster_size()) : joins);
+                snprintf(name, sizeof(name), "n%u",
+                         draw_one_in(d, 4) ? 1 + draw_below(d, (unsigned) sim_cluster_size()) : joins);
                 token.for_host = name;
         }
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
@@ -246,7 +249,8 @@ static bool is_asked(uint32_t machine, const char *what) {
         for (size_t i = 0; i < members.n_asked; i++) {
                 const Asked *a = &members.asked[i];
 
-                if (!a->at_host->final && (a->machine == machine || a->joins == machine) && (!what || streq(a->what, what)))
+                if (!a->at_host->final && (a->machine == machine || a->joins == machine) &&
+                    (!what || streq(a->what, what)))
                         return true;
         }
         return false;
@@ -278,17 +282,20 @@ static void join(uint32_t at, uint32_t machine, Draw *d) {
                 ask_token(at, machine, server, d);
 }
 
-// So that whoever leaves does not take the majority away that the others need: it does not vote, and is not made to.
+// So that whoever leaves does not take the majority away that the others need: it does not vote, and is not
+// made to.
 static bool may_leave_by_force(uint32_t machine) {
         const Argosy__HostRecord *r = members_record(machine);
 
-        return r && r->role != ARGOSY__HOST_ROLE__ROLE_VOTER && r->raft_id == 0 && r->no_promote && !is_asked(machine, "promote");
+        return r && r->role != ARGOSY__HOST_ROLE__ROLE_VOTER && r->raft_id == 0 && r->no_promote &&
+               !is_asked(machine, "promote");
 }
 
 void members_step(Draw *d) {
         static const unsigned numbers[] = {1, 3, 5};
         unsigned what = draw_below(d, 16);
-        uint32_t n = (uint32_t) sim_cluster_size(), machine = 1 + draw_below(d, n), at = members_or_next(1 + draw_below(d, n));
+        uint32_t n = (uint32_t) sim_cluster_size(), machine = 1 + draw_below(d, n),
+                 at = members_or_next(1 + draw_below(d, n));
 
         if (at == 0)
                 return;
@@ -314,7 +321,7 @@ void members_begin(void) {
                 members.was_in[i] = sim_machine(i)->in_cluster;
 }
 
-// ------------------------------------------------------------------------------------------------ in the middle
+// -------------------------------------------------------------------------------------------- in the middle
 
 // Whoever leads has heard it: it runs, and nothing has been wrong with it for longer than a lease.
 static bool is_alive(uint32_t machine) {
@@ -351,7 +358,8 @@ void members_on_entry(const Argosy__LogBatch *batch) {
 static unsigned first_unit_on(const SimMachine *m) {
         unsigned i = 0;
 
-        while (i < asks.n_units && (!m->powered || active_state_is_down(pid1_active_state(m->pid1, asks.units[i].name))))
+        while (i < asks.n_units &&
+               (!m->powered || active_state_is_down(pid1_active_state(m->pid1, asks.units[i].name))))
                 i++;
         return i;
 }
@@ -365,7 +373,9 @@ static void look_at_joined(uint32_t machine) {
                 return;
         check_says("tokens-are-used-once");
         if (t->n_used++ > 0 && !hash_equal(&t->used_by, pin))
-                check_fail("tokens-are-used-once", "n%u has joined with token %u, with which another host had joined", machine, members.joins_with[machine]);
+                check_fail("tokens-are-used-once",
+                           "n%u has joined with token %u, with which another host had joined", machine,
+                           members.joins_with[machine]);
         t->used_by = *pin;
 }
 
@@ -377,19 +387,22 @@ static uint64_t last_fault_us(void) {
         return last;
 }
 
-// Whether the voters that it knows can tell it, or, if they vote no more, name one that can: a host believes its removal if one says so and most of
-// those that it knows do not want it (mesh_is_removed()). Else it waits for somebody who gives it up (`cluster leave --force`).
+// Whether the voters that it knows can tell it, or, if they vote no more, name one that can: a host believes
+// its removal if one says so and most of those that it knows do not want it (mesh_is_removed()). Else it
+// waits for somebody who gives it up (`cluster leave --force`).
 static bool can_hear_of_it(const SimMachine *m) {
         const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
         size_t n = 0, n_members = 0;
 
         for (size_t i = 0; peers && i < peers->n_voters; i++) {
-                const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, peers->voters[i]->host);
+                const Argosy__HostRecord *r =
+                        cluster_state_find_host(hosts_story.truth, peers->voters[i]->host);
 
                 if (peers->voters[i]->host == peers->host)
                         continue;
                 n++;
-                n_members += r && members_is_in(members_machine_of(r->host)) && hosts_addresses_is_at(peers->voters[i]);
+                n_members += r && members_is_in(members_machine_of(r->host)) &&
+                             hosts_addresses_is_at(peers->voters[i]);
         }
         return 2 * n_members > n;
 }
@@ -398,17 +411,20 @@ static void look_at_removed(uint32_t machine) {
         const SimMachine *m = sim_machine(machine);
         unsigned unit;
 
-        if (members.gone_us[machine] == 0 || sim_now_us() < MAX_OF(members.gone_us[machine], last_fault_us()) + ENDS_US)
+        if (members.gone_us[machine] == 0 ||
+            sim_now_us() < MAX_OF(members.gone_us[machine], last_fault_us()) + ENDS_US)
                 return;
         if (m->in_cluster && !can_hear_of_it(m))
                 return;
         check_says("removed-run-nothing");
         unit = first_unit_on(m);
         if (unit < asks.n_units)
-                check_fail("removed-run-nothing", "%s runs on n%u, which was removed %" PRIu64 " ms ago", asks.units[unit].name, machine,
+                check_fail("removed-run-nothing", "%s runs on n%u, which was removed %" PRIu64 " ms ago",
+                           asks.units[unit].name, machine,
                            (sim_now_us() - members.gone_us[machine]) / USEC_PER_MSEC);
         if (m->in_cluster)
-                check_fail("removed-run-nothing", "n%u takes itself for a member, and was removed %" PRIu64 " ms ago", machine,
+                check_fail("removed-run-nothing",
+                           "n%u takes itself for a member, and was removed %" PRIu64 " ms ago", machine,
                            (sim_now_us() - members.gone_us[machine]) / USEC_PER_MSEC);
 }
 
@@ -423,7 +439,7 @@ void members_on_look(void) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ in the end
+// ----------------------------------------------------------------------------------------------- in the end
 
 static bool all_are_answered(void *data) {
         for (size_t i = 0; i < members.n_asked; i++)
@@ -436,8 +452,10 @@ void members_tell(void) {
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const Argosy__HostRecord *r = members_record(i);
 
-                story_tell("n%u: member by the log %i, as host %u at %s, role %i, raft id %u, not to vote %i; by itself %i, at %s", i, r != NULL, r ? r->host : 0,
-                           r ? r->address : "", r ? (int) r->role : 0, r ? r->raft_id : 0, r && r->no_promote, sim_machine(i)->in_cluster,
+                story_tell("n%u: member by the log %i, as host %u at %s, role %i, raft id %u, not to vote "
+                           "%i; by itself %i, at %s",
+                           i, r != NULL, r ? r->host : 0, r ? r->address : "", r ? (int) r->role : 0,
+                           r ? r->raft_id : 0, r && r->no_promote, sim_machine(i)->in_cluster,
                            sim_machine_address(sim_machine(i)));
                 voters_tell_links(i);
         }
@@ -449,11 +467,15 @@ static void await_answers(void) {
         members_tell();
         for (size_t i = 0; i < members.n_asked; i++)
                 if (!members.asked[i].at_host->final)
-                        check_fail("members-are-one", "nobody has answered: %s n%u, asked at n%u %" PRIu64 " ms ago", members.asked[i].what, members.asked[i].machine,
-                                   members.asked[i].at_host->at, (sim_now_us() - members.asked[i].at_host->asked_us) / USEC_PER_MSEC);
+                        check_fail("members-are-one",
+                                   "nobody has answered: %s n%u, asked at n%u %" PRIu64 " ms ago",
+                                   members.asked[i].what, members.asked[i].machine,
+                                   members.asked[i].at_host->at,
+                                   (sim_now_us() - members.asked[i].at_host->asked_us) / USEC_PER_MSEC);
 }
 
-// None of the voters that it knows is a member any more, so nobody tells it who votes; nor does it vote itself.
+// None of the voters that it knows is a member any more, so nobody tells it who votes; nor does it vote
+// itself.
 static bool has_lost_all_voters(const SimMachine *m) {
         const Argosy__PeersFile *peers = m->daemon ? m->daemon->peers : NULL;
 
@@ -461,7 +483,8 @@ static bool has_lost_all_voters(const SimMachine *m) {
                 const Argosy__Voter *v = peers->voters[i];
                 const Argosy__HostRecord *r = cluster_state_find_host(hosts_story.truth, v->host);
 
-                if (r && members_is_in(members_machine_of(r->host)) && (v->host != peers->host || r->raft_id > 0))
+                if (r && members_is_in(members_machine_of(r->host)) &&
+                    (v->host != peers->host || r->raft_id > 0))
                         return false;
         }
         return peers;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Hosts that come and go in a story, and voters that change. A step asks for one of it, as argosyctl would: a token and with it a join, at the machine's own
-// socket; a leave there; at any member a removal, a promotion, a demotion, another number of voters. What follows is argosyd's.
+// Hosts that come and go in a story, and voters that change. A step asks for one of it, as argosyctl would:
+// a token and with it a join, at the machine's own socket; a leave there; at any member a removal, a
+// promotion, a demotion, another number of voters. What follows is argosyd's.
 //
-// By the log a machine is a member if a record has its name; by itself, if it has begun with an identity of the story's cluster. In the middle these differ: whoever was
-// removed has not heard of it, and whoever has asked to join has not heard the answer. A machine whose key the record has is both.
+// By the log a machine is a member if a record has its name; by itself, if it has begun with an identity of
+// the story's cluster. In the middle these differ: whoever was removed has not heard of it, and whoever has
+// asked to join has not heard the answer. A machine whose key the record has is both.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +31,8 @@ bool members_left_alive(uint32_t machine);
 // That machine, or the next one that is a member; 0: there is none.
 uint32_t members_or_next(uint32_t machine);
 
-// Checks. In the end each machine is a member or none, by the log and by itself; whoever the log has and is none (its answer was lost) somebody removes first.
+// Checks. In the end each machine is a member or none, by the log and by itself; whoever the log has and is
+// none (its answer was lost) somebody removes first.
 void members_on_entry(const Argosy__LogBatch *batch);
 void members_on_look(void);
 void members_on_calm(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See hosts-rot.h. A host is down from when its file rots until argosyd is started again, so the file is what it was but for that bit, and has its
-// name still.
+// See hosts-rot.h. A host is down from when its file rots until argosyd is started again, so the file is
+// what it was but for that bit, and has its name still.
 //
 //      rot -> start -> refused, and the words name the file -> mended -> start
 //                   -> up: of the log only, where libraft does not read the place

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One bit of a file on a disk is another one: of the fence, the peers, the secrets of voters, or of the log. Whoever reads it at the next start is
-// to say so in words, naming the file, and to do nothing by it. One host at a time has such a file, and no log of a cluster's only voter, so
-// most voters have all of it. An administrator does what the words say: gives back what the file was, or removes it where they say so.
+// One bit of a file on a disk is another one: of the fence, the peers, the secrets of voters, or of the log.
+// Whoever reads it at the next start is to say so in words, naming the file, and to do nothing by it. One
+// host at a time has such a file, and no log of a cluster's only voter, so most voters have all of it. An
+// administrator does what the words say: gives back what the file was, or removes it where they say so.
 
 #include <stdbool.h>
 #include <stdint.h>

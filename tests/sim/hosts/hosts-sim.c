@@ -5,12 +5,15 @@
 //      hosts-sim --seed N [--prose] [--events] [--messages] [--until STEP]    one story
 //      hosts-sim --file PATH ...                                 one that was written or shrunk
 //      hosts-sim --seeds A..B [--twice] [--figures] [--first-red]
-//                                                            all of them; or each in two processes, which are to tell the same
-//      hosts-sim --sweep all|NAME [--every N]                a small story, once for each place at which something may go wrong (hosts-sweep.h)
-//      hosts-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
+//                                                            all of them; or each in two processes, which
+//                                                            are to tell the same
+//      hosts-sim --sweep all|NAME [--every N]                a small story, once for each place at which
+//                                                            something may go wrong (hosts-sweep.h)
+//      hosts-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same
+//                                                                reason
 //
-// Each is played in a process of its own: what a killed host had is given back with it. A story that is red prints its last lines, the check,
-// and the command that plays it again; exit status 1.
+// Each is played in a process of its own: what a killed host had is given back with it. A story that is red
+// prints its last lines, the check, and the command that plays it again; exit status 1.
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -88,7 +91,8 @@ static void end_red(void) {
         snprintf(shared->played.red.words, sizeof(shared->played.red.words), "%s", verdict_words());
         if (!options.shrinks) {
                 story_show_end();
-                fprintf(stderr, "%s (%s, at %" PRIu64 " ms)\n", verdict_words(), verdict_sign(), sim_now_us() / USEC_PER_MSEC);
+                fprintf(stderr, "%s (%s, at %" PRIu64 " ms)\n", verdict_words(), verdict_sign(),
+                        sim_now_us() / USEC_PER_MSEC);
         }
         fflush(NULL);
         sim_cluster_remove();
@@ -165,25 +169,29 @@ static bool play_apart(const StoryPlan *p) {
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
                 ;
         if (status != 0 && WIFSIGNALED(status) && !*shared->played.red.sign)
-                snprintf(shared->played.red.sign, sizeof(shared->played.red.sign), "signal %d", WTERMSIG(status));
+                snprintf(shared->played.red.sign, sizeof(shared->played.red.sign), "signal %d",
+                         WTERMSIG(status));
         return status == 0 && shared->played.whole;
 }
 
 static void tell_red(uint64_t seed) {
         if (options.file)
-                fprintf(stderr, "red: %s, step %zu, %s\n", options.file, shared->played.red.step, shared->played.red.sign);
+                fprintf(stderr, "red: %s, step %zu, %s\n", options.file, shared->played.red.step,
+                        shared->played.red.sign);
         else
-                fprintf(stderr, "red: seed %" PRIu64 ", step %zu, %s; again: hosts-sim --seed %" PRIu64 " --prose\n", seed, shared->played.red.step,
-                        shared->played.red.sign, seed);
+                fprintf(stderr,
+                        "red: seed %" PRIu64 ", step %zu, %s; again: hosts-sim --seed %" PRIu64 " --prose\n",
+                        seed, shared->played.red.step, shared->played.red.sign, seed);
 }
 
 // ------------------------------------------------------------------------------------------------ many
 
 static void print_played(uint64_t seed, const Played *o) {
-        printf("seed %" PRIu64 ": %016" PRIx64 ", %" PRIu64 " s, %" PRIu64 " faults, %" PRIu64 " requests, %" PRIu64 " entries, %" PRIu64 " transitions, %" PRIu64
-               " turns, %" PRIu64 " events, %.2f CPU s\n",
-               seed, o->digest, o->virtual_us / USEC_PER_SEC, o->n_faults, o->n_asks, o->n_entries, o->n_transitions, o->figures.turns, o->figures.events,
-               (double) o->cpu_ns / 1e9);
+        printf("seed %" PRIu64 ": %016" PRIx64 ", %" PRIu64 " s, %" PRIu64 " faults, %" PRIu64
+               " requests, %" PRIu64 " entries, %" PRIu64 " transitions, %" PRIu64 " turns, %" PRIu64
+               " events, %.2f CPU s\n",
+               seed, o->digest, o->virtual_us / USEC_PER_SEC, o->n_faults, o->n_asks, o->n_entries,
+               o->n_transitions, o->figures.turns, o->figures.events, (double) o->cpu_ns / 1e9);
 }
 
 static void add(Played *sum, const Played *o) {
@@ -206,7 +214,8 @@ static unsigned show_premises(const Played *sum) {
         for (size_t i = 0; i < n_checks; i++) {
                 printf("%12" PRIu64 "  %s: %s\n", sum->premises[i], checks[i].name, checks[i].premise);
                 if (options.last - options.first + 1 >= STORIES_OF_A_NIGHT && sum->premises[i] == 0) {
-                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n", checks[i].name, checks[i].premise);
+                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n",
+                                checks[i].name, checks[i].premise);
                         n_red++;
                 }
         }
@@ -215,20 +224,25 @@ static unsigned show_premises(const Played *sum) {
 
 // For programs (tools/sim).
 static void show_figures(const Played *sum, uint64_t n) {
-        printf("figure stories %" PRIu64 "\nfigure events %" PRIu64 "\nfigure transitions %" PRIu64 "\nfigure virtual_us %" PRIu64 "\nfigure cpu_us %" PRIu64 "\n", n,
-               sum->figures.turns + sum->figures.events, sum->n_transitions, sum->virtual_us, sum->cpu_ns / 1000);
+        printf("figure stories %" PRIu64 "\nfigure events %" PRIu64 "\nfigure transitions %" PRIu64
+               "\nfigure virtual_us %" PRIu64 "\nfigure cpu_us %" PRIu64 "\n",
+               n, sum->figures.turns + sum->figures.events, sum->n_transitions, sum->virtual_us,
+               sum->cpu_ns / 1000);
         for (size_t i = 0; i < n_checks; i++)
                 printf("premise %s %" PRIu64 "\n", checks[i].name, sum->premises[i]);
         coverage_write(&shared->coverage, stdout);
 }
 
 static void show_sum(const Played *sum, unsigned n_red) {
-        double cpu_s = (double) MAX_OF(sum->cpu_ns, UINT64_C(1)) / 1e9, virtual_s = (double) MAX_OF(sum->virtual_us, UINT64_C(1)) / 1e6;
+        double cpu_s = (double) MAX_OF(sum->cpu_ns, UINT64_C(1)) / 1e9,
+               virtual_s = (double) MAX_OF(sum->virtual_us, UINT64_C(1)) / 1e6;
 
-        printf("%u red; %.0f virtual seconds in %.1f CPU seconds: %.0f times as fast; %.0f turns and events a CPU second; load: %.2f transitions of units and "
+        printf("%u red; %.0f virtual seconds in %.1f CPU seconds: %.0f times as fast; %.0f turns and events "
+               "a CPU second; load: %.2f transitions of units and "
                "%.2f entries a virtual second\n",
-               n_red, virtual_s, cpu_s, virtual_s / cpu_s, (double) (sum->figures.turns + sum->figures.events) / cpu_s, (double) sum->n_transitions / virtual_s,
-               (double) sum->n_entries / virtual_s);
+               n_red, virtual_s, cpu_s, virtual_s / cpu_s,
+               (double) (sum->figures.turns + sum->figures.events) / cpu_s,
+               (double) sum->n_transitions / virtual_s, (double) sum->n_entries / virtual_s);
         coverage_show(&shared->coverage);
 }
 
@@ -250,7 +264,9 @@ static int play_all(void) {
                 if (!options.figures)
                         print_played(seed, &first);
                 if (options.twice && (!play_apart(&plan) || shared->played.digest != first.digest)) {
-                        fprintf(stderr, "red: seed %" PRIu64 " tells %016" PRIx64 " and then %016" PRIx64 "\n", seed, first.digest, shared->played.digest);
+                        fprintf(stderr,
+                                "red: seed %" PRIu64 " tells %016" PRIx64 " and then %016" PRIx64 "\n", seed,
+                                first.digest, shared->played.digest);
                         n_red++;
                 }
         }
@@ -278,8 +294,9 @@ static void play_point(SweepPoint point, Swept *sum) {
                 return;
         }
         sum->n_red++;
-        fprintf(stderr, "red: %s; again: hosts-sim --sweep %s --point %s:%u:%" PRIu64 ":%u:%u --prose\n", shared->played.red.sign, options.sweep,
-                sweep_fault_names[point.fault], point.host, point.n, point.lost[0], point.lost[1]);
+        fprintf(stderr, "red: %s; again: hosts-sim --sweep %s --point %s:%u:%" PRIu64 ":%u:%u --prose\n",
+                shared->played.red.sign, options.sweep, sweep_fault_names[point.fault], point.host, point.n,
+                point.lost[0], point.lost[1]);
 }
 
 // Each subset of at most two of the last operations that were not synced behind that change.
@@ -299,15 +316,19 @@ static void play_points(SweepFault fault, uint32_t host, uint64_t n, const Sweep
         Swept mine = {};
 
         // Each `every`-th, not from the same one everywhere.
-        for (uint64_t i = 1 + (host + fault) % options.every; i <= n && !(options.first_red && sum->n_red + mine.n_red > 0); i += options.every)
+        for (uint64_t i = 1 + (host + fault) % options.every;
+             i <= n && !(options.first_red && sum->n_red + mine.n_red > 0); i += options.every)
                 if (fault == SWEEP_PAIR)
-                        play_pairs((SweepPoint){fault, host, i, {}}, i < SWEEP_CHANGES ? counts->unsynced[host][i] : 0, &mine);
+                        play_pairs((SweepPoint){fault, host, i, {}},
+                                   i < SWEEP_CHANGES ? counts->unsynced[host][i] : 0, &mine);
                 else
                         play_point((SweepPoint){fault, host, i, {}}, &mine);
         if (host)
-                printf("%s: %s of n%u: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], host, mine.n, n, mine.n_red);
+                printf("%s: %s of n%u: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n",
+                       options.sweep, sweep_fault_names[fault], host, mine.n, n, mine.n_red);
         else
-                printf("%s: %s: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n", options.sweep, sweep_fault_names[fault], mine.n, n, mine.n_red);
+                printf("%s: %s: %" PRIu64 " stories, %" PRIu64 " places, %" PRIu64 " red\n", options.sweep,
+                       sweep_fault_names[fault], mine.n, n, mine.n_red);
         fflush(stdout);
         *sum = (Swept){sum->n + mine.n, sum->n_red + mine.n_red, sum->cpu_ns + mine.cpu_ns};
 }
@@ -321,7 +342,8 @@ static int sweep_one(void) {
         for (SweepFault fault = SWEEP_CRASH; fault < _SWEEP_FAULTS && sum.n_red == 0; fault++) {
                 bool is_of_host = fault <= SWEEP_OLD;
 
-                if ((options.fault && !streq(options.fault, sweep_fault_names[fault])) || !hosts_sweep_has(options.sweep, fault))
+                if ((options.fault && !streq(options.fault, sweep_fault_names[fault])) ||
+                    !hosts_sweep_has(options.sweep, fault))
                         continue;
 
                 for (uint32_t host = 1; is_of_host && host < SWEEP_HOSTS; host++)
@@ -330,7 +352,8 @@ static int sweep_one(void) {
                 if (!is_of_host)
                         play_points(fault, 0, counts.messages, &counts, &sum);
         }
-        printf("%s: %" PRIu64 " stories, %" PRIu64 " red, %.1f CPU seconds\n", options.sweep, sum.n, sum.n_red, (double) sum.cpu_ns / 1e9);
+        printf("%s: %" PRIu64 " stories, %" PRIu64 " red, %.1f CPU seconds\n", options.sweep, sum.n,
+               sum.n_red, (double) sum.cpu_ns / 1e9);
         return sum.n_red > 0;
 }
 
@@ -355,14 +378,16 @@ static int sweep(void) {
 static bool parse_point(const char *text, SweepPoint *ret) {
         char name[16];
 
-        if (sscanf(text, "%15[a-z]:%" SCNu32 ":%" SCNu64 ":%u:%u", name, &ret->host, &ret->n, &ret->lost[0], &ret->lost[1]) < 3)
+        if (sscanf(text, "%15[a-z]:%" SCNu32 ":%" SCNu64 ":%u:%u", name, &ret->host, &ret->n, &ret->lost[0],
+                   &ret->lost[1]) < 3)
                 return false;
-        for (ret->fault = SWEEP_CRASH; ret->fault < _SWEEP_FAULTS && !streq(sweep_fault_names[ret->fault], name);)
+        for (ret->fault = SWEEP_CRASH;
+             ret->fault < _SWEEP_FAULTS && !streq(sweep_fault_names[ret->fault], name);)
                 ret->fault++;
         return ret->fault < _SWEEP_FAULTS;
 }
 
-// ------------------------------------------------------------------------------------------------ one, and shorter
+// ----------------------------------------------------------------------------------------- one, and shorter
 
 static int read_plan(void) {
         if (options.file)
@@ -419,21 +444,33 @@ static int shrink_one(void) {
                 *strchr(heading, '\n') = 0;
         if (story_plan_write(&plan, options.write, heading) < 0)
                 return 2;
-        printf("%s\n%zu steps of %zu are left, %u hosts, %u units; %u stories played; again: tools/sim --hosts --file %s --prose\n", heading, plan.n_steps, n_steps,
-               plan.swarm.hosts, plan.swarm.units, s.n_played, options.write);
+        printf("%s\n%zu steps of %zu are left, %u hosts, %u units; %u stories played; again: tools/sim "
+               "--hosts --file %s --prose\n",
+               heading, plan.n_steps, n_steps, plan.swarm.hosts, plan.swarm.units, s.n_played,
+               options.write);
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the command line
+// ----------------------------------------------------------------------------------------- the command line
 
 static bool parse(int argc, char **argv) {
         static const struct option known[] = {
-                {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'S'}, {"file", required_argument, NULL, 'f'},
+                {"seed", required_argument, NULL, 's'},
+                {"seeds", required_argument, NULL, 'S'},
+                {"file", required_argument, NULL, 'f'},
                 {"messages", no_argument, NULL, 'm'},
-                {"prose", no_argument, NULL, 'p'},      {"events", no_argument, NULL, 'e'},              {"until", required_argument, NULL, 'u'},
-                {"twice", no_argument, NULL, 't'},      {"figures", no_argument, NULL, 'F'},     {"first-red", no_argument, NULL, 'r'},
-                {"shrink", no_argument, NULL, 'k'},     {"write", required_argument, NULL, 'w'}, {"sweep", required_argument, NULL, 'W'},
-                {"point", required_argument, NULL, 'P'}, {"every", required_argument, NULL, 'E'}, {"fault", required_argument, NULL, 'x'},
+                {"prose", no_argument, NULL, 'p'},
+                {"events", no_argument, NULL, 'e'},
+                {"until", required_argument, NULL, 'u'},
+                {"twice", no_argument, NULL, 't'},
+                {"figures", no_argument, NULL, 'F'},
+                {"first-red", no_argument, NULL, 'r'},
+                {"shrink", no_argument, NULL, 'k'},
+                {"write", required_argument, NULL, 'w'},
+                {"sweep", required_argument, NULL, 'W'},
+                {"point", required_argument, NULL, 'P'},
+                {"every", required_argument, NULL, 'E'},
+                {"fault", required_argument, NULL, 'x'},
                 {},
         };
 
@@ -443,7 +480,8 @@ static bool parse(int argc, char **argv) {
                         options.seed = strtoull(optarg, NULL, 10);
                         break;
                 case 'S':
-                        if (sscanf(optarg, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) != 2 || options.first == 0 || options.first > options.last)
+                        if (sscanf(optarg, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) != 2 ||
+                            options.first == 0 || options.first > options.last)
                                 return false;
                         break;
                 case 'f':
@@ -494,7 +532,8 @@ static bool parse(int argc, char **argv) {
                 }
         if (options.shrinks && (!options.write || options.last))
                 return false;
-        if (options.sweep && ((!hosts_sweep_is_known(options.sweep) && !streq(options.sweep, "all")) || options.every == 0))
+        if (options.sweep &&
+            ((!hosts_sweep_is_known(options.sweep) && !streq(options.sweep, "all")) || options.every == 0))
                 return false;
         return !!options.seed + !!options.last + !!options.file + !!options.sweep == 1 && optind == argc;
 }
@@ -502,9 +541,11 @@ static bool parse(int argc, char **argv) {
 int main(int argc, char **argv) {
         shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED || !parse(argc, argv)) {
-                fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
+                fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] "
+                                "[--until STEP] [--shrink --write PATH]\n"
                                 "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
-                                "hosts-sim --sweep all|start|update|join|leave|empty|away|vote|recover [--every N] [--fault FAULT] [--point FAULT:HOST:N[:A:B] [--prose]]\n");
+                                "hosts-sim --sweep all|start|update|join|leave|empty|away|vote|recover "
+                                "[--every N] [--fault FAULT] [--point FAULT:HOST:N[:A:B] [--prose]]\n");
                 return 2;
         }
         if (options.shrinks)

@@ -38,10 +38,12 @@ HostsStory hosts_story;
 
 // ------------------------------------------------------------------------------------------------ words
 
-void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) _printf_(6, 7);
+void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value,
+                      const char *format, ...) _printf_(6, 7);
 
 // What a host would write to its journal is a line of the story.
-void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) {
+void __wrap_log_write(int level, const char *file, int line, const char *field, const char *value,
+                      const char *format, ...) {
         char message[LOG_MESSAGE_MAX];
         va_list ap;
 
@@ -87,8 +89,11 @@ static const char *const groups[] = {"dev", "ops"};
 enum { FIRST_GROUP = 2000, NOBODYS_GROUP = 2999 };
 
 static const SimAccount accounts[] = {
-        {WORLD_UID(AUTHOR_ALICE), false, "alice"}, {WORLD_UID(AUTHOR_CAROL), false, "carol"}, {WORLD_UID(AUTHOR_STRANGER), false, "stranger"},
-        {FIRST_GROUP, true, "dev"},                {FIRST_GROUP + 1, true, "ops"},
+        {WORLD_UID(AUTHOR_ALICE), false, "alice"},
+        {WORLD_UID(AUTHOR_CAROL), false, "carol"},
+        {WORLD_UID(AUTHOR_STRANGER), false, "stranger"},
+        {FIRST_GROUP, true, "dev"},
+        {FIRST_GROUP + 1, true, "ops"},
 };
 
 static SimUser user_of(WorldAuthor who) {
@@ -102,7 +107,8 @@ static SimUser user_of(WorldAuthor who) {
 
 // Root asks anywhere, others where they are, as long as that is a member.
 static void send_to_host(WorldAsked *a, Draw *d) {
-        uint32_t at = a->author == AUTHOR_ROOT ? members_or_next(1 + draw_below(d, asks.swarm.hosts)) : world_author_host(a->author);
+        uint32_t at = a->author == AUTHOR_ROOT ? members_or_next(1 + draw_below(d, asks.swarm.hosts))
+                                               : world_author_host(a->author);
         SimUser user = user_of(a->author);
 
         if (at == 0 || !members_is_in(at)) { // another cluster's by now
@@ -111,13 +117,15 @@ static void send_to_host(WorldAsked *a, Draw *d) {
                 return;
         }
         story_tell("    at n%u", at);
-        story_event("ask", at, (uint64_t) (a - asks.asked) + 1, "%s", request_kind(a->request->what_case)->name);
+        story_event("ask", at, (uint64_t) (a - asks.asked) + 1, "%s",
+                    request_kind(a->request->what_case)->name);
         a->at_host = sim_client_send(at, a->author == AUTHOR_ROOT ? NULL : &user, a->request);
 }
 
 static void tell_units(const Argosy__Response *r) {
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++)
-                story_tell("    %s: %d %s, revision %" PRIu64, r->change->units[i]->name, r->change->units[i]->status, r->change->units[i]->message,
+                story_tell("    %s: %d %s, revision %" PRIu64, r->change->units[i]->name,
+                           r->change->units[i]->status, r->change->units[i]->message,
                            r->change->units[i]->revision);
 }
 
@@ -161,9 +169,11 @@ static uint64_t job_of(const WorldAsked *a) {
         return a->at_host ? a->at_host->job : 0;
 }
 
-// What a host's systemd and journal say: PID 1 is a fake one, and the journal is this machine's. And who joins has no key here.
+// What a host's systemd and journal say: PID 1 is a fake one, and the journal is this machine's. And who
+// joins has no key here.
 static bool leaves_out(Argosy__Request__WhatCase what) {
-        return what == ARGOSY__REQUEST__WHAT_STATUS || what == ARGOSY__REQUEST__WHAT_JOURNAL || what == ARGOSY__REQUEST__WHAT_TOP;
+        return what == ARGOSY__REQUEST__WHAT_STATUS || what == ARGOSY__REQUEST__WHAT_JOURNAL ||
+               what == ARGOSY__REQUEST__WHAT_TOP;
 }
 
 static const AsksPort port = {
@@ -200,8 +210,8 @@ static void end_oneshots(SimMachine *m) {
                 const char *name = asks.units[i].name;
                 Ending e;
 
-                if (pid1_active_state(m->pid1, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING || pid1_is_passing(m->pid1, name) ||
-                    !draw_one_in(sim_draw(), ONESHOT_SECONDS))
+                if (pid1_active_state(m->pid1, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+                    pid1_is_passing(m->pid1, name) || !draw_one_in(sim_draw(), ONESHOT_SECONDS))
                         continue;
                 story_tell("%s ends on n%u", name, m->number);
                 e = (Ending){m->pid1, name, !draw_one_in(sim_draw(), 4)};
@@ -270,7 +280,8 @@ static void step(const Step *s) {
 
 // What follows ends before a host without a fault counts as in order (ORDER_US of the checks).
 static void draw_leases(const StoryPlan *plan, SimSettings settings[SIM_CLUSTER_MAX]) {
-        static const char *const lines[] = {"[Cluster]\nLeaseSec=1\n", "[Cluster]\nLeaseSec=2.5\n", "[Cluster]\nLeaseSec=10\n"};
+        static const char *const lines[] = {"[Cluster]\nLeaseSec=1\n", "[Cluster]\nLeaseSec=2.5\n",
+                                            "[Cluster]\nLeaseSec=10\n"};
         Draw d = draw_from(plan->chance ^ 6);
 
         for (size_t i = 0; i < SIM_CLUSTER_MAX; i++)
@@ -285,7 +296,9 @@ static void begin(const StoryPlan *plan, StoryOutput output) {
         draw_leases(plan, settings);
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
-        sim_cluster_begin(plan->chance, plan->swarm.hosts, plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts) : plan->swarm.hosts,
+        sim_cluster_begin(plan->chance, plan->swarm.hosts,
+                          plan->swarm.voters ? MIN_OF(plan->swarm.voters, plan->swarm.hosts)
+                                             : plan->swarm.hosts,
                           MIN_OF(plan->swarm.fresh, SIM_CLUSTER_MAX - plan->swarm.hosts), settings);
         story_begin(output, sim_clock());
         sim_client_begin();

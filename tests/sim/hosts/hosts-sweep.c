@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See hosts-sweep.h. A script asks, and waits for what it asked to be so; it asks again what failed, as somebody at a terminal would. The fault is one, and over soon, so
-// what the script wanted comes to pass within the time that any story has; and it stays so, with all checks on, when everything is well.
+// See hosts-sweep.h. A script asks, and waits for what it asked to be so; it asks again what failed, as
+// somebody at a terminal would. The fault is one, and over soon, so what the script wanted comes to pass
+// within the time that any story has; and it stays so, with all checks on, when everything is well.
 #include "hosts-sweep.h"
 
 #include <stdio.h>
@@ -68,8 +69,8 @@ static void on_message(SimHost *from, SimHost *to) {
                 return;
         sweep.from = from;
         sweep.to = to;
-        story_tell("message %llu, from n%u to n%u, is %s", (unsigned long long) sweep.n_messages, sim_host_number(from), sim_host_number(to),
-                   sweep_fault_names[sweep.point.fault]);
+        story_tell("message %llu, from n%u to n%u, is %s", (unsigned long long) sweep.n_messages,
+                   sim_host_number(from), sim_host_number(to), sweep_fault_names[sweep.point.fault]);
         hosts_faults_touch(sim_host_number(from));
         hosts_faults_touch(sim_host_number(to));
         if (sweep.point.fault == SWEEP_LOST)
@@ -103,10 +104,11 @@ static void begin_fault(void) {
 
 static void count_unsynced(uint32_t host, SweepCounts *ret) {
         for (uint64_t n = 1; n <= ret->changes[host] && n < SWEEP_CHANGES; n++)
-                ret->unsynced[host][n] = (uint8_t) MIN_OF(sim_disk_unsynced(host, sweep.changes[host] + n), (unsigned) UINT8_MAX);
+                ret->unsynced[host][n] = (uint8_t) MIN_OF(sim_disk_unsynced(host, sweep.changes[host] + n),
+                                                          (unsigned) UINT8_MAX);
 }
 
-// ------------------------------------------------------------------------------------------------ what scripts say
+// ----------------------------------------------------------------------------------------- what scripts say
 
 static bool is_final(void *data) {
         return ((const SimAsk *) data)->final;
@@ -116,7 +118,8 @@ static bool is_final(void *data) {
 static bool is_well(SimAsk *ask) {
         const Argosy__Response__UnitResult *result;
 
-        if (!sim_run_until(is_final, ask, PATIENCE_US) || ask->error < 0 || !ask->last || ask->last->status != 0)
+        if (!sim_run_until(is_final, ask, PATIENCE_US) || ask->error < 0 || !ask->last ||
+            ask->last->status != 0)
                 return false;
         result = sim_client_result(ask);
         return !result || result->status == 0;
@@ -148,7 +151,8 @@ static unsigned count_running(const char *content) {
 
         for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
                 const SimMachine *m = sim_machine(i);
-                const char *has = m->powered && pid1_is_active(m->pid1, UNIT) ? pid1_content(m->pid1, UNIT) : NULL;
+                const char *has =
+                        m->powered && pid1_is_active(m->pid1, UNIT) ? pid1_content(m->pid1, UNIT) : NULL;
 
                 n += has && (!content || streq(has, content));
         }
@@ -166,7 +170,7 @@ static void must_come(bool (*is_so)(void *data), void *data, const char *what) {
         check_fail("sweep", "%s does not come to pass", what);
 }
 
-// ------------------------------------------------------------------------------------------------ the stories
+// ---------------------------------------------------------------------------------------------- the stories
 
 static void play_start(void) {
         change_until_well(ARGOSY__VERB__VERB_START, CONTENT("one"));
@@ -201,7 +205,8 @@ static const char *make_token(uint32_t at) {
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
         request.cluster_token = &token;
         ask = sim_client_send(at, NULL, &request);
-        return is_well(ask) && ask->last->what_case == ARGOSY__RESPONSE__WHAT_TOKEN ? ask->last->token->token : NULL;
+        return is_well(ask) && ask->last->what_case == ARGOSY__RESPONSE__WHAT_TOKEN ? ask->last->token->token
+                                                                                    : NULL;
 }
 
 static bool is_up(void *data) {
@@ -296,7 +301,8 @@ static bool all_vote(void *data) {
         for (uint32_t i = 1; i <= 3; i++) {
                 const Argosy__HostRecord *r = members_record(i);
 
-                if (!r || r->role != ARGOSY__HOST_ROLE__ROLE_VOTER || sim_store_applied(i) < sim_store_committed())
+                if (!r || r->role != ARGOSY__HOST_ROLE__ROLE_VOTER ||
+                    sim_store_applied(i) < sim_store_committed())
                         return false;
         }
         return true;
@@ -311,7 +317,8 @@ static bool ask_until_well(uint32_t at, Argosy__Request *request) {
         return at && is_well(sim_client_send(at, NULL, request));
 }
 
-// ---- a host that is to leave has a unit that must not run twice: it is started while no other node takes it
+// ---- a host that is to leave has a unit that must not run twice: it is started while no other node takes
+// it
 
 #define GUARDED CONTENT("one") "TimeoutStopSec=5\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
 
@@ -341,7 +348,8 @@ static unsigned count_guarded(uint32_t on) {
         unsigned n = 0;
 
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
-                n += (on == 0 || on == i) && sim_machine(i)->powered && pid1_is_active(sim_machine(i)->pid1, guarded_name());
+                n += (on == 0 || on == i) && sim_machine(i)->powered &&
+                     pid1_is_active(sim_machine(i)->pid1, guarded_name());
         return n;
 }
 
@@ -356,7 +364,8 @@ static void before_empty(void) {
                 uint32_t at = next_at(i);
 
                 if (at)
-                        (void) is_well(sim_client_change(at, ARGOSY__VERB__VERB_START, guarded_name(), GUARDED));
+                        (void) is_well(
+                                sim_client_change(at, ARGOSY__VERB__VERB_START, guarded_name(), GUARDED));
         }
         must_come(is_on_fresh, NULL, "that the unit runs on n4");
         set_modes(ARGOSY__NODE_MODE__MODE_OPEN);
@@ -380,9 +389,11 @@ static bool another_votes(void *data) {
         for (uint32_t i = 2; i <= 3; i++) {
                 const Argosy__HostRecord *r = members_record(i);
 
-                n += r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER && sim_store_applied(i) >= sim_store_committed();
+                n += r && r->role == ARGOSY__HOST_ROLE__ROLE_VOTER &&
+                     sim_store_applied(i) >= sim_store_committed();
         }
-        return first && first->role != ARGOSY__HOST_ROLE__ROLE_VOTER && first->raft_id == 0 && n == 1 && sim_machine(1)->daemon &&
+        return first && first->role != ARGOSY__HOST_ROLE__ROLE_VOTER && first->raft_id == 0 && n == 1 &&
+               sim_machine(1)->daemon &&
                sim_machine(1)->daemon->peers->raft_id == 0; // and its own log is gone
 }
 
@@ -443,7 +454,8 @@ static void end_vote(void) {
         must_come(all_vote, NULL, "that all three vote");
 }
 
-// n2 loses its disk, n3 its power; n3 comes back when n1 is the cluster, and votes again. What ran on n2 begins elsewhere.
+// n2 loses its disk, n3 its power; n3 comes back when n1 is the cluster, and votes again. What ran on n2
+// begins elsewhere.
 enum { SURVIVOR = 1, COMES_BACK = 3 };
 
 static bool may_recover(void *data) {
@@ -462,8 +474,8 @@ static void play_recover(void) {
 
 static bool has_recovered(void *data) {
         hosts_story_catch_up();
-        return sim_store_leader() > 0 && members_is_in(SURVIVOR) && members_is_in(COMES_BACK) && sim_machine(COMES_BACK)->daemon &&
-               sim_machine(COMES_BACK)->daemon->attached;
+        return sim_store_leader() > 0 && members_is_in(SURVIVOR) && members_is_in(COMES_BACK) &&
+               sim_machine(COMES_BACK)->daemon && sim_machine(COMES_BACK)->daemon->attached;
 }
 
 static void end_recover(void) {
@@ -477,7 +489,8 @@ static const struct {
         unsigned voters;
         void (*before)(void); // NULL: nothing
         void (*play)(void), (*end)(void);
-        bool makes_voters; // so that an older disk is one from before a host voted, or knew who does: see README.md
+        // so that an older disk is one from before a host voted, or knew who does: see README.md
+        bool makes_voters;
 } stories[] = {
         {"start", 3, NULL, play_start, end_start},
         {"update", 3, before_update, play_update, end_update},
@@ -523,7 +536,8 @@ static void script(void) {
 }
 
 void hosts_sweep_play(const char *name, SweepPoint point, StoryOutput output, SweepCounts *ret) {
-        static StoryPlan plan = {.chance = 29, .swarm = {.hosts = 3, .units = 1, .fresh = 1, .loads = {[LOAD_units] = 1}}};
+        static StoryPlan plan = {.chance = 29,
+                                 .swarm = {.hosts = 3, .units = 1, .fresh = 1, .loads = {[LOAD_units] = 1}}};
 
         memset(&sweep, 0, sizeof(sweep));
         sweep.point = point;

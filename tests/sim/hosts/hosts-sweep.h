@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Sweeps: a small story without chance of its own, played once for each place at which something may go wrong. Seeds draw such places; a sweep leaves none out.
+// Sweeps: a small story without chance of its own, played once for each place at which something may go
+// wrong. Seeds draw such places; a sweep leaves none out.
 //
-//      crash HOST N      argosyd of that host dies at its n-th change of a file since the story has begun, and is started a second later
+//      crash HOST N      argosyd of that host dies at its n-th change of a file since the story has begun,
+//                        and is started a second later
 //      outage HOST N     likewise its power fails
-//      pair HOST N A B   its power fails behind that change, and of all that it had not synced two operations alone are lost: the A-th and the
+//      pair HOST N A B   its power fails behind that change, and of all that it had not synced two
+//                        operations alone are lost: the A-th and the
 //                        B-th, counted from the last one; 0: none
-//      old HOST N        its power fails behind that change, and it is started with the disk that it had when the story began, as from a backup. A
+//      old HOST N        its power fails behind that change, and it is started with the disk that it had
+//                        when the story began, as from a backup. A
 //                        voter keeps its log: one that forgets is what Raft does not bear
-//      lost 0 N          the n-th message that goes from one host to another one is lost, and its connection with it
+//      lost 0 N          the n-th message that goes from one host to another one is lost, and its connection
+//                        with it
 //      behind 0 N        it is read, and whoever sent it does not know: the connection is gone
 //      late 0 N          it comes ten seconds later, with all that is sent behind it on that way
 //
-// What happens between voters of a log in memory (sim-store.h) is not among the messages; of that argosyd has no part.
+// What happens between voters of a log in memory (sim-store.h) is not among the messages; of that argosyd
+// has no part.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +50,8 @@ enum { SWEEP_HOSTS = 8, SWEEP_CHANGES = 1024 };
 // What a story without a fault had.
 typedef struct SweepCounts {
         uint64_t changes[SWEEP_HOSTS], messages;
-        uint8_t unsynced[SWEEP_HOSTS][SWEEP_CHANGES]; // operations behind each of the first changes, counted from 1
+        // operations behind each of the first changes, counted from 1
+        uint8_t unsynced[SWEEP_HOSTS][SWEEP_CHANGES];
 } SweepCounts;
 
 extern const char *const sweep_fault_names[_SWEEP_FAULTS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-addresses.h. A route may come after the address that it needs, and of that nobody is told: it is the same with a real kernel, where
-// addresses are what is followed.
+// See sim-addresses.h. A route may come after the address that it needs, and of that nobody is told: it is
+// the same with a real kernel, where addresses are what is followed.
 #include "sim-addresses.h"
 
 #include <errno.h>

@@ -174,10 +174,12 @@ SimAsk *sim_client_change(uint32_t at, Argosy__Verb verb, const char *name, cons
 const Argosy__Response__UnitResult *sim_client_result(const SimAsk *ask) {
         const Argosy__Response *r = ask->last;
 
-        return r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && r->change->n_units == 1 ? r->change->units[0] : NULL;
+        return r && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && r->change->n_units == 1
+                       ? r->change->units[0]
+                       : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ all of them
+// ---------------------------------------------------------------------------------------------- all of them
 
 void sim_client_begin(void) {
         memset(&clients, 0, sizeof(clients));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Clients of hosts in a world: each asks at the local socket of one of them, over a connection of its own, as argosyctl does. They are on a
-// machine of their own, which outlives all others. Who a client is, is what the kernel says of its socket; the accounts of the hosts
-// (getpwuid_r(), getgrgid_r(), defined in the program) have the names that sim_client_set_accounts() gave.
+// Clients of hosts in a world: each asks at the local socket of one of them, over a connection of its own,
+// as argosyctl does. They are on a machine of their own, which outlives all others. Who a client is, is what
+// the kernel says of its socket; the accounts of the hosts (getpwuid_r(), getgrgid_r(), defined in the
+// program) have the names that sim_client_set_accounts() gave.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +40,8 @@ SimAsk *sim_client_send(uint32_t at, const SimUser *user, const Argosy__Request 
 SimAsk *sim_client_lost(uint32_t at);
 // The connection is closed, and nothing more is heard.
 void sim_client_call_off(SimAsk *ask);
-// A Change about one unit by root, with a new id. `content` NULL: no file; else it replaces what the unit has.
+// A Change about one unit by root, with a new id. `content` NULL: no file; else it replaces what the unit
+// has.
 SimAsk *sim_client_change(uint32_t at, Argosy__Verb verb, const char *name, const char *content);
 // Of the answer to that: what became of the unit; NULL: it is not said.
 const Argosy__Response__UnitResult *sim_client_result(const SimAsk *ask);

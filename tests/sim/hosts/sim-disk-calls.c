@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The calls that change files or list directories, wrapped by the linker (sim_disk_args in ../meson.build) for all that is linked statically: the
-// product, and the simulator itself. Each carries the call out on the real files, and tells sim-disk.c. What is nobody's file passes.
+// The calls that change files or list directories, wrapped by the linker (sim_disk_args in ../meson.build)
+// for all that is linked statically: the product, and the simulator itself. Each carries the call out on the
+// real files, and tells sim-disk.c. What is nobody's file passes.
 //
-// Three things are the story's and not the kernel's: the order in which a directory is listed, the times of what was changed (the wall clock of
-// the host, as coarse as the kernel's), and how much room there is.
+// Three things are the story's and not the kernel's: the order in which a directory is listed, the times of
+// what was changed (the wall clock of the host, as coarse as the kernel's), and how much room there is.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,10 @@
 enum { TIME_GRAIN_NS = 4000000 };
 
 // clang-format off
-#define WRAPPED(type, name, parameters) type __real_##name parameters; type __wrap_##name parameters; type __wrap_##name parameters
+#define WRAPPED(type, name, parameters)       \
+        type __real_##name parameters;        \
+        type __wrap_##name parameters;        \
+        type __wrap_##name parameters
 // clang-format on
 
 int __real_openat64(int dirfd, const char *path, int flags, ...);
@@ -189,7 +193,8 @@ static ssize_t write_file(int fd, const void *data, size_t len, off_t offset) {
 }
 
 ssize_t __wrap_pwrite64(int fd, const void *data, size_t len, off_t offset) {
-        return sim_disk_file(fd) ? write_file(fd, data, len, offset) : __real_pwrite64(fd, data, len, offset);
+        return sim_disk_file(fd) ? write_file(fd, data, len, offset)
+                                 : __real_pwrite64(fd, data, len, offset);
 }
 
 WRAPPED(ssize_t, write, (int fd, const void *data, size_t len)) {
@@ -310,7 +315,8 @@ WRAPPED(int, symlinkat, (const char *text, int dirfd, const char *path)) {
 
 // Not by its name: libraft's call comes here by that (sim-raft-uv.c).
 static int link_really(int from_dir, const char *from, int dirfd, const char *path, int flags) {
-        return (int) syscall(SYS_linkat, (long) from_dir, (long) from, (long) dirfd, (long) path, (long) flags, 0L);
+        return (int) syscall(SYS_linkat, (long) from_dir, (long) from, (long) dirfd, (long) path,
+                             (long) flags, 0L);
 }
 
 // On the disk only what had no name before (O_TMPFILE) is linked.

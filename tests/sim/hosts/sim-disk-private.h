@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Between the calls that are wrapped (sim-disk-calls.c) and what a disk keeps (sim-disk.c). Without memory these end the process.
+// Between the calls that are wrapped (sim-disk-calls.c) and what a disk keeps (sim-disk.c). Without memory
+// these end the process.
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -32,17 +33,20 @@ OpenFile *sim_disk_file(int fd); // NULL: not one of these
 void sim_disk_opened(int fd, const Place *p);
 void sim_disk_closed(int fd);
 
-// Before a change. Negative: it fails with that errno. `grows`: it needs room. Whoever is to die before it does so here.
+// Before a change. Negative: it fails with that errno. `grows`: it needs room. Whoever is to die before it
+// does so here.
 int sim_disk_begin_change(uint32_t number, bool kept, Change change, bool grows);
 // Whoever is to die behind it.
 void sim_disk_end_change(uint32_t number);
 bool sim_disk_has_no_room(uint32_t number, bool kept);
-// Of a write of `len` bytes how many are written before its program dies, at the end of a sector; `len`: it does not, or dies behind it.
+// Of a write of `len` bytes how many are written before its program dies, at the end of a sector; `len`: it
+// does not, or dies behind it.
 size_t sim_disk_part(uint32_t number, uint64_t offset, size_t len);
 
 // What has been done to what is kept; nothing if it is not.
 void sim_disk_note_made(Place *p, bool is_dir);
-Node *sim_disk_note_unnamed(const Place *p); // a file (O_TMPFILE) in the directory that the place is; NULL: it is not kept
+// a file (O_TMPFILE) in the directory that the place is; NULL: it is not kept
+Node *sim_disk_note_unnamed(const Place *p);
 void sim_disk_note_named(const Place *p);    // the node of the place has got that name
 void sim_disk_note_removed(const Place *p);
 void sim_disk_note_renamed(const Place *from, const Place *to);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-disk.h. Of each file that is kept: its content as of the last sync, and the writes since. Of each directory: its names as they are, as
-// of its last sync, and in the host's list the changes of names since, in order. A power cut draws which of them there were, and makes the
-// files anew from that.
+// See sim-disk.h. Of each file that is kept: its content as of the last sync, and the writes since. Of each
+// directory: its names as they are, as of its last sync, and in the host's list the changes of names since,
+// in order. A power cut draws which of them there were, and makes the files anew from that.
 #include "sim-disk-private.h"
 
 #include <dirent.h>
@@ -311,7 +311,7 @@ void sim_disk_let_go(uint32_t number) {
                         close(fd);
 }
 
-// ------------------------------------------------------------------------------------------------ what goes wrong
+// ------------------------------------------------------------------------------------------ what goes wrong
 
 void sim_disk_die_at(uint32_t number, unsigned n) {
         all.disks[number].dies_in = n;
@@ -407,7 +407,8 @@ int sim_disk_begin_change(uint32_t number, bool kept, Change change, bool grows)
 size_t sim_disk_part(uint32_t number, uint64_t offset, size_t len) {
         Disk *d = of_running(number);
         bool torn = d && d->dying && !d->loses;
-        uint64_t end = torn ? (offset + draw_below(sim_draw(), (unsigned) len + 1)) / SIM_SECTOR * SIM_SECTOR : 0;
+        uint64_t end =
+                torn ? (offset + draw_below(sim_draw(), (unsigned) len + 1)) / SIM_SECTOR * SIM_SECTOR : 0;
         size_t part = torn ? (size_t) MIN_OF(end > offset ? end - offset : 0, (uint64_t) len) : len;
 
         // Behind it: the last sector need not be a whole one.
@@ -449,7 +450,8 @@ void sim_disk_note_named(const Place *p) {
 
         (void) take_part(p->name, name);
         names_put(&p->dir->names, name, p->node);
-        add_change(d, (NameChange){.what = MADE, .node = p->node, .dir = p->dir, .name = checked(strdup(name))});
+        add_change(d, (NameChange){
+                              .what = MADE, .node = p->node, .dir = p->dir, .name = checked(strdup(name))});
 }
 
 void sim_disk_note_removed(const Place *p) {
@@ -459,7 +461,9 @@ void sim_disk_note_removed(const Place *p) {
                 return;
         (void) take_part(p->name, name);
         names_drop(&p->dir->names, name, p->node);
-        add_change(&all.disks[p->number], (NameChange){.what = REMOVED, .node = p->node, .dir = p->dir, .name = checked(strdup(name))});
+        add_change(&all.disks[p->number],
+                   (NameChange){
+                           .what = REMOVED, .node = p->node, .dir = p->dir, .name = checked(strdup(name))});
 }
 
 void sim_disk_note_renamed(const Place *from, const Place *to) {
@@ -571,7 +575,7 @@ void sim_disk_note_sync_failed(uint32_t number, Node *n) {
                         n->writes[i].lost |= draw_below(sim_draw(), 2);
 }
 
-// ------------------------------------------------------------------------------------------------ the power fails
+// ------------------------------------------------------------------------------------------ the power fails
 
 typedef enum Mercy { KEEP_ALL, KEEP_NONE, KEEP_FIRST, KEEP_ANY, _MERCIES } Mercy;
 
@@ -599,8 +603,8 @@ static Fate draw_fate(void) {
         return (Fate){.mercy = (Mercy) draw_below(sim_draw(), _MERCIES)};
 }
 
-// `unseen`: what was reserved up to there is lost. A write within that does not say that the file is longer, so nothing of it is seen behind the
-// file's end.
+// `unseen`: what was reserved up to there is lost. A write within that does not say that the file is longer,
+// so nothing of it is seen behind the file's end.
 static void cut_write(Node *n, const Written *w, Fate *f, uint64_t *unseen) {
         uint64_t at = w->offset, end = w->offset + w->len, seen;
 
@@ -623,7 +627,8 @@ static void cut_write(Node *n, const Written *w, Fate *f, uint64_t *unseen) {
         }
 }
 
-// Of the operations that were not synced, in their order, those that are lost by sim_disk_lose(): 0, there is no such.
+// Of the operations that were not synced, in their order, those that are lost by sim_disk_lose(): 0, there
+// is no such.
 typedef struct Losses {
         uint64_t number[2];
 } Losses;
@@ -660,7 +665,8 @@ static bool is_lost(const Losses *l, uint64_t number) {
         return number == l->number[0] || number == l->number[1];
 }
 
-// A write into room whose reservation is lost is as little seen as elsewhere (cut_write()): it is whole, and so is what makes the file longer.
+// A write into room whose reservation is lost is as little seen as elsewhere (cut_write()): it is whole, and
+// so is what makes the file longer.
 static void lose_operations(Disk *d) {
         Losses losses = find_losses(d);
 
@@ -727,7 +733,8 @@ static void make_again(Node *dir, const char *path) {
                         make_again(n, below);
                 } else {
                         must(file_replace(AT_FDCWD, below, n->synced.data, n->synced.len, 0600, 0), below);
-                        must(n->size > n->synced.len && truncate(below, (off_t) n->size) < 0 ? -errno : 0, below);
+                        must(n->size > n->synced.len && truncate(below, (off_t) n->size) < 0 ? -errno : 0,
+                             below);
                 }
         }
 }
@@ -792,7 +799,7 @@ void sim_disk_adopt(uint32_t number) {
         d->root = root;
 }
 
-// ------------------------------------------------------------------------------------------------ an older view
+// -------------------------------------------------------------------------------------------- an older view
 
 static bool is_left(const char *name, bool log) {
         return streq(name, ".") || streq(name, "..") || (!log && streq(name, "log"));
@@ -802,7 +809,8 @@ static void copy_all(const char *from, const char *to, bool log) {
         DIR *stream = checked(opendir(from));
 
         for (struct dirent *e; (e = readdir(stream));) {
-                _cleanup_free_ char *a = checked(str_printf("%s/%s", from, e->d_name)), *b = checked(str_printf("%s/%s", to, e->d_name));
+                _cleanup_free_ char *a = checked(str_printf("%s/%s", from, e->d_name)),
+                                    *b = checked(str_printf("%s/%s", to, e->d_name));
                 _cleanup_buf_ Buf content = {};
                 struct stat st;
 

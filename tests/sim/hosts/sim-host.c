@@ -90,7 +90,9 @@ static uint64_t read_lease(const SimMachine *m) {
         if (file_read(AT_FDCWD, file, 4096, &content) < 0 || content.len < sizeof(*lease))
                 return 0;
         lease = (const LeaseFile *) content.data;
-        return memcmp(lease->magic, LEASE_FILE_MAGIC, sizeof(lease->magic)) == 0 ? atomic_load(&lease->until_us) : 0;
+        return memcmp(lease->magic, LEASE_FILE_MAGIC, sizeof(lease->magic)) == 0
+                       ? atomic_load(&lease->until_us)
+                       : 0;
 }
 
 static void look_at_guards(void *data);
@@ -98,7 +100,8 @@ static void look_at_guards(void *data);
 // Guards look when their time is over, by the lease as it is now.
 static void set_guard(SimMachine *m) {
         int sec = pid1_least_guard_sec(m->pid1);
-        uint64_t over_us = read_lease(m) + (uint64_t) MAX_OF(sec, 0) * USEC_PER_SEC, now_us = sim_host_boot_us(m->host);
+        uint64_t over_us = read_lease(m) + (uint64_t) MAX_OF(sec, 0) * USEC_PER_SEC,
+                 now_us = sim_host_boot_us(m->host);
         uint64_t at_us = sim_now_us() + (over_us > now_us ? over_us - now_us : 0);
 
         if (sec < 0 || (m->guard_us > 0 && m->guard_us <= at_us && m->guard_us >= sim_now_us()))
@@ -154,7 +157,8 @@ static void on_unit(const char *name, Argosy__ActiveState was, Argosy__ActiveSta
                 cluster.changed(m, name, was, is);
 }
 
-void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was, Argosy__ActiveState is)) {
+void sim_cluster_on_unit(void (*changed)(SimMachine *m, const char *name, Argosy__ActiveState was,
+                                         Argosy__ActiveState is)) {
         cluster.changed = changed;
 }
 
@@ -171,7 +175,7 @@ static void make_pid1(SimMachine *m) {
         pid1_set_chance(m->pid1, draw_for_pid1);
 }
 
-// ------------------------------------------------------------------------------------------------ the beginning of a cluster
+// ------------------------------------------------------------------------------- the beginning of a cluster
 
 static char *path(const SimMachine *m, const char *name) {
         return oom_checked(str_printf("%s/%s", m->dir, name));
@@ -180,9 +184,11 @@ static char *path(const SimMachine *m, const char *name) {
 static void write_config(const Member *b) {
         _cleanup_free_ char *file = path(&b->machine, "etc/argosy.conf"), *text = NULL;
 
-        text = oom_checked(str_printf("[Node]\nName=n%u\n%s%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n%s", b->machine.number,
-                                      b->machine.settings.finds_address ? "" : "Address=", b->machine.settings.finds_address ? "" : b->address,
-                                      SIM_PORT, b->machine.settings.more ?: ""));
+        text = oom_checked(
+                str_printf("[Node]\nName=n%u\n%s%s\nPort=%i\n[Http]\nListen=none\n[Log]\nLevel=3\n%s",
+                           b->machine.number, b->machine.settings.finds_address ? "" : "Address=",
+                           b->machine.settings.finds_address ? "" : b->address, SIM_PORT,
+                           b->machine.settings.more ?: ""));
         check(file_replace(AT_FDCWD, file, text, strlen(text), 0600, 0), file);
 }
 
@@ -207,8 +213,10 @@ static void make_member(uint32_t number, const SimSettings *settings) {
         Member *b = &cluster.members[number];
         SimMachine *m = &b->machine;
 
-        *m = (SimMachine){.number = number, .powered = true, .dir = oom_checked(str_printf(HERE "/%u", number)),
-                            .settings = settings ? settings[number - 1] : (SimSettings){}};
+        *m = (SimMachine){.number = number,
+                          .powered = true,
+                          .dir = oom_checked(str_printf(HERE "/%u", number)),
+                          .settings = settings ? settings[number - 1] : (SimSettings){}};
         m->socket = path(m, "run/argosy.sock");
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
                 _cleanup_free_ char *dir = oom_checked(str_printf("%s%s", m->dir, dirs[i]));
@@ -216,9 +224,10 @@ static void make_member(uint32_t number, const SimSettings *settings) {
                 check(mkdir(dir, 0755) < 0 ? -errno : 0, dir);
         }
         str_fit(b->address, sizeof(b->address), "10.0.0.%u", number);
-        m->host = sim_host_new(number, &(SimClocks){.boot_us = draw_below(sim_draw(), 1000000000),
-                                                    .monotonic_us = draw_below(sim_draw(), 1000000000),
-                                                    .wall_us = SIM_WALL_US + draw_below(sim_draw(), 2000000)});
+        m->host =
+                sim_host_new(number, &(SimClocks){.boot_us = draw_below(sim_draw(), 1000000000),
+                                                  .monotonic_us = draw_below(sim_draw(), 1000000000),
+                                                  .wall_us = SIM_WALL_US + draw_below(sim_draw(), 2000000)});
         sim_net_set_address(m->host, b->address);
         sim_addresses_changed(m->host, 0);
         write_config(b);
@@ -265,14 +274,16 @@ static void write_peers(void) {
         }
 }
 
-static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], char hex[33], Argosy__NodeRecord *const *node) {
+static void fill_host(uint32_t number, Argosy__HostRecord *h, uint8_t id[16], char hex[33],
+                      Argosy__NodeRecord *const *node) {
         const Member *b = &cluster.members[number];
         char name[16];
         Hash hash;
 
         argosy__host_record__init(h);
         memset(id, (int) number, 16);
-        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", number)); // as units of stories name them
+        // as units of stories name them
+        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", number));
         hash_hex(&hash, 16, hex);
         h->host_id = (ProtobufCBinaryData){16, id};
         h->machine_id = hex;
@@ -428,7 +439,8 @@ SimMachine *sim_machine(uint32_t number) {
         return number > 0 && number <= cluster.n ? &cluster.members[number].machine : NULL;
 }
 
-void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh, const SimSettings *settings) {
+void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh,
+                       const SimSettings *settings) {
         static const uint8_t map_seed[16] = "whole hosts";
 
         map_set_seed(map_seed);
@@ -439,13 +451,16 @@ void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh,
         cluster.n_members = n;
         cluster.n_voters = n_voters;
         // Where a sync costs nothing, if there is such a place.
-        str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        str_fit(cluster.dir, sizeof(cluster.dir), "%s/argosy-sim-XXXXXX",
+                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(cluster.dir) || chdir(cluster.dir) < 0)
                 abort();
         sim_disk_begin(HERE);
         random_bytes(cluster.cluster_id, sizeof(cluster.cluster_id));
         sim_x509_ca("of the CA", &cluster.ca);
-        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, cluster.ca.key.data, cluster.ca.key.len), "secret");
+        check(voter_secrets_put(&cluster.secrets, VOTER_SECRET_CA, 1, cluster.ca.key.data,
+                                cluster.ca.key.len),
+              "secret");
         for (uint32_t i = 1; i <= n + n_fresh; i++)
                 make_member(i, settings);
         cluster.n = n + n_fresh;
@@ -513,8 +528,9 @@ static void note_identity(SimMachine *m) {
 
         if (d->identity.key.len > 0)
                 m->pin = d->identity.pin;
-        m->in_cluster = d->peers && d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
-                        memcmp(d->peers->cluster_id.data, cluster.cluster_id, sizeof(cluster.cluster_id)) == 0;
+        m->in_cluster =
+                d->peers && d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
+                memcmp(d->peers->cluster_id.data, cluster.cluster_id, sizeof(cluster.cluster_id)) == 0;
 }
 
 static void on_identity_replaced(Daemon *d) {

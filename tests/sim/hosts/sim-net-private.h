@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The network in two files: sim-net.c moves pieces from one end of a connection to the other, sim-stream.c is what an end is to its owner:
-// stream.h and the Listener. A connection outlives its streams: it is the kernels'.
+// The network in two files: sim-net.c moves pieces from one end of a connection to the other, sim-stream.c
+// is what an end is to its owner: stream.h and the Listener. A connection outlives its streams: it is the
+// kernels'.
 
 #include "buf.h"
 #include "list.h"
@@ -117,7 +118,8 @@ void conn_unref(Conn *c);
 void conn_send(Conn *c, int side, PieceKind kind, const void *data, size_t len);
 size_t conn_room(const Conn *c, int side); // bytes that may be sent now
 void conn_took(Conn *c, int side, size_t n); // bytes of what arrived there were read
-// One end is gone. `abrupt`: what is still on its way to the other end comes, and then an error instead of an end.
+// One end is gone. `abrupt`: what is still on its way to the other end comes, and then an error instead of
+// an end.
 void conn_leave(Conn *c, int side, bool abrupt);
 
 // sim-stream.c: what arrives, from the world. The owner is told from its loop.

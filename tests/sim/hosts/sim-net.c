@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-net.h. Pieces of a direction arrive in the order in which they were sent: each at the earliest when the one before has. What
-// arrives at a way that is cut or clogged waits there until the way is open.
+// See sim-net.h. Pieces of a direction arrive in the order in which they were sent: each at the earliest
+// when the one before has. What arrives at a way that is cut or clogged waits there until the way is open.
 #include "sim-net-private.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ void sim_net_begin(void) {
         list_init(&net.listeners);
         for (size_t i = 0; i < SIM_HOSTS_MAX; i++)
                 for (size_t j = 0; j < SIM_HOSTS_MAX; j++) {
-                        net.ways[i][j].of = (SimWay){.delay_min_us = SIM_NET_DELAY_MIN_US, .delay_max_us = SIM_NET_DELAY_MAX_US};
+                        net.ways[i][j].of = (SimWay){.delay_min_us = SIM_NET_DELAY_MIN_US,
+                                                     .delay_max_us = SIM_NET_DELAY_MAX_US};
                         list_init(&net.ways[i][j].waiting);
                 }
 }
@@ -55,7 +56,7 @@ SimNetFigures sim_net_figures(void) {
         return net.figures;
 }
 
-// ------------------------------------------------------------------------------------------------ connections
+// ---------------------------------------------------------------------------------------------- connections
 
 Conn *conn_ref(Conn *c) {
         c->refs++;
@@ -72,7 +73,8 @@ void conn_unref(Conn *c) {
 }
 
 static Way *way_of(const Conn *c, int side) {
-        return &net.ways[sim_host_number(c->ends[side].host)][c->ends[!side].host ? sim_host_number(c->ends[!side].host) : 0];
+        return &net.ways[sim_host_number(c->ends[side].host)]
+                        [c->ends[!side].host ? sim_host_number(c->ends[!side].host) : 0];
 }
 
 static void notify(Conn *c, int side) {
@@ -164,7 +166,8 @@ static void arrive(Piece *p) {
                 if (buf_append(&c->ends[to].in, p->data, p->len) < 0)
                         abort();
                 notify(c, to);
-                if (way->lose_behind_next && c->ends[p->side].last_us <= sim_now_us()) { // the kernel's answer to the sender is lost, and the connection with it
+                // the kernel's answer to the sender is lost, and the connection with it
+                if (way->lose_behind_next && c->ends[p->side].last_us <= sim_now_us()) {
                         way->lose_behind_next = false;
                         lose(c, p->side, -ECONNRESET);
                         lose(c, to, -ECONNRESET);
@@ -200,7 +203,8 @@ static void add_piece(Conn *c, int side, PieceKind kind, int error, const void *
         Way *way = way_of(c, side);
         End *end = &c->ends[side];
         Piece *p = calloc(1, sizeof(*p) + len);
-        uint64_t delay_us = c->local ? draw_log(sim_draw(), 2, 200) : draw_log(sim_draw(), way->of.delay_min_us, way->of.delay_max_us);
+        uint64_t delay_us = c->local ? draw_log(sim_draw(), 2, 200)
+                                     : draw_log(sim_draw(), way->of.delay_min_us, way->of.delay_max_us);
 
         if (!p)
                 abort();
@@ -224,8 +228,8 @@ void conn_send(Conn *c, int side, PieceKind kind, const void *data, size_t len) 
         if (c->closed)
                 return;
         if (kind != PIECE_DATA) {
-                add_piece(c, side, kind, kind == PIECE_REFUSED ? *(const int *) data : 0, kind == PIECE_REFUSED ? NULL : data,
-                          kind == PIECE_REFUSED ? 0 : len);
+                add_piece(c, side, kind, kind == PIECE_REFUSED ? *(const int *) data : 0,
+                          kind == PIECE_REFUSED ? NULL : data, kind == PIECE_REFUSED ? 0 : len);
                 return;
         }
         if (net.sent && !c->local && c->ends[!side].host)
@@ -242,7 +246,8 @@ void conn_send(Conn *c, int side, PieceKind kind, const void *data, size_t len) 
 }
 
 size_t conn_room(const Conn *c, int side) {
-        return c->closed || c->ends[side].on_way >= SIM_NET_WINDOW ? 0 : SIM_NET_WINDOW - c->ends[side].on_way;
+        return c->closed || c->ends[side].on_way >= SIM_NET_WINDOW ? 0
+                                                                   : SIM_NET_WINDOW - c->ends[side].on_way;
 }
 
 void conn_took(Conn *c, int side, size_t n) {
@@ -258,7 +263,8 @@ void conn_leave(Conn *c, int side, bool abrupt) {
         conn_send(c, side, abrupt ? PIECE_REFUSED : PIECE_END, &reset, 0);
 }
 
-// The kernels hear nothing of each other any more, and give up: the one that waits for an answer, and the one that listens for a sign of life.
+// The kernels hear nothing of each other any more, and give up: the one that waits for an answer, and the
+// one that listens for a sign of life.
 static void on_silence(void *data) {
         Conn *c = data;
 
@@ -275,7 +281,8 @@ static void on_silence(void *data) {
 static void give_up_later(Conn *c, int side) {
         if (c->local || c->closed || c->ends[side].dies_us > 0 || c->ends[side].lost < 0)
                 return;
-        c->ends[side].dies_us = sim_now_us() + STREAM_USER_TIMEOUT_MS * UINT64_C(1000) - draw_below(sim_draw(), 2000000);
+        c->ends[side].dies_us =
+                sim_now_us() + STREAM_USER_TIMEOUT_MS * UINT64_C(1000) - draw_below(sim_draw(), 2000000);
         sim_at(c->ends[side].dies_us, NULL, on_silence, conn_ref(c));
 }
 
@@ -326,7 +333,7 @@ Conn *net_dial(SimHost *from, const char *address, uint16_t port, const char *pa
         return c;
 }
 
-// ------------------------------------------------------------------------------------------------ addresses and listeners
+// ---------------------------------------------------------------------------------- addresses and listeners
 
 const char *sim_net_address(const SimHost *h) {
         return net.addresses[sim_host_number(h)];
@@ -355,7 +362,8 @@ Listener *net_find_listener(const SimHost *h, uint16_t port, const char *path) {
         list_foreach (n, &net.listeners) {
                 Listener *l = CONTAINER_OF(n, Listener, link);
 
-                if (!l->closing && (*path ? streq(l->path, path) : l->host == h && !*l->path && l->port == port))
+                if (!l->closing &&
+                    (*path ? streq(l->path, path) : l->host == h && !*l->path && l->port == port))
                         return l;
         }
         return NULL;
@@ -364,7 +372,8 @@ Listener *net_find_listener(const SimHost *h, uint16_t port, const char *path) {
 // ------------------------------------------------------------------------------------------------ faults
 
 static bool joins(const Conn *c, const SimHost *a, const SimHost *b) {
-        return (c->ends[0].host == a && c->ends[1].host == b) || (c->ends[0].host == b && c->ends[1].host == a);
+        return (c->ends[0].host == a && c->ends[1].host == b) ||
+               (c->ends[0].host == b && c->ends[1].host == a);
 }
 
 static bool is_of(const Conn *c, const SimHost *h) {
@@ -387,7 +396,8 @@ void sim_net_set_way(SimHost *from, SimHost *to, SimWay way) {
                 for (int i = 0; i < 2 && joins(c, from, to); i++) {
                         if (way.cut)
                                 give_up_later(c, i);
-                        else if (!back->of.cut && !c->ends[!i].gone && !c->stray) // else there is nobody to hear of
+                        else if (!back->of.cut && !c->ends[!i].gone &&
+                                 !c->stray) // else there is nobody to hear of
                                 c->ends[i].dies_us = 0;
                 }
         }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// sim-store.h over the product's own src/store, with libraft and its disk code on the disks of the world (sim-raft-uv.c). What voters say to each
-// other are bytes of libraft in sockets of the bridge and frames of the network, as ever.
+// sim-store.h over the product's own src/store, with libraft and its disk code on the disks of the world
+// (sim-raft-uv.c). What voters say to each other are bytes of libraft in sockets of the bridge and frames of
+// the network, as ever.
 //
-//      sim_store_begin     the first voter's log is made by the store itself, gets the first entry, and then a configuration with all voters;
+//      sim_store_begin     the first voter's log is made by the store itself, gets the first entry, and then
+//                          a configuration with all voters;
 //                          the others have copies
-//      snapshots           are taken after a drawn number of entries, and a drawn number of those before is kept
-//      applied             the store's own note of each batch that it has applied, and what it had just decoded for that
+//      snapshots           are taken after a drawn number of entries, and a drawn number of those before is
+//                          kept
+//      applied             the store's own note of each batch that it has applied, and what it had just
+//                          decoded for that
 #include <errno.h>
 #include <fcntl.h>
 #include <raft.h>
@@ -29,12 +33,16 @@
 #include "str.h"
 #include "transport.h"
 
-int __real_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why);
-int __wrap_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why);
+int __real_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret,
+                      char **ret_why);
+int __wrap_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret,
+                      char **ret_why);
 void __real_store_close(Store *s, void (*closed)(void *userdata), void *userdata);
 void __wrap_store_close(Store *s, void (*closed)(void *userdata), void *userdata);
-int __real_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data, size_t *ret_len);
-int __wrap_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data, size_t *ret_len);
+int __real_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data,
+                               size_t *ret_len);
+int __wrap_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data,
+                               size_t *ret_len);
 void __real_raft_store_note_applied(RaftStore *s, BatchId id);
 void __wrap_raft_store_note_applied(RaftStore *s, BatchId id);
 void __real_raft_set_snapshot_threshold(struct raft *r, unsigned n);
@@ -52,7 +60,8 @@ static struct {
         Open open[SIM_HOSTS_MAX];
         SimEntry **entries; // by index - 1; NULL: none that is applied
         size_t n_entries, room;
-        unsigned snapshot_after, trailing; // entries, at most: the product's own figures are beyond a story's length
+        // entries, at most: the product's own figures are beyond a story's length
+        unsigned snapshot_after, trailing;
         const uint8_t *data; // that was decoded last
         size_t len;
         void (*applied)(uint32_t host, uint64_t index);
@@ -67,7 +76,8 @@ static void must(bool well, const char *what) {
 }
 
 void __wrap_raft_set_snapshot_threshold(struct raft *r, unsigned n) {
-        __real_raft_set_snapshot_threshold(r, sim_log.snapshot_after > 0 ? MIN_OF(n, sim_log.snapshot_after) : n);
+        __real_raft_set_snapshot_threshold(r, sim_log.snapshot_after > 0 ? MIN_OF(n, sim_log.snapshot_after)
+                                                                         : n);
 }
 
 unsigned __wrap_trailing_log_entries(const TrailingLog *t, uint64_t unwritten) {
@@ -76,9 +86,10 @@ unsigned __wrap_trailing_log_entries(const TrailingLog *t, uint64_t unwritten) {
         return __real_trailing_log_entries(sim_log.trailing > 0 ? &fewer : t, unwritten);
 }
 
-// ------------------------------------------------------------------------------------------------ what is applied
+// ------------------------------------------------------------------------------------------ what is applied
 
-int __wrap_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data, size_t *ret_len) {
+int __wrap_batch_record_decode(const void *record, size_t size, BatchId *ret_id, const uint8_t **ret_data,
+                               size_t *ret_len) {
         int r = __real_batch_record_decode(record, size, ret_id, ret_data, ret_len);
 
         if (r == 0) {
@@ -108,7 +119,8 @@ static void note_entry(uint32_t raft_id, uint64_t index) {
                 *e = (SimEntry){.data = (uint8_t *) (e + 1), .len = sim_log.len};
                 memcpy(e + 1, sim_log.data, sim_log.len);
         } else if (!*sim_log.broken && (e->len != sim_log.len || memcmp(e->data, sim_log.data, e->len) != 0))
-                snprintf(sim_log.broken, sizeof(sim_log.broken), "raft id %u has applied another entry %llu", raft_id, (unsigned long long) index);
+                snprintf(sim_log.broken, sizeof(sim_log.broken), "raft id %u has applied another entry %llu",
+                         raft_id, (unsigned long long) index);
 }
 
 void __wrap_raft_store_note_applied(RaftStore *s, BatchId id) {
@@ -126,14 +138,18 @@ void __wrap_raft_store_note_applied(RaftStore *s, BatchId id) {
 static RaftStore *open_store(uint32_t host) {
         const Open *o = host < SIM_HOSTS_MAX ? &sim_log.open[host] : NULL;
 
-        return o && o->store && o->life == sim_host_life(o->host) && is_of_story(o->host) ? raft_store(o->store) : NULL;
+        return o && o->store && o->life == sim_host_life(o->host) && is_of_story(o->host)
+                       ? raft_store(o->store)
+                       : NULL;
 }
 
-int __wrap_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why) {
+int __wrap_store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret,
+                      char **ret_why) {
         int r = __real_store_open(config, ops, userdata, ret, ret_why);
 
         if (r == 0)
-                sim_log.open[sim_host_number(sim_current())] = (Open){*ret, sim_current(), sim_host_life(sim_current())};
+                sim_log.open[sim_host_number(sim_current())] =
+                        (Open){*ret, sim_current(), sim_host_life(sim_current())};
         return r;
 }
 
@@ -166,7 +182,8 @@ uint32_t sim_store_leader(void) {
                 if (!s || raft_state(&s->raft) != RAFT_LEADER)
                         continue;
                 if (raft_current_term(&s->raft) == term)
-                        snprintf(sim_log.broken, sizeof(sim_log.broken), "hosts %u and %u lead in term %llu", leader, i, (unsigned long long) term);
+                        snprintf(sim_log.broken, sizeof(sim_log.broken), "hosts %u and %u lead in term %llu",
+                                 leader, i, (unsigned long long) term);
                 if (raft_current_term(&s->raft) > term) {
                         term = raft_current_term(&s->raft);
                         leader = i;
@@ -188,11 +205,14 @@ void sim_store_describe(uint32_t host, char *ret, size_t size) {
         *ret = 0;
         if (!s)
                 return;
-        len = str_fit(ret, size, "%s as raft id %u in term %llu, has %llu entries, %llu applied; members", raft_state_name(raft_state((struct raft *) &s->raft)),
-                      s->raft_id, (unsigned long long) raft_current_term((struct raft *) &s->raft), (unsigned long long) raft_last_index((struct raft *) &s->raft),
+        len = str_fit(ret, size, "%s as raft id %u in term %llu, has %llu entries, %llu applied; members",
+                      raft_state_name(raft_state((struct raft *) &s->raft)), s->raft_id,
+                      (unsigned long long) raft_current_term((struct raft *) &s->raft),
+                      (unsigned long long) raft_last_index((struct raft *) &s->raft),
                       (unsigned long long) raft_last_applied((struct raft *) &s->raft));
         for (unsigned i = 0; i < s->raft.configuration.n; i++)
-                len += str_fit(ret + len, size - len, " %llu%s", (unsigned long long) s->raft.configuration.servers[i].id,
+                len += str_fit(ret + len, size - len, " %llu%s",
+                               (unsigned long long) s->raft.configuration.servers[i].id,
                                s->raft.configuration.servers[i].role == RAFT_VOTER ? "" : " (spare)");
 }
 
@@ -204,7 +224,7 @@ const char *sim_store_broken(void) {
         return *sim_log.broken ? sim_log.broken : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ its beginning
+// -------------------------------------------------------------------------------------------- its beginning
 
 typedef struct Beginning {
         uv_loop_t loop;
@@ -246,7 +266,8 @@ static void run_until(Beginning *b, const bool *is_so, const char *what) {
 }
 
 static void write_first_entry(const char *dir, const void *entry, size_t len) {
-        static const StoreOps ops = {.apply = on_apply, .restore = on_restore, .role = on_role, .fatal = on_fatal};
+        static const StoreOps ops = {
+                .apply = on_apply, .restore = on_restore, .role = on_role, .fatal = on_fatal};
         _cleanup_free_ char *why = NULL;
         StoreConfig config = {.dir = dir, .raft_id = 1, .bootstrap = true};
         Beginning b = {};
@@ -319,7 +340,9 @@ void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t 
                 must(mkdir(dir, 0700) == 0 && dir_copy_files(AT_FDCWD, first, dir) == 0, dir);
         }
         sim_watch_kernel();
-        sim_disk_forgive(); // a log in which a failed sync has left holes is damaged for good, and nobody here removes a voter and lets it join again
+        // a log in which a failed sync has left holes is damaged for good, and nobody here removes a voter
+        // and lets it join again
+        sim_disk_forgive();
 }
 
 void sim_store_end(void) {

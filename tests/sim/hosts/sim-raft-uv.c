@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What libraft's own disk code asks for, which is in a shared library: these symbols of the program come before those of libuv and of the C
-// library. Each goes on to the calls of sim-disk-calls.c, so what libraft does to its files is what happens to a disk of the world.
+// What libraft's own disk code asks for, which is in a shared library: these symbols of the program come
+// before those of libuv and of the C library. Each goes on to the calls of sim-disk-calls.c, so what libraft
+// does to its files is what happens to a disk of the world.
 //
-// Its writes are submitted to the kernel's asynchronous I/O, and waited for by work of the pool: here they are done as they are submitted, and
-// synced at once (RWF_DSYNC). Every file system is one on which libraft neither writes past the page cache nor without the pool (a tmpfs).
+// Its writes are submitted to the kernel's asynchronous I/O, and waited for by work of the pool: here they
+// are done as they are submitted, and synced at once (RWF_DSYNC). Every file system is one on which libraft
+// neither writes past the page cache nor without the pool (a tmpfs).
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +47,8 @@ static int result(uv_fs_t *req, ssize_t r) {
         return (int) req->result;
 }
 
-EXPORTED int uv_fs_open(uv_loop_t *loop, uv_fs_t *req, const char *path, int flags, int mode, uv_fs_cb done) {
+EXPORTED int uv_fs_open(uv_loop_t *loop, uv_fs_t *req, const char *path, int flags, int mode,
+                        uv_fs_cb done) {
         return result(req, open(path, flags | O_CLOEXEC, mode));
 }
 
@@ -92,11 +95,13 @@ static ssize_t write_vector(int fd, const struct iovec *parts, size_t n, off_t o
         return r;
 }
 
-EXPORTED int uv_fs_write(uv_loop_t *loop, uv_fs_t *req, uv_file fd, const uv_buf_t bufs[], unsigned n, int64_t offset, uv_fs_cb done) {
-        return result(req, write_vector(fd, (const struct iovec *) bufs, n, offset)); // libuv's are laid out like these
+EXPORTED int uv_fs_write(uv_loop_t *loop, uv_fs_t *req, uv_file fd, const uv_buf_t bufs[], unsigned n,
+                         int64_t offset, uv_fs_cb done) {
+        // libuv's are laid out like these
+        return result(req, write_vector(fd, (const struct iovec *) bufs, n, offset));
 }
 
-// ------------------------------------------------------------------------------------------------ the C library
+// -------------------------------------------------------------------------------------------- the C library
 
 int posix_fallocate_plain(int fd, long offset, long len) __asm__("posix_fallocate");
 EXPORTED int posix_fallocate_plain(int fd, long offset, long len) {
@@ -144,7 +149,7 @@ EXPORTED int rand(void) {
 EXPORTED void srand(unsigned seed) {
 }
 
-// ------------------------------------------------------------------------------------------------ asynchronous I/O
+// ----------------------------------------------------------------------------------------- asynchronous I/O
 
 enum { AIO_DONE_MAX = 64, AIO_CONTEXT = 1 };
 
@@ -156,7 +161,8 @@ static struct {
 static ssize_t aio_write(const struct iocb *request) {
         const struct iovec single = {(void *) (uintptr_t) request->aio_buf, request->aio_nbytes};
         bool vector = request->aio_lio_opcode == IOCB_CMD_PWRITEV;
-        ssize_t n = write_vector((int) request->aio_fildes, vector ? (const struct iovec *) (uintptr_t) request->aio_buf : &single,
+        ssize_t n = write_vector((int) request->aio_fildes,
+                                 vector ? (const struct iovec *) (uintptr_t) request->aio_buf : &single,
                                  vector ? request->aio_nbytes : 1, (off_t) request->aio_offset);
 
         if (n > 0 && fsync((int) request->aio_fildes) < 0)
@@ -175,7 +181,8 @@ static long aio_submit(long n, struct iocb *const *requests) {
                 r = aio_write(requests[i]); // whoever dies in here leaves no event behind
                 if (aio.n == AIO_DONE_MAX)
                         abort();
-                aio.events[aio.n++] = (struct io_event){.data = requests[i]->aio_data, .obj = (uintptr_t) requests[i], .res = r};
+                aio.events[aio.n++] = (struct io_event){
+                        .data = requests[i]->aio_data, .obj = (uintptr_t) requests[i], .res = r};
         }
         return n;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How the voters of sim-store.h agree: Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with PreVote and the check
-// of a quorum of Ongaro's thesis (9.6, 6.2), and members that change one at a time (4.1). Messages go over the ways between hosts (sim-net.h), with delays that are drawn.
+// How the voters of sim-store.h agree: Ongaro and Ousterhout, "In Search of an Understandable Consensus
+// Algorithm" (2014), with PreVote and the check of a quorum of Ongaro's thesis (9.6, 6.2), and members that
+// change one at a time (4.1). Messages go over the ways between hosts (sim-net.h), with delays that are
+// drawn.
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -39,19 +41,22 @@ static void on_received(void *data) {
         free(m);
 }
 
-// From the world: whoever is up then, by the ways as they are then; whom its host does not know as a voter it does not hear.
+// From the world: whoever is up then, by the ways as they are then; whom its host does not know as a voter
+// it does not hear.
 static void on_arrived(void *data) {
         Message *m = data;
         SimHost *from = sim_host(m->from->host), *to = sim_host(m->to->host);
         SimWay way = sim_net_way(from, to);
 
-        if (way.cut || way.clogged || !*sim_net_address(from) || !*sim_net_address(to) || !sim_disk_is_open(m->to) || !sim_machine_knows_voter(sim_machine(m->to->host), &m->pin))
+        if (way.cut || way.clogged || !*sim_net_address(from) || !*sim_net_address(to) ||
+            !sim_disk_is_open(m->to) || !sim_machine_knows_voter(sim_machine(m->to->host), &m->pin))
                 free(m);
         else
                 sim_at(sim_now_us(), to, on_received, m);
 }
 
-// The log of that id, where the host of `s` says that it is; NULL: it does not know, or there is another one.
+// The log of that id, where the host of `s` says that it is; NULL: it does not know, or there is another
+// one.
 static Disk *find_disk(Store *s, uint32_t raft_id) {
         char address[STREAM_ADDRESS_SIZE];
         uint16_t port;
@@ -78,7 +83,8 @@ static void post(Store *s, Disk *to, Message m) {
         copy->pin = sim_machine(s->disk->host)->pin;
         if (copy->term == 0)
                 copy->term = s->disk->term;
-        sim_at(sim_now_us() + draw_log(sim_draw(), way.delay_min_us, way.delay_max_us), NULL, on_arrived, copy);
+        sim_at(sim_now_us() + draw_log(sim_draw(), way.delay_min_us, way.delay_max_us), NULL, on_arrived,
+               copy);
 }
 
 static void post_to(Store *s, uint32_t raft_id, Message m) {
@@ -123,7 +129,9 @@ Peer *sim_raft_peer(Store *s, uint32_t raft_id) {
                         p = &s->peers[i];
         if (!p)
                 abort();
-        *p = (Peer){.raft_id = raft_id, .next = s->disk->n + 1, .answered_us = s->role == STORE_LEADER ? sim_now_us() : 0};
+        *p = (Peer){.raft_id = raft_id,
+                    .next = s->disk->n + 1,
+                    .answered_us = s->role == STORE_LEADER ? sim_now_us() : 0};
         return p;
 }
 
@@ -139,7 +147,8 @@ static StoreRole shown_role(const Store *s) {
 }
 
 static bool has_news(const Store *s) {
-        return !s->told_once || shown_role(s) != s->told_role || s->leader != s->told_leader || s->disk->term != s->told_term;
+        return !s->told_once || shown_role(s) != s->told_role || s->leader != s->told_leader ||
+               s->disk->term != s->told_term;
 }
 
 static void tell_role(void *data) {
@@ -151,7 +160,10 @@ static void tell_role(void *data) {
         s->told_role = shown_role(s);
         s->told_leader = s->leader;
         s->told_term = s->disk->term;
-        s->ops->role(s->told_role, (StoreLeader){.raft_id = s->told_role == STORE_CANDIDATE ? 0 : s->leader, .term = s->told_term}, s->userdata);
+        s->ops->role(s->told_role,
+                     (StoreLeader){.raft_id = s->told_role == STORE_CANDIDATE ? 0 : s->leader,
+                                   .term = s->told_term},
+                     s->userdata);
 }
 
 static void note_role(Store *s) {
@@ -199,7 +211,8 @@ static void apply_more(void *data) {
                 const SimEntry *e = s->disk->log[index - 1];
 
                 if (e->data && s->ops->apply(index, e->data, e->len, s->userdata) < 0) {
-                        sim_store_broke("raft id %u cannot apply entry %llu", s->disk->raft_id, (unsigned long long) index);
+                        sim_store_broke("raft id %u cannot apply entry %llu", s->disk->raft_id,
+                                        (unsigned long long) index);
                         return;
                 }
                 if (sim_store.applied && s->disk->cluster == sim_store.story)
@@ -231,7 +244,7 @@ static void set_commit(Store *s, uint64_t commit) {
         sim_at(sim_now_us(), s->host, apply_more, s);
 }
 
-// ------------------------------------------------------------------------------------------------ the leader
+// ----------------------------------------------------------------------------------------------- the leader
 
 void sim_raft_send(Store *s, uint32_t raft_id) {
         const Peer *p = sim_raft_peer(s, raft_id);
@@ -266,7 +279,9 @@ uint64_t sim_raft_of_most(const Store *s, size_t offset, uint64_t own) {
         size_t n = 0;
 
         for (size_t i = 0; i < c->n; i++) {
-                const Peer *p = c->members[i].raft_id == s->disk->raft_id ? NULL : sim_raft_peer((Store *) s, c->members[i].raft_id);
+                const Peer *p = c->members[i].raft_id == s->disk->raft_id
+                                        ? NULL
+                                        : sim_raft_peer((Store *) s, c->members[i].raft_id);
 
                 if (c->members[i].voter)
                         sorted[n++] = p ? *(const uint64_t *) ((const char *) p + offset) : own;
@@ -293,7 +308,8 @@ static void lead(Store *s) {
         cluster->leader_term = s->disk->term;
         cluster->leader = s->disk->host;
         for (size_t i = 0; i < s->n_peers; i++)
-                s->peers[i] = (Peer){.raft_id = s->peers[i].raft_id, .next = s->disk->n + 1, .answered_us = sim_now_us()};
+                s->peers[i] = (Peer){
+                        .raft_id = s->peers[i].raft_id, .next = s->disk->n + 1, .answered_us = sim_now_us()};
         sim_disk_append(s->disk, sim_entry_new(s->disk->term, NULL, 0));
         s->noop = s->disk->n;
         send_appends(s);
@@ -345,7 +361,8 @@ static void begin_election(Store *s) {
 
 static void on_ask_vote(Store *s, const Message *m) {
         Disk *d = s->disk;
-        bool newer = m->last_term > sim_disk_term_at(d, d->n) || (m->last_term == sim_disk_term_at(d, d->n) && m->last >= d->n);
+        bool newer = m->last_term > sim_disk_term_at(d, d->n) ||
+                     (m->last_term == sim_disk_term_at(d, d->n) && m->last >= d->n);
         bool loyal = !m->forced && (s->role == STORE_LEADER || sim_now_us() < s->heard_us + s->election_us);
         Message reply = {.kind = VOTE, .pre = m->pre, .term = m->term};
 
@@ -371,12 +388,14 @@ static size_t count_votes(const Store *s) {
         size_t n = 0;
 
         for (size_t i = 0; i < c->n; i++)
-                n += c->members[i].voter && (c->members[i].raft_id == s->disk->raft_id || sim_raft_peer((Store *) s, c->members[i].raft_id)->voted);
+                n += c->members[i].voter && (c->members[i].raft_id == s->disk->raft_id ||
+                                             sim_raft_peer((Store *) s, c->members[i].raft_id)->voted);
         return n;
 }
 
 static void on_vote(Store *s, const Message *m) {
-        if (m->pre ? !s->pre_voting || m->term != s->disk->term + 1 : s->role != STORE_CANDIDATE || m->term != s->disk->term) {
+        if (m->pre ? !s->pre_voting || m->term != s->disk->term + 1
+                   : s->role != STORE_CANDIDATE || m->term != s->disk->term) {
                 if (!m->pre && m->term > s->disk->term)
                         step_down(s, m->term, 0);
                 return;
@@ -392,7 +411,7 @@ static void on_vote(Store *s, const Message *m) {
                 lead(s);
 }
 
-// ------------------------------------------------------------------------------------------------ the follower
+// --------------------------------------------------------------------------------------------- the follower
 
 static bool take_entries(Store *s, const Message *m) {
         Disk *d = s->disk;
@@ -407,7 +426,8 @@ static bool take_entries(Store *s, const Message *m) {
                 if (index <= d->n && d->log[index - 1] == m->entries[i])
                         continue;
                 if (index <= s->commit)
-                        sim_store_broke("raft id %u is to forget entry %llu, which is committed", d->raft_id, (unsigned long long) index);
+                        sim_store_broke("raft id %u is to forget entry %llu, which is committed", d->raft_id,
+                                        (unsigned long long) index);
                 if (index <= d->n)
                         sim_disk_cut_log(d, index - 1);
                 sim_disk_append(d, m->entries[i]);
@@ -445,7 +465,8 @@ static void on_appended(Store *s, const Message *m) {
                 step_down(s, m->term, 0);
                 return;
         }
-        if (s->role != STORE_LEADER || m->term != s->disk->term || !sim_config_has(s->disk->config, m->from->raft_id, NULL))
+        if (s->role != STORE_LEADER || m->term != s->disk->term ||
+            !sim_config_has(s->disk->config, m->from->raft_id, NULL))
                 return;
         p = sim_raft_peer(s, m->from->raft_id);
         p->answered_us = sim_now_us();
@@ -509,7 +530,7 @@ static void on_tick(void *data) {
         sim_at(sim_now_us() + s->heartbeat_us, s->host, on_tick, s);
 }
 
-// ------------------------------------------------------------------------------------------------ what its store asks
+// -------------------------------------------------------------------------------------- what its store asks
 
 void sim_raft_begin(Store *s) {
         be_patient(s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the two files of a store in memory have of each other: what is on the disks and what store.h asks (sim-store.c), and the rules by which
-// voters agree (sim-raft.c).
+// What the two files of a store in memory have of each other: what is on the disks and what store.h asks
+// (sim-store.c), and the rules by which voters agree (sim-raft.c).
 
 #include "sim-store.h"
 #include "store.h"

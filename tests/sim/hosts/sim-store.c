@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See sim-store.h: what is on the disks of a world, and what store.h asks of a voter. How voters agree is in sim-raft.c.
+// See sim-store.h: what is on the disks of a world, and what store.h asks of a voter. How voters agree is in
+// sim-raft.c.
 //
 //      submit -> log of the leader -> APPEND -> most disks have it -> committed -> apply -> done
 //
@@ -208,7 +209,8 @@ uint32_t sim_store_leader(void) {
 }
 
 bool sim_disk_is_open(const Disk *d) {
-        return d->store && !d->store->closing && sim_host_life(d->store->host) == d->store->life && sim_host_is_up(d->store->host);
+        return d->store && !d->store->closing && sim_host_life(d->store->host) == d->store->life &&
+               sim_host_is_up(d->store->host);
 }
 
 uint64_t sim_store_applied(uint32_t host) {
@@ -225,10 +227,14 @@ void sim_store_describe(uint32_t host, char *ret, size_t size) {
         *ret = 0;
         if (!d || !sim_disk_is_open(d))
                 return;
-        len = str_fit(ret, size, "%s as raft id %u in term %llu, has %zu entries, %llu committed, %llu applied; members", roles[d->store->role], d->raft_id,
-                      (unsigned long long) d->term, d->n, (unsigned long long) d->store->commit, (unsigned long long) d->store->applied);
+        len = str_fit(
+                ret, size,
+                "%s as raft id %u in term %llu, has %zu entries, %llu committed, %llu applied; members",
+                roles[d->store->role], d->raft_id, (unsigned long long) d->term, d->n,
+                (unsigned long long) d->store->commit, (unsigned long long) d->store->applied);
         for (size_t i = 0; i < d->config->n; i++)
-                len += str_fit(ret + len, size - len, " %u%s", d->config->members[i].raft_id, d->config->members[i].voter ? "" : " (spare)");
+                len += str_fit(ret + len, size - len, " %u%s", d->config->members[i].raft_id,
+                               d->config->members[i].voter ? "" : " (spare)");
 }
 
 void sim_store_on_applied(void (*applied)(uint32_t host, uint64_t index)) {
@@ -256,7 +262,8 @@ void sim_store_note_committed(const Store *s, uint64_t before) {
                 if (i > c->n)
                         append(&c->committed, &c->n, &c->room, s->disk->log[i - 1]);
                 else if (c->committed[i - 1] != s->disk->log[i - 1])
-                        sim_store_broke("raft id %u has committed another entry %llu", s->disk->raft_id, (unsigned long long) i);
+                        sim_store_broke("raft id %u has committed another entry %llu", s->disk->raft_id,
+                                        (unsigned long long) i);
         }
 }
 
@@ -273,7 +280,8 @@ void sim_store_answer(Store *s, size_t i, StoreOutcome outcome) {
 void sim_store_answer_unknown(void *data) {
         Store *s = data;
 
-        while (s->n_pending > 0 && (s->role != STORE_LEADER || s->closing || s->pending[0].term != s->disk->term))
+        while (s->n_pending > 0 &&
+               (s->role != STORE_LEADER || s->closing || s->pending[0].term != s->disk->term))
                 sim_store_answer(s, 0, STORE_UNKNOWN);
 }
 
@@ -347,7 +355,8 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 .userdata = userdata,
                 .election_us = (config->election_ms ?: 600) * USEC_PER_MSEC,
                 .heartbeat_us = (config->heartbeat_ms ?: 200) * USEC_PER_MSEC,
-                .heard_us = sim_now_us(), // what it has heard before it does not know, and a leader counts on that
+                // what it has heard before it does not know, and a leader counts on that
+                .heard_us = sim_now_us(),
         };
         d->store = s;
         sim_store.of_host[sim_host_number(host)] = d;
@@ -403,7 +412,8 @@ static int propose(Store *s, const void *data, size_t len, StoreDone done, void 
         if (s->n_pending == STORE_PENDING_MAX)
                 return -EBUSY;
         sim_disk_append(s->disk, sim_entry_new(s->disk->term, data, len));
-        s->pending[s->n_pending++] = (Pending){.index = s->disk->n, .term = s->disk->term, .done = done, .userdata = userdata};
+        s->pending[s->n_pending++] =
+                (Pending){.index = s->disk->n, .term = s->disk->term, .done = done, .userdata = userdata};
         sim_raft_go_on(s);
         return 0;
 }
@@ -515,7 +525,11 @@ int store_member_add(Store *s, uint32_t raft_id, StoreMemberDone done, void *use
                 return -EEXIST;
         if (!known && s->disk->config->n == STORE_MEMBERS_MAX)
                 return -ENOSPC;
-        s->change = (Change){.kind = CHANGE_ADD, .raft_id = raft_id, .until_us = sim_now_us() + CATCH_UP_SEC * USEC_PER_SEC, .done = done, .userdata = userdata};
+        s->change = (Change){.kind = CHANGE_ADD,
+                             .raft_id = raft_id,
+                             .until_us = sim_now_us() + CATCH_UP_SEC * USEC_PER_SEC,
+                             .done = done,
+                             .userdata = userdata};
         if (!known)
                 put_member(s, raft_id, false);
         return 0;
@@ -554,7 +568,8 @@ int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userd
         if (s->transfer_done)
                 return -EBUSY;
         for (size_t i = 0; raft_id == 0 && i < c->n; i++)
-                if (c->members[i].voter && c->members[i].raft_id != s->disk->raft_id && sim_raft_peer(s, c->members[i].raft_id)->match == s->disk->n)
+                if (c->members[i].voter && c->members[i].raft_id != s->disk->raft_id &&
+                    sim_raft_peer(s, c->members[i].raft_id)->match == s->disk->n)
                         raft_id = c->members[i].raft_id;
         if (raft_id == s->disk->raft_id || !sim_config_has(c, raft_id, &voter) || !voter)
                 return -ENOENT;

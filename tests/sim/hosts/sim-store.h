@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// store.h again for a world: the voters' logs are in memory, and what they say to each other goes over the ways of the network (sim-net.h), with
-// delays that are drawn; it is lost where a way is cut or clogged, or a host is down. Linked before the room store it takes libraft's place.
+// store.h again for a world: the voters' logs are in memory, and what they say to each other goes over the
+// ways of the network (sim-net.h), with delays that are drawn; it is lost where a way is cut or clogged, or
+// a host is down. Linked before the room store it takes libraft's place.
 //
-// The rules are Raft's, with votes that are asked for beforehand and a leader that steps down when it hears no majority: so who is cut off
-// learns nothing, a leader without a majority has no authority soon, and what was on its way then is kept or lost as the others have it.
-// Members come and go one at a time, by entries of the log that hold from when they are written. Whom a voter sends to it asks its host for
+// The rules are Raft's, with votes that are asked for beforehand and a leader that steps down when it hears
+// no majority: so who is cut off learns nothing, a leader without a majority has no authority soon, and what
+// was on its way then is kept or lost as the others have it. Members come and go one at a time, by entries
+// of the log that hold from when they are written. Whom a voter sends to it asks its host for
 // (StoreOps.resolve), and it hears nobody whose key its host does not know as that of a voter.
 //
-// What a disk has (term, vote, entries) outlives its host; a disk loses nothing and is never full. In the log's directory there is one file, which
-// names the log: whoever empties the directory has none any more. Left out: snapshots.
+// What a disk has (term, vote, entries) outlives its host; a disk loses nothing and is never full. In the
+// log's directory there is one file, which names the log: whoever empties the directory has none any more.
+// Left out: snapshots.
 //
 // A log is of one cluster: that of the story, of which checks hear, or that of a host by itself.
 
@@ -19,7 +22,8 @@
 
 #include "sim-world.h"
 
-// Of all voters of the story's cluster, raft ids 1 to n, on the hosts of these numbers. Each log begins with that entry.
+// Of all voters of the story's cluster, raft ids 1 to n, on the hosts of these numbers. Each log begins with
+// that entry.
 void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t len);
 void sim_store_end(void);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What an end of a connection is to its owner: stream.h, the Listener and tls-context.h again. What has arrived waits at the end until
-// the drain of its stream takes it, so every callback comes from the loop of its host.
+// What an end of a connection is to its owner: stream.h, the Listener and tls-context.h again. What has
+// arrived waits at the end until the drain of its stream takes it, so every callback comes from the loop of
+// its host.
 //
 //      dialled -> [the listener's pin is judged] -> opened -> message* -> closed
 //      listened to -> [the dialler's pin is judged] -> accepted -> message* -> closed
@@ -103,14 +104,15 @@ static void fail_stream(Stream *s, int error, const char *what) {
         stream_close(s, error, false);
 }
 
-// ------------------------------------------------------------------------------------------------ the way in
+// ----------------------------------------------------------------------------------------------- the way in
 
 static int give_message(Stream *s, const uint8_t *payload, size_t len) {
         size_t cost = s->ops->unpacks ? frame_cost(s->kind, payload, len, SIZE_MAX) : 0;
         ProtobufCMessage *message;
         int r = 0;
 
-        if (cost == SIZE_MAX || (!s->ops->unpacks && s->cost_max > 0 && frame_cost(s->kind, payload, len, s->cost_max) == SIZE_MAX))
+        if (cost == SIZE_MAX || (!s->ops->unpacks && s->cost_max > 0 &&
+                                 frame_cost(s->kind, payload, len, s->cost_max) == SIZE_MAX))
                 return -EBADMSG;
         if (s->ops->unpacks)
                 r = s->ops->unpacks(s, cost, s->userdata);
@@ -134,7 +136,8 @@ static int give_next(Stream *s, size_t *done) {
                 return 0;
         if (s->frame_max == 0) {
                 *done = s->in.len;
-                r = s->ops->data ? s->ops->data(s, s->in.data + from, s->in.len - from, s->userdata) : -EPROTO;
+                r = s->ops->data ? s->ops->data(s, s->in.data + from, s->in.len - from, s->userdata)
+                                 : -EPROTO;
                 return r < 0 ? r : 1;
         }
         r = frame_peek(s->in.data + from, s->in.len - from, s->frame_max, &payload, &len);
@@ -210,14 +213,16 @@ static void look_for_end(Stream *s) {
                 fail_stream(s, -ECONNRESET, "the peer closed the connection");
 }
 
-// Whoever wants to join knows no key, but a CA. `ca`: the one that has signed the listener's certificate; zero: none that it shows.
+// Whoever wants to join knows no key, but a CA. `ca`: the one that has signed the listener's certificate;
+// zero: none that it shows.
 static int judge_for_joiner(const TlsContext *tls, const Hash *ca, const char **ret_why) {
         *ret_why = "its certificate is not of the CA that the token names";
         return hash_equal(&tls->ca, ca) ? 0 : -EACCES;
 }
 
 // Whether the other end's key is welcome, as tls_session_judge() says it.
-static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const Hash *ca, const char *alpn, bool server, const char **ret_why) {
+static int judge(TlsContext *tls, const Hash *expect_pin, const Hash *pin, const Hash *ca, const char *alpn,
+                 bool server, const char **ret_why) {
         TlsVerdict verdict;
 
         *ret_why = "its key is not known here";
@@ -240,7 +245,8 @@ static int judge_listener(const Stream *s, const char **ret_why) {
                 return 0;
         if (s->tls->joins)
                 return judge_for_joiner(s->tls, &s->conn->ends[1].ca, ret_why);
-        return judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, &s->conn->ends[1].ca, s->peer.alpn, false, ret_why);
+        return judge(s->tls, s->has_expect_pin ? &s->expect_pin : NULL, &s->peer.pin, &s->conn->ends[1].ca,
+                     s->peer.alpn, false, ret_why);
 }
 
 static void open_dialled(Stream *s) {
@@ -298,7 +304,7 @@ void stream_note_hello(Stream *s, const Hash *pin) {
         stream_note(s);
 }
 
-// ------------------------------------------------------------------------------------------------ the beginning
+// -------------------------------------------------------------------------------------------- the beginning
 
 static void on_handshake_timeout(void *userdata) {
         fail_stream(userdata, -ETIMEDOUT, "no answer within 5000 ms");
@@ -313,7 +319,13 @@ static Stream *stream_new(uv_loop_t *loop, Conn *c, int side, const StreamOps *o
 
         if (!s)
                 no_memory();
-        *s = (Stream){.loop = loop, .host = sim_host_of_loop(loop), .n_handles = 2, .ops = ops, .userdata = userdata, .conn = c, .side = side};
+        *s = (Stream){.loop = loop,
+                      .host = sim_host_of_loop(loop),
+                      .n_handles = 2,
+                      .ops = ops,
+                      .userdata = userdata,
+                      .conn = c,
+                      .side = side};
         time_limit_init(&s->limit, loop, s);
         (void) drain_init(&s->drain, loop, on_drain, s);
         c->ends[side].host = s->host;
@@ -322,8 +334,10 @@ static Stream *stream_new(uv_loop_t *loop, Conn *c, int side, const StreamOps *o
         return s;
 }
 
-static Stream *dial(uv_loop_t *loop, const char *address, uint16_t port, const char *path, const char *alpn, const StreamOps *ops, void *userdata) {
-        Stream *s = stream_new(loop, net_dial(sim_host_of_loop(loop), address, port, path, alpn), 0, ops, userdata);
+static Stream *dial(uv_loop_t *loop, const char *address, uint16_t port, const char *path, const char *alpn,
+                    const StreamOps *ops, void *userdata) {
+        Stream *s = stream_new(loop, net_dial(sim_host_of_loop(loop), address, port, path, alpn), 0, ops,
+                               userdata);
 
         str_fit(s->peer.address, sizeof(s->peer.address), "%s", address);
         s->peer.port = port;
@@ -331,8 +345,8 @@ static Stream *dial(uv_loop_t *loop, const char *address, uint16_t port, const c
         return s;
 }
 
-int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn, const Hash *expect_pin, const StreamOps *ops,
-                void *userdata, Stream **ret) {
+int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
+                const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret) {
         Stream *s;
 
         if (!*address || strlen(address) > STREAM_NAME_MAX)
@@ -442,7 +456,7 @@ const char *stream_error_text(const Stream *s) {
         return s->why;
 }
 
-// ------------------------------------------------------------------------------------------------ the way out
+// ---------------------------------------------------------------------------------------------- the way out
 
 static int queued(Stream *s, int r) {
         if (r < 0)
@@ -496,7 +510,9 @@ static struct {
 } bound[FDS_MAX];
 
 static void fill_peer(const Conn *c, StreamPeer *ret) {
-        *ret = (StreamPeer){.pin = c->ends[0].pin, .port = (uint16_t) (30000 + c->number % 30000), .pid = c->local ? 1 : 0};
+        *ret = (StreamPeer){.pin = c->ends[0].pin,
+                            .port = (uint16_t) (30000 + c->number % 30000),
+                            .pid = c->local ? 1 : 0};
         ret->uid = c->user.uid;
         ret->gid = c->user.gid;
         str_fit(ret->alpn, sizeof(ret->alpn), "%s", c->alpn);
@@ -575,12 +591,18 @@ int listener_bind_unix(const char *path, mode_t mode, gid_t gid, int *ret_fd) {
         return bind_to(open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode), 0, path, ret_fd);
 }
 
-static int listener_new(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata, Listener **ret) {
+static int listener_new(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                        Listener **ret) {
         Listener *l = calloc(1, sizeof(*l));
 
         if (!l || fd >= FDS_MAX)
                 no_memory();
-        *l = (Listener){.loop = loop, .host = sim_host_of_loop(loop), .port = bound[fd].port, .tls = tls, .ops = ops, .userdata = userdata};
+        *l = (Listener){.loop = loop,
+                        .host = sim_host_of_loop(loop),
+                        .port = bound[fd].port,
+                        .tls = tls,
+                        .ops = ops,
+                        .userdata = userdata};
         str_fit(l->path, sizeof(l->path), "%s", bound[fd].path);
         list_init(&l->waiting);
         (void) drain_init(&l->drain, loop, on_listener_drain, l);
@@ -590,11 +612,13 @@ static int listener_new(uv_loop_t *loop, int fd, TlsContext *tls, const Listener
         return 0;
 }
 
-int listener_new_bound(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata, Listener **ret) {
+int listener_new_bound(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                       Listener **ret) {
         return listener_new(loop, fd, tls, ops, userdata, ret);
 }
 
-int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata, Listener **ret) {
+int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                     Listener **ret) {
         int fd, r = listener_bind_tcp(port, &fd, &port);
 
         return r < 0 ? r : listener_new(loop, fd, tls, ops, userdata, ret);

@@ -2,9 +2,11 @@
 //
 // See sim-world.h.
 //
-//      next = min(next event, next turn of each loop) -> the clock -> that event, or one turn (UV_RUN_NOWAIT) -> next
+//      next = min(next event, next turn of each loop) -> the clock -> that event, or one turn
+//      (UV_RUN_NOWAIT) -> next
 //
-// A host ends in the middle of its own turn by a jump out of it (process_end()): nothing of it is put in order, as when a process ends.
+// A host ends in the middle of its own turn by a jump out of it (process_end()): nothing of it is put in
+// order, as when a process ends.
 #include "sim-world.h"
 
 #include <poll.h>
@@ -186,7 +188,8 @@ SimHost *sim_host_of_loop(const uv_loop_t *loop) {
         return NULL;
 }
 
-// The head of a ring of handles: two pointers, in a struct of their own since libuv 1.46, and before in an array.
+// The head of a ring of handles: two pointers, in a struct of their own since libuv 1.46, and before in an
+// array.
 static bool waits_for_others(const uv_loop_t *loop) {
         const void *first;
 
@@ -194,7 +197,8 @@ static bool waits_for_others(const uv_loop_t *loop) {
         return first != &loop->watcher_queue;
 }
 
-// The kernel has something for it: what it wrote to itself; or it has not yet told the kernel what it waits for.
+// The kernel has something for it: what it wrote to itself; or it has not yet told the kernel what it waits
+// for.
 static bool kernel_has_news(uv_loop_t *loop) {
         struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
 
@@ -405,7 +409,8 @@ static SimHost *next_host(void) {
 // The next thing that happens, if that is not later than `until_us`. False: nothing.
 static bool step(uint64_t until_us) {
         SimHost *h = next_host();
-        uint64_t turn_us = h ? h->due_us : NEVER, event_us = world.n_events > 0 ? world.events[0].at_us : NEVER;
+        uint64_t turn_us = h ? h->due_us : NEVER,
+                 event_us = world.n_events > 0 ? world.events[0].at_us : NEVER;
 
         if (MIN_OF(turn_us, event_us) > until_us || MIN_OF(turn_us, event_us) == NEVER)
                 return false;
@@ -539,7 +544,7 @@ int uv_cancel(uv_req_t *req) {
         return UV_EBUSY;
 }
 
-// ------------------------------------------------------------------------------------------------ the process and the machine
+// ------------------------------------------------------------------------------ the process and the machine
 
 static _Noreturn void leave(int status) {
         SimHost *h = world.current;
@@ -572,7 +577,8 @@ bool sim_host_can_die(void) {
 int machine_ids(const uint8_t application[MACHINE_ID_SIZE], MachineIds *ret) {
         SimHost *h = world.current;
         char name[16];
-        Hash machine = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", h->number)); // as units of stories name it
+        // as units of stories name it
+        Hash machine = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", h->number));
 
         memset(ret, 0, sizeof(*ret));
         for (size_t i = 0; i < MACHINE_ID_SIZE; i++) {

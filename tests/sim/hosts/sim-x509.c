@@ -180,7 +180,7 @@ int x509_request_key(const void *csr, size_t len, gnutls_pubkey_t *ret) {
         return public_new(&hash, ret);
 }
 
-// ------------------------------------------------------------------------------------------------ certificates
+// --------------------------------------------------------------------------------------------- certificates
 
 // One that is made before the hosts' clocks run is good as of when they begin.
 static uint64_t now_us(void) {
@@ -194,12 +194,15 @@ static int write_cert(const X509Template *template, const Hash *subject, const H
 
         hash_hex(subject, HASH_SIZE, public);
         hash_hex(signer, HASH_SIZE, by);
-        r = buf_printf(&text, "certificate %s by %s CA %i until %" PRIi64 " of %.*s\n", public, by, template->is_ca,
-                       (int64_t) (now_us() / USEC_PER_SEC) + (int64_t) template->days * 24 * 60 * 60, NAME_MAX_LEN, template->common_name);
+        r = buf_printf(&text, "certificate %s by %s CA %i until %" PRIi64 " of %.*s\n", public, by,
+                       template->is_ca,
+                       (int64_t) (now_us() / USEC_PER_SEC) + (int64_t) template->days * 24 * 60 * 60,
+                       NAME_MAX_LEN, template->common_name);
         return r < 0 ? r : seal(&text, out);
 }
 
-int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gnutls_x509_crt_t ca, gnutls_x509_privkey_t ca_key, Buf *out) {
+int x509_cert_sign(const X509Template *template, gnutls_pubkey_t subject_key, gnutls_x509_crt_t ca,
+                   gnutls_x509_privkey_t ca_key, Buf *out) {
         if (ca && !hash_equal(&ca->public, &ca_key->public))
                 return -EINVAL;
         return write_cert(template, &subject_key->public, &ca_key->public, out);
@@ -216,7 +219,8 @@ int x509_cert_read(const void *der, size_t len, gnutls_x509_crt_t *ret) {
 
         if (r < 0)
                 return r;
-        if (sscanf(text, "certificate %64s by %64s CA %i until %" SCNi64 " of %64[^\n]", public, signer, &is_ca, &cert.until, cert.name) < 4 ||
+        if (sscanf(text, "certificate %64s by %64s CA %i until %" SCNi64 " of %64[^\n]", public, signer,
+                   &is_ca, &cert.until, cert.name) < 4 ||
             !read_hash(public, &cert.public) || !read_hash(signer, &cert.signer))
                 return -EBADMSG;
         cert.is_ca = is_ca;
@@ -241,7 +245,9 @@ void sim_x509_ca(const char *name, Ca *ret) {
 
         sim_x509_key(name, &ret->key);
         if (x509_key_read(ret->key.data, ret->key.len, &key) < 0 ||
-            x509_cert_own(&(X509Template){.common_name = "argosy cluster CA", .is_ca = true, .days = CA_DAYS}, key, &ret->cert) < 0)
+            x509_cert_own(
+                    &(X509Template){.common_name = "argosy cluster CA", .is_ca = true, .days = CA_DAYS}, key,
+                    &ret->cert) < 0)
                 abort();
         free(key);
 }

@@ -34,7 +34,8 @@ static char *path_in(const char *where, const char *name) {
 }
 
 static int begin(void **test) {
-        str_fit(dir, sizeof(dir), "%s/argosy-test-disk-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        str_fit(dir, sizeof(dir), "%s/argosy-test-disk-XXXXXX",
+                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         assert_non_null(mkdtemp(dir));
         sim_begin(7);
         sim_on_end(on_end);
@@ -204,7 +205,8 @@ static void nothing_is_behind_the_end_of_a_file_that_lost_its_room(void **test) 
 }
 
 static void make_folder(void *data) {
-        _cleanup_free_ char *from = path_in(state, "next"), *to = path_in(state, "commit"), *file = path_in(state, "next/file");
+        _cleanup_free_ char *from = path_in(state, "next"), *to = path_in(state, "commit"),
+                            *file = path_in(state, "next/file");
 
         assert_return_code(mkdir(from, 0700), errno);
         assert_return_code(file_replace(AT_FDCWD, file, "x", 1, 0600, FILE_SYNC), errno);
@@ -256,7 +258,8 @@ static void who_dies_at_a_change_does_no_more(void **test) {
 }
 
 static void fail_to_put(void *data) {
-        _cleanup_free_ char *path = path_in(*(const bool *) data ? run : state, "file"), *text = calloc(1, LONG);
+        _cleanup_free_ char *path = path_in(*(const bool *) data ? run : state, "file"),
+                            *text = calloc(1, LONG);
 
         errno = -file_replace(AT_FDCWD, path, text, LONG, 0600, FILE_SYNC);
 }

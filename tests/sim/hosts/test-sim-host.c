@@ -69,7 +69,8 @@ static bool is_final(void *data) {
 }
 
 static void start_unit(uint32_t at, const char *name) {
-        SimAsk *ask = sim_client_change(at, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
+        SimAsk *ask =
+                sim_client_change(at, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
 
         assert_true(sim_run_until(is_final, ask, 30 * USEC_PER_SEC));
         assert_int_equal(ask->error, 0);
@@ -169,7 +170,8 @@ static bool others_have_a_leader(void *data) {
         uint32_t old = *(uint32_t *) data;
 
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
-                if (i != old && (!sim_machine(i)->daemon->attached || sim_machine(i)->daemon->known_leader == old))
+                if (i != old &&
+                    (!sim_machine(i)->daemon->attached || sim_machine(i)->daemon->known_leader == old))
                         return false;
         return true;
 }
@@ -187,9 +189,11 @@ static void a_leader_that_is_cut_off_has_a_successor(void **state) {
                 sim_net_set_way(sim_machine(old)->host, sim_machine(i)->host, way);
                 sim_net_set_way(sim_machine(i)->host, sim_machine(old)->host, way);
         }
-        ask = sim_client_change(old, ARGOSY__VERB__VERB_START, "b.service", "[Service]\nExecStart=/bin/true\n");
+        ask = sim_client_change(old, ARGOSY__VERB__VERB_START, "b.service",
+                                "[Service]\nExecStart=/bin/true\n");
         assert_true(sim_run_until(others_have_a_leader, &old, 60 * USEC_PER_SEC));
-        assert_false(sim_client_result(ask) && sim_client_result(ask)->status == 0); // nobody can have taken it
+        // nobody can have taken it
+        assert_false(sim_client_result(ask) && sim_client_result(ask)->status == 0);
         start_unit(old % 3 + 1, "a.service");
         for (uint32_t i = 1; i <= 3; i++) {
                 SimWay way = sim_net_way(sim_machine(old)->host, sim_machine(i)->host);
@@ -202,7 +206,7 @@ static void a_leader_that_is_cut_off_has_a_successor(void **state) {
         end();
 }
 
-// ------------------------------------------------------------------------------------------------ hosts that come and go
+// ----------------------------------------------------------------------------------- hosts that come and go
 
 static SimAsk *answered(SimAsk *ask) {
         assert_true(sim_run_until(is_final, ask, 60 * USEC_PER_SEC));
@@ -303,7 +307,8 @@ static void those_who_join_vote_when_there_are_three(void **state) {
         answered(voters(1, 3));
         assert_true(sim_run_until(are_voters, NULL, 60 * USEC_PER_SEC));
         sim_machine_power_off(sim_machine(old));
-        assert_true(sim_run_until(others_have_a_leader, &old, 60 * USEC_PER_SEC)); // what is on its way to the old one is not answered well
+        // what is on its way to the old one is not answered well
+        assert_true(sim_run_until(others_have_a_leader, &old, 60 * USEC_PER_SEC));
         start_unit(2, "a.service");
         end();
 }

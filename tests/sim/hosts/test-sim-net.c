@@ -58,7 +58,8 @@ static void on_closed(Stream *s, int error, void *userdata) {
         side->stream = NULL;
 }
 
-static const StreamOps ops = {.opened = on_opened, .message = on_message, .drained = on_drained, .closed = on_closed};
+static const StreamOps ops = {
+        .opened = on_opened, .message = on_message, .drained = on_drained, .closed = on_closed};
 
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
         assert_null(b.stream);
@@ -76,7 +77,8 @@ static void on_listener_closed(Listener *l, void *userdata) {
         n_listener_closed++;
 }
 
-static const ListenerOps listener_ops = {.accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
+static const ListenerOps listener_ops = {
+        .accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
 
 static TlsVerdict judge(const Hash *pin, const char *alpn, void *userdata) {
         const Side *other = userdata == &a ? &b : &a;
@@ -89,7 +91,8 @@ static TlsVerdict judge(const Hash *pin, const char *alpn, void *userdata) {
 static void make_side(Side *side, uint32_t number, const char *address) {
         Identity identity = {.pin = {.bytes = {(uint8_t) number}}};
 
-        *side = (Side){.host = sim_host_new(number, &(SimClocks){.boot_us = number * 1000000, .monotonic_us = number * 777777})};
+        *side = (Side){.host = sim_host_new(number, &(SimClocks){.boot_us = number * 1000000,
+                                                                 .monotonic_us = number * 777777})};
         sim_host_start(side->host);
         sim_net_set_address(side->host, address);
         assert_int_equal(tls_context_new(&identity, judge, side, &side->tls), 0);
@@ -97,13 +100,17 @@ static void make_side(Side *side, uint32_t number, const char *address) {
 
 static void listen_at(Side *side) {
         sim_enter(side->host);
-        assert_int_equal(listener_new_tcp(sim_host_loop(side->host), 7867, side->tls, &listener_ops, NULL, &listener), 0);
+        assert_int_equal(
+                listener_new_tcp(sim_host_loop(side->host), 7867, side->tls, &listener_ops, NULL, &listener),
+                0);
         sim_leave();
 }
 
 static void dial(const char *address, uint16_t port) {
         sim_enter(a.host);
-        assert_int_equal(stream_dial(sim_host_loop(a.host), address, port, a.tls, ALPN_MESH, NULL, &ops, &a, &a.stream), 0);
+        assert_int_equal(stream_dial(sim_host_loop(a.host), address, port, a.tls, ALPN_MESH, NULL, &ops, &a,
+                                     &a.stream),
+                         0);
         stream_set_messages(a.stream, &argosy__to_voter__descriptor, FRAME_MAX);
         sim_leave();
 }

@@ -30,7 +30,8 @@ static void on_pulse(uv_timer_t *timer) {
         last_us = sim_now_us();
         n_fired++;
         p->n++;
-        story_digest("pulse", &(uint64_t[]){p->host, sim_now_us(), random_below(1000)}, 3 * sizeof(uint64_t));
+        story_digest("pulse", &(uint64_t[]){p->host, sim_now_us(), random_below(1000)},
+                     3 * sizeof(uint64_t));
         uv_timer_start(timer, on_pulse, 1 + random_below(200), 0);
 }
 
@@ -39,7 +40,9 @@ static void begin(uint64_t word) {
         story_begin((StoryOutput){}, sim_clock());
         last_us = n_fired = 0;
         for (uint32_t i = 1; i <= 5; i++)
-                sim_host_new(i, &(SimClocks){.boot_us = i * 1000000007, .monotonic_us = i * 12345678, .wall_us = i * UINT64_C(1700000000000000)});
+                sim_host_new(i, &(SimClocks){.boot_us = i * 1000000007,
+                                             .monotonic_us = i * 12345678,
+                                             .wall_us = i * UINT64_C(1700000000000000)});
 }
 
 static void start_pulses(Pulse *pulses, size_t n) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Check of budgets: a rollout, a drain, a rebalance and whatever else the cluster takes units down for by itself leave no more units of a
-// group down at a time than the request and MaxUnavailable= allow.
+// Check of budgets: a rollout, a drain, a rebalance and whatever else the cluster takes units down for by
+// itself leave no more units of a group down at a time than the request and MaxUnavailable= allow.
 //
-// A unit is down by the leader's own hand from the entry that takes it down until a host has told the leader that the unit is up with what
-// that entry brought; a rollout with a health gate waits until the unit has been up for so long. What is down for another reason uses up a
-// budget, too, but hosts may say that late, so it is not counted here. An order of somebody asks for no budget, and ends what is counted.
+// A unit is down by the leader's own hand from the entry that takes it down until a host has told the leader
+// that the unit is up with what that entry brought; a rollout with a health gate waits until the unit has
+// been up for so long. What is down for another reason uses up a budget, too, but hosts may say that late,
+// so it is not counted here. An order of somebody asks for no budget, and ends what is counted.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,10 +26,11 @@ void budgets_begin(void) {
         memset(&budgets, 0, sizeof(budgets));
 }
 
-// ------------------------------------------------------------------------------------------------ what the leader hears
+// ------------------------------------------------------------------------------------ what the leader hears
 
 static bool is_up(Argosy__ActiveState active) {
-        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
+        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING;
 }
 
 static void on_report(const Argosy__UnitReport *r) {
@@ -42,9 +44,11 @@ static void on_report(const Argosy__UnitReport *r) {
                 return;
         if (is_up(r->active) && budgets.up_since_us[i] == 0)
                 budgets.up_since_us[i] = world.rig.now_us;
-        // On the way back a unit that fails with the former content, too, holds up nobody; and one that has ended for good is not down.
+        // On the way back a unit that fails with the former content, too, holds up nobody; and one that has
+        // ended for good is not down.
         o = log_rollout_of(log_truth.rollouts, (unsigned) i);
-        if (r->outcome || (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && o && o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING))
+        if (r->outcome || (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && o &&
+                           o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING))
                 budgets.revision[i] = 0;
 }
 
@@ -63,7 +67,8 @@ void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 // ------------------------------------------------------------------------------------------------ groups
 
 static bool is_of_group(unsigned i, unsigned k) {
-        return strcmp(asks.units[i].file, asks.units[k].file) == 0 && strcmp(asks.units[i].name, asks.units[i].file) != 0;
+        return strcmp(asks.units[i].file, asks.units[k].file) == 0 &&
+               strcmp(asks.units[i].name, asks.units[i].file) != 0;
 }
 
 static bool is_wanted(const LogUnit *u) {
@@ -74,14 +79,16 @@ static unsigned count_wanted(unsigned of) {
         unsigned n = 0;
 
         for (unsigned k = 0; k < asks.n_units; k++)
-                n += is_of_group(of, k) && (is_wanted(&log_truth.units_before[k]) || is_wanted(&log_truth.units[k]));
+                n += is_of_group(of, k) &&
+                     (is_wanted(&log_truth.units_before[k]) || is_wanted(&log_truth.units[k]));
         return n;
 }
 
 static bool is_well(unsigned i) {
         if (!is_wanted(&log_truth.units[i]) || budgets.revision[i] == 0)
                 return true;
-        return budgets.up_since_us[i] > 0 && world.rig.now_us - budgets.up_since_us[i] >= budgets.health_us[i];
+        return budgets.up_since_us[i] > 0 &&
+               world.rig.now_us - budgets.up_since_us[i] >= budgets.health_us[i];
 }
 
 static unsigned share_of(unsigned value, bool percent, unsigned n) {
@@ -103,10 +110,11 @@ static unsigned least(unsigned a, unsigned b) {
         return a < b ? a : b;
 }
 
-// ------------------------------------------------------------------------------------------------ what an entry takes down
+// --------------------------------------------------------------------------------- what an entry takes down
 
 static bool changes(const struct LogTouched *t) {
-        return memcmp(&t->before.spec, &t->after.spec, sizeof(Hash)) != 0 || t->before.restart_rev != log_truth.units[t->unit].restart_rev ||
+        return memcmp(&t->before.spec, &t->after.spec, sizeof(Hash)) != 0 ||
+               t->before.restart_rev != log_truth.units[t->unit].restart_rev ||
                t->before.node != t->after.node;
 }
 
@@ -114,13 +122,15 @@ static const LogJob *job_of(const struct LogTouched *t) {
         return t->job > 0 && t->job <= log_truth.n_jobs ? log_truth.jobs[t->job] : NULL;
 }
 
-// A turn of a rollout that was under way before this entry. Its first entry may do what was asked for at once; and another job, which goes on
-// part by part, is no turn of it. What has ended for good gets another content without being started for it.
+// A turn of a rollout that was under way before this entry. Its first entry may do what was asked for at
+// once; and another job, which goes on part by part, is no turn of it. What has ended for good gets another
+// content without being started for it.
 static const LogRollout *rollout_turn(const struct LogTouched *t) {
         const LogRollout *o = log_rollout_of(log_truth.rollouts_before, t->unit);
         const LogJob *j = job_of(t);
 
-        if (!o || !t->goes_on || !j || strcmp(j->rollout, o->name) != 0 || t->before.start_rev == log_truth.units[t->unit].start_rev)
+        if (!o || !t->goes_on || !j || strcmp(j->rollout, o->name) != 0 ||
+            t->before.start_rev == log_truth.units[t->unit].start_rev)
                 return NULL;
         return is_wanted(&t->before) && is_wanted(&t->after) && t->before.node > 0 ? o : NULL;
 }
@@ -131,7 +141,8 @@ static bool is_running(const struct LogTouched *t) {
 
         if (!places_is_in_session(t->before.node) || !budgets.is_told_up[t->unit])
                 return false;
-        v = virtual_host_find(&rig_host(&world.rig, places_host_of(t->before.node))->virtual, asks.units[t->unit].name);
+        v = virtual_host_find(&rig_host(&world.rig, places_host_of(t->before.node))->virtual,
+                              asks.units[t->unit].name);
         return v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && v->order.node == t->before.node;
 }
 
@@ -139,15 +150,18 @@ static bool is_running(const struct LogTouched *t) {
 static bool is_free_move(const struct LogTouched *t) {
         const LogJob *j = job_of(t);
 
-        if (!is_wanted(&t->before) || !is_wanted(&t->after) || t->before.node == 0 || t->before.node == t->after.node)
+        if (!is_wanted(&t->before) || !is_wanted(&t->after) || t->before.node == 0 ||
+            t->before.node == t->after.node)
                 return false;
         if (t->asked && !(j && strcmp(j->verb, "rebalance") == 0))
                 return false;
-        return is_running(t) && !heard_may_be_lost(places_host_of(t->before.node)) && !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
+        return is_running(t) && !heard_may_be_lost(places_host_of(t->before.node)) &&
+               !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
 }
 
 static unsigned max_of_rollout(const LogRollout *o, unsigned unit) {
-        unsigned n = count_wanted(unit), option = least(option_of(&o->spec, n), option_of(&o->spec_before, n));
+        unsigned n = count_wanted(unit),
+                 option = least(option_of(&o->spec, n), option_of(&o->spec_before, n));
 
         if (o->max_unavailable > 0)
                 return least(option, share_of(o->max_unavailable, o->percent, n));
@@ -162,13 +176,14 @@ static unsigned count_down(unsigned of) {
         return n;
 }
 
-// As far as hosts are in session: those that nobody sees have their turn beyond the budget. One that is down anyway has its turn beside those
-// that are down for another reason than a turn.
+// As far as hosts are in session: those that nobody sees have their turn beyond the budget. One that is down
+// anyway has its turn beside those that are down for another reason than a turn.
 static unsigned count_on_way(unsigned of, bool takes_down) {
         unsigned n = 0;
 
         for (unsigned k = 0; k < asks.n_units; k++)
-                n += is_of_group(of, k) && !is_well(k) && places_is_in_session(log_truth.units[k].node) && (takes_down || budgets.by_rollout[k]);
+                n += is_of_group(of, k) && !is_well(k) && places_is_in_session(log_truth.units[k].node) &&
+                     (takes_down || budgets.by_rollout[k]);
         return n;
 }
 
@@ -194,21 +209,25 @@ static void one_turn(const struct LogTouched *t, const LogRollout *o, bool takes
         if (count_wanted(t->unit) > 1)
                 check_says("budgets-are-kept");
         if (n > max && places_is_in_session(t->before.node))
-                check_fail("budgets-are-kept", "%s has its turn, and %u of its group (%s) are on their way, of %u that may be", asks.units[t->unit].name, n, another(t->unit),
-                           max);
+                check_fail("budgets-are-kept",
+                           "%s has its turn, and %u of its group (%s) are on their way, of %u that may be",
+                           asks.units[t->unit].name, n, another(t->unit), max);
 }
 
 static void one_move(const struct LogTouched *t) {
         unsigned n = count_down(t->unit), max = option_of(&t->before.spec, count_wanted(t->unit));
 
         if (n > max)
-                check_fail("budgets-are-kept", "%s is moved, and %u of its group (%s) are down by that, of %u that may be", asks.units[t->unit].name, n, another(t->unit), max);
+                check_fail("budgets-are-kept",
+                           "%s is moved, and %u of its group (%s) are down by that, of %u that may be",
+                           asks.units[t->unit].name, n, another(t->unit), max);
 }
 
 // The rollout of the group is another one, or goes the other way, from this entry on: it counts anew.
 static void forget_ended(void) {
         for (unsigned i = 0; i < asks.n_units; i++) {
-                const LogRollout *was = log_rollout_of(log_truth.rollouts_before, i), *is = log_rollout_of(log_truth.rollouts, i);
+                const LogRollout *was = log_rollout_of(log_truth.rollouts_before, i),
+                                 *is = log_rollout_of(log_truth.rollouts, i);
 
                 if (was && (!is || is->phase != was->phase || is->began != was->began))
                         budgets.revision[i] = 0;
@@ -234,7 +253,8 @@ static void take_turns(Taken *taken) {
                 const LogRollout *o = rollout_turn(&log_truth.touched[i]);
 
                 if (taken[i].by_rollout)
-                        take(log_truth.touched[i].unit, true, o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
+                        take(log_truth.touched[i].unit, true,
+                             o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ? o->health_us : 0);
         }
 }
 
@@ -243,7 +263,8 @@ void budgets_on_entry(const Argosy__LogBatch *batch) {
 
         forget_ended();
         take_turns(taken);
-        // Each move is judged by the file of its unit, and by what was taken down before it: files of a group may differ.
+        // Each move is judged by the file of its unit, and by what was taken down before it: files of a
+        // group may differ.
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
 

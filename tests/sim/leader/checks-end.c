@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of what must come to be in the end. The log takes what comes, somebody leads, hosts of a core work, and the others stay lost. After
-// some leases every wish is reached and stays so, every request is answered, and nothing waits in a queue. If not, the reason has a name.
+// Checks of what must come to be in the end. The log takes what comes, somebody leads, hosts of a core work,
+// and the others stay lost. After some leases every wish is reached and stays so, every request is answered,
+// and nothing waits in a queue. If not, the reason has a name.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static bool is_open(const WorldAsked *a) {
         return a->answer && !a->answer->error && !a->answer->final && !a->called_off;
 }
 
-// No more than half of the voters have power: what a secret is sealed with is kept by most of them before the secret counts.
+// No more than half of the voters have power: what a secret is sealed with is kept by most of them before
+// the secret counts.
 static bool are_voters_few(void) {
         unsigned n = 0, n_up = 0;
 
@@ -43,7 +45,8 @@ static bool waits_for_voters(const Argosy__Request *q) {
         }
 }
 
-// Those that wait for something to come to pass may wait for ever: also for hosts that are not heard, whatever works besides.
+// Those that wait for something to come to pass may wait for ever: also for hosts that are not heard,
+// whatever works besides.
 static bool may_stay_open(const WorldAsked *a) {
         const RequestKind *kind = request_kind(a->request->what_case);
 
@@ -56,7 +59,8 @@ void answered_on_end(void) {
 
                 if (!is_open(a) || may_stay_open(a))
                         continue;
-                check_fail("requests-are-answered", "nobody has answered %s (%zu)", request_kind(a->request->what_case)->name, i + 1);
+                check_fail("requests-are-answered", "nobody has answered %s (%zu)",
+                           request_kind(a->request->what_case)->name, i + 1);
         }
         if (asks.n_asked > 0)
                 check_says("requests-are-answered");
@@ -75,7 +79,8 @@ static void leader_has_nothing(void) {
                 if (waits_for_voters(q))
                         continue;
                 if (list_is_linked(&t->queue))
-                        check_fail("queues-are-empty", "%s waits for the leader", request_kind(q->what_case)->name);
+                        check_fail("queues-are-empty", "%s waits for the leader",
+                                   request_kind(q->what_case)->name);
         }
         if (l->batch_flying)
                 check_fail("queues-are-empty", "an entry is on its way");
@@ -84,7 +89,8 @@ static void leader_has_nothing(void) {
 
                 if (h && h->welcomed &&
                     (!list_is_empty(&h->ordering.due) || !list_is_empty(&h->requests.asks)))
-                        check_fail("queues-are-empty", "the leader has something for n%u, which would take it", i);
+                        check_fail("queues-are-empty",
+                                   "the leader has something for n%u, which would take it", i);
         }
 }
 
@@ -95,7 +101,8 @@ void queues_on_end(void) {
                 const RigHost *h = rig_host(&world.rig, i);
 
                 if (h->up && h->n_inbox > 0)
-                        check_fail("queues-are-empty", "n%u has %zu messages that it does not take", i, h->n_inbox);
+                        check_fail("queues-are-empty", "n%u has %zu messages that it does not take", i,
+                                   h->n_inbox);
         }
         leader_has_nothing();
         check_says("queues-are-empty");
@@ -115,14 +122,20 @@ const char *world_why_not_reached(unsigned i) {
         if (!c || c->bad || c->picky || r->n_outcomes > 0 || heard_has_failed(i))
                 return NULL;
         if (u->node == 0)
-                return c->picky || places_are_barred(i) ? NULL : places_any_open() ? "has no node, and there is one that could have it" : NULL;
+                return c->picky || places_are_barred(i) ? NULL
+                       : places_any_open()              ? "has no node, and there is one that could have it"
+                                                        : NULL;
         if (places_host_of(u->node) == 0)
                 return "is on a node that nobody has";
         h = rig_host(&world.rig, places_host_of(u->node));
         if (!h->up)
-                return (asks.swarm.mass_loss_percent < 100 && places_n_down() > 1) || c->picky || places_are_barred(i) || !places_any_open() ? NULL : "is on a node that is lost, and could be elsewhere";
+                return (asks.swarm.mass_loss_percent < 100 && places_n_down() > 1) || c->picky ||
+                                       places_are_barred(i) || !places_any_open()
+                               ? NULL
+                               : "is on a node that is lost, and could be elsewhere";
         v = virtual_host_find(&h->virtual, asks.units[i].name);
-        if (v && v->order.revision == u->revision && v->order.target == ARGOSY__TARGET__TARGET_LAUNCHED && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+        if (v && v->order.revision == u->revision && v->order.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+            v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return NULL; // it has ended there by itself, when nobody heard it
         if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                 return v ? "does not run where it is to run" : "is not known where it is to run";
@@ -147,7 +160,8 @@ void reached_on_end(void) {
 
                 if (why)
                         check_fail("wishes-are-reached", "%s %s", asks.units[i].name, why);
-                if (log_truth.units[i].exists && log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                if (log_truth.units[i].exists &&
+                    log_truth.units[i].target == ARGOSY__TARGET__TARGET_LAUNCHED)
                         check_says("wishes-are-reached");
                 revisions_then[i] = log_truth.units[i].revision;
         }
@@ -157,16 +171,18 @@ void reached_on_end(void) {
         jobs_then = log_truth.n_jobs;
 }
 
-// The job that has changed the unit last was asked for before, and was held until then, or is a rebalance, which moves the next unit when the
-// one before has been well for long enough.
+// The job that has changed the unit last was asked for before, and was held until then, or is a rebalance,
+// which moves the next unit when the one before has been well for long enough.
 static bool goes_on(unsigned unit) {
         uint64_t last = 0;
 
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
                 if (log_truth.jobs[i] && log_truth.jobs[i]->touched_at[unit] > 0 &&
-                    (last == 0 || log_truth.jobs[i]->touched_at[unit] > log_truth.jobs[last]->touched_at[unit]))
+                    (last == 0 ||
+                     log_truth.jobs[i]->touched_at[unit] > log_truth.jobs[last]->touched_at[unit]))
                         last = i;
-        return held_then[last] || (last > 0 && last <= jobs_then && strcmp(log_truth.jobs[last]->verb, "rebalance") == 0);
+        return held_then[last] ||
+               (last > 0 && last <= jobs_then && strcmp(log_truth.jobs[last]->verb, "rebalance") == 0);
 }
 
 // It takes its next step when the unit of the one before has been well for long enough.
@@ -175,7 +191,9 @@ static bool is_rolling(unsigned i) {
         Argosy__RolloutRecord *const *rollouts = cluster_state_rollouts(world.rig.state, &n);
 
         for (size_t k = 0; k < n; k++)
-                if (rollout_is_under_way(rollouts[k]) && (strcmp(rollouts[k]->name, asks.units[i].name) == 0 || strcmp(rollouts[k]->name, asks.units[i].file) == 0))
+                if (rollout_is_under_way(rollouts[k]) &&
+                    (strcmp(rollouts[k]->name, asks.units[i].name) == 0 ||
+                     strcmp(rollouts[k]->name, asks.units[i].file) == 0))
                         return true;
         return false;
 }
@@ -184,11 +202,13 @@ void stays_on_end(void) {
         bool awaited[WORLD_UNITS_MAX];
 
         for (unsigned i = 0; i < asks.n_units; i++)
-                awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) || heard_has_failed(i) || is_rolling(i);
+                awaited[i] = places_has_deadline(log_truth.units[i].node) || world_why_unknown(i) ||
+                             heard_has_failed(i) || is_rolling(i);
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].revision != revisions_then[i] && !awaited[i] && !goes_on(i))
-                        check_fail("wishes-stay-reached", "%s is changed, and nothing has happened", asks.units[i].name);
+                        check_fail("wishes-stay-reached", "%s is changed, and nothing has happened",
+                                   asks.units[i].name);
         if (log_truth.n_entries == entries_then)
                 check_says("wishes-stay-reached");
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of jobs: how one has ended, against what hosts have said of its units since; and what a list says of jobs, against the log.
+// Checks of jobs: how one has ended, against what hosts have said of its units since; and what a list says
+// of jobs, against the log.
 //
-// Of each unit it is kept what its node has said of it since somebody changed it last. What is said of an older change says nothing.
+// Of each unit it is kept what its node has said of it since somebody changed it last. What is said of an
+// older change says nothing.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,14 +70,17 @@ void jobs_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 
 // ------------------------------------------------------------------------------------------------ ends
 
-// What the job has made of the unit is what counts, and the unit is one of which its node's words say how it is.
+// What the job has made of the unit is what counts, and the unit is one of which its node's words say how it
+// is.
 static bool can_be_judged(const LogJob *j, uint64_t number, unsigned i) {
         const LogUnit *u = &log_truth.units[i];
         const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
 
-        if (!(j->touched & 1u << i) || !j->after[i].exists || j->after[i].global || log_was_touched_since(number, i) || said[i].lied || said[i].settled)
+        if (!(j->touched & 1u << i) || !j->after[i].exists || j->after[i].global ||
+            log_was_touched_since(number, i) || said[i].lied || said[i].settled)
                 return false;
-        return c && !u->global && !c->oneshot && !c->careless && u->node > 0 && u->target == j->after[i].target && strcmp(j->verb, "submit") != 0;
+        return c && !u->global && !c->oneshot && !c->careless && u->node > 0 &&
+               u->target == j->after[i].target && strcmp(j->verb, "submit") != 0;
 }
 
 static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
@@ -87,11 +92,15 @@ static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
                         return;
                 check_says("jobs-end-as-told");
                 if (!(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
-                        check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) is done, and nobody has said that %s is up", number, j->verb, name);
+                        check_fail("jobs-end-as-told",
+                                   "job %" PRIu64 " (%s) is done, and nobody has said that %s is up", number,
+                                   j->verb, name);
         } else if (strcmp(j->verb, "stop") == 0) {
                 check_says("jobs-end-as-told");
                 if (!(said[i].told & (TOLD_DOWN | TOLD_FAILED | TOLD_OTHER)) && !said[i].gone)
-                        check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) is done, and nobody has said that %s is down", number, j->verb, name);
+                        check_fail("jobs-end-as-told",
+                                   "job %" PRIu64 " (%s) is done, and nobody has said that %s is down",
+                                   number, j->verb, name);
         }
 }
 
@@ -99,24 +108,35 @@ void jobs_on_waited_for(unsigned i, uint64_t revision) {
         const LogUnit *u = &log_truth.units[i];
         const WorldContent *c = u->exists ? world_content_find(u->spec.bytes) : NULL;
 
-        if (!c || c->oneshot || c->careless || u->global || said[i].lied || said[i].settled || said[i].revision == 0 || said[i].revision > revision)
+        if (!c || c->oneshot || c->careless || u->global || said[i].lied || said[i].settled ||
+            said[i].revision == 0 || said[i].revision > revision)
                 return;
         check_says("waits-are-true");
-        if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED && !(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
-                check_fail("waits-are-true", "who waits is told that %s has started, and nobody has said that it is up", asks.units[i].name);
+        if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+            !(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
+                check_fail("waits-are-true",
+                           "who waits is told that %s has started, and nobody has said that it is up",
+                           asks.units[i].name);
 }
 
 // Its words are that it is up, and nothing else.
 static void judge_failed(const LogJob *j, uint64_t number, unsigned i) {
         const LogUnit *u = &log_truth.units[i];
         uint32_t host = places_host_of(u->node);
-        const VirtualUnit *v = host > 0 && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
+        const VirtualUnit *v =
+                host > 0 && host <= asks.swarm.hosts
+                        ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name)
+                        : NULL;
 
-        if (u->target != ARGOSY__TARGET__TARGET_LAUNCHED || !v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || heard_may_be_lost(host))
+        if (u->target != ARGOSY__TARGET__TARGET_LAUNCHED || !v ||
+            v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || heard_may_be_lost(host))
                 return;
-        if (said[i].told == TOLD_UP && u->revision == j->after[i].revision && !heard_has_failed(i) && !heard_was_refused(i))
-                check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) has failed for %s, which is up, and was never said to be otherwise", number, j->verb,
-                           asks.units[i].name);
+        if (said[i].told == TOLD_UP && u->revision == j->after[i].revision && !heard_has_failed(i) &&
+            !heard_was_refused(i))
+                check_fail("jobs-end-as-told",
+                           "job %" PRIu64
+                           " (%s) has failed for %s, which is up, and was never said to be otherwise",
+                           number, j->verb, asks.units[i].name);
 }
 
 static void one_end(const Argosy__JobRecord *end) {
@@ -124,17 +144,21 @@ static void one_end(const Argosy__JobRecord *end) {
 
         if (!j)
                 return;
-        for (unsigned i = 0; end->state == ARGOSY__JOB_STATE__JOB_DONE && end->n_ends == 0 && i < asks.n_units; i++)
+        for (unsigned i = 0;
+             end->state == ARGOSY__JOB_STATE__JOB_DONE && end->n_ends == 0 && i < asks.n_units; i++)
                 if (can_be_judged(j, end->number, i))
                         judge_done(j, end->number, i);
         for (size_t k = 0; k < end->n_ends; k++) {
                 int i = world_unit_index(end->ends[k]->unit);
 
-                if (end->ends[k]->end == ARGOSY__UNIT_END__END_FAILED && i >= 0 && can_be_judged(j, end->number, (unsigned) i))
+                if (end->ends[k]->end == ARGOSY__UNIT_END__END_FAILED && i >= 0 &&
+                    can_be_judged(j, end->number, (unsigned) i))
                         judge_failed(j, end->number, (unsigned) i);
         }
-        if (end->state == ARGOSY__JOB_STATE__JOB_FAILED && end->n_ends == 0 && end->failed + end->unplaced == 0 && !*end->end_message)
-                check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) has failed, and nothing says why", end->number, j->verb);
+        if (end->state == ARGOSY__JOB_STATE__JOB_FAILED && end->n_ends == 0 &&
+            end->failed + end->unplaced == 0 && !*end->end_message)
+                check_fail("jobs-end-as-told", "job %" PRIu64 " (%s) has failed, and nothing says why",
+                           end->number, j->verb);
 }
 
 static bool was_told_now(uint64_t number) {
@@ -144,8 +168,8 @@ static bool was_told_now(uint64_t number) {
         return false;
 }
 
-// What was said before says nothing of the change. How a run has ended counts until another one is asked for, and what a liar's host said in its
-// session before the unit came to it still counts for the leader.
+// What was said before says nothing of the change. How a run has ended counts until another one is asked
+// for, and what a liar's host said in its session before the unit came to it still counts for the leader.
 static void on_touched(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
         bool settled = said[t->unit].settled && u->exists && t->before.start_rev == u->start_rev;
@@ -163,11 +187,13 @@ static void on_touched(const struct LogTouched *t) {
 void jobs_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
-                int unit = op->op_case == ARGOSY__LOG_OP__OP_OUTCOME ? world_unit_index(op->outcome->name) : -1;
+                int unit =
+                        op->op_case == ARGOSY__LOG_OP__OP_OUTCOME ? world_unit_index(op->outcome->name) : -1;
 
                 if (unit >= 0)
                         said[unit].settled = true;
-                for (size_t k = 0; op->op_case == ARGOSY__LOG_OP__OP_JOB_ENDS && k < op->job_ends->n_ends; k++)
+                for (size_t k = 0; op->op_case == ARGOSY__LOG_OP__OP_JOB_ENDS && k < op->job_ends->n_ends;
+                     k++)
                         if (was_told_now(op->job_ends->ends[k]->number))
                                 one_end(op->job_ends->ends[k]);
         }
@@ -194,14 +220,18 @@ void jobs_on_finish(void) {
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
                 Argosy__JobRecord *r = NULL;
 
-                if (!log_truth.jobs[i] || log_truth.jobs[i]->own != ARGOSY__OWN_CAUSE__OWN_NONE || cluster_state_job_before(world.rig.state, i + 1) != i)
+                if (!log_truth.jobs[i] || log_truth.jobs[i]->own != ARGOSY__OWN_CAUSE__OWN_NONE ||
+                    cluster_state_job_before(world.rig.state, i + 1) != i)
                         continue;
                 assert_int_equal(cluster_state_read_job(world.rig.state, i, &r), 0);
                 if (!r->cut && !r->dropped) {
                         check_says("jobs-name-their-units");
                         if (units_of(r) != log_truth.jobs[i]->touched)
-                                check_fail("jobs-name-their-units", "the record of job %" PRIu64 " (%s) names units %x, and the job has changed %x", i, log_truth.jobs[i]->verb,
-                                           units_of(r), log_truth.jobs[i]->touched);
+                                check_fail("jobs-name-their-units",
+                                           "the record of job %" PRIu64
+                                           " (%s) names units %x, and the job has changed %x",
+                                           i, log_truth.jobs[i]->verb, units_of(r),
+                                           log_truth.jobs[i]->touched);
                 }
                 message_free(r);
         }
@@ -210,33 +240,43 @@ void jobs_on_finish(void) {
 // ------------------------------------------------------------------------------------------------ lists
 
 static bool is_ended(Argosy__JobState state) {
-        return state != ARGOSY__JOB_STATE__JOB_UNKNOWN && state != ARGOSY__JOB_STATE__JOB_RUNNING && state != ARGOSY__JOB_STATE__JOB_HELD;
+        return state != ARGOSY__JOB_STATE__JOB_UNKNOWN && state != ARGOSY__JOB_STATE__JOB_RUNNING &&
+               state != ARGOSY__JOB_STATE__JOB_HELD;
 }
 
 // Of a job that has ended before its record says so, who waits for it is told no more than the end.
 static void one_row(const Argosy__Response__JobRow *row, bool end_alone) {
-        static const char *const words[] = {"", "running", "done", "failed", "overtaken", "cancelled", "held"};
+        static const char *const words[] = {"",          "running",   "done", "failed",
+                                            "overtaken", "cancelled", "held"};
         const LogJob *j;
 
         if (row->job == 0 || row->job > log_truth.n_jobs)
-                check_fail("jobs-are-listed", "job %" PRIu64 " is listed, and the log has had %" PRIu64, row->job, log_truth.n_jobs);
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed, and the log has had %" PRIu64,
+                           row->job, log_truth.n_jobs);
         j = log_truth.jobs[row->job];
         if (!j || !*row->verb || j->resumed)
                 return;
         check_says("jobs-are-listed");
         if (strcmp(row->verb, j->verb) != 0)
-                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s, and is %s", row->job, row->verb, j->verb);
-        if (!(end_alone && !*row->author) && j->own == ARGOSY__OWN_CAUSE__OWN_NONE && *j->user && strncmp(row->author, j->user, strlen(j->user)) != 0)
-                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s's, and is %s's", row->job, row->author, j->user);
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s, and is %s", row->job,
+                           row->verb, j->verb);
+        if (!(end_alone && !*row->author) && j->own == ARGOSY__OWN_CAUSE__OWN_NONE && *j->user &&
+            strncmp(row->author, j->user, strlen(j->user)) != 0)
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s's, and is %s's", row->job,
+                           row->author, j->user);
         if (!row->own != (j->own == ARGOSY__OWN_CAUSE__OWN_NONE))
-                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s (%s, %s)", row->job, row->own ? "the cluster's own" : "somebody's", row->verb, j->verb);
-        if (is_ended(j->state) ? strcmp(row->state, words[j->state]) != 0 : (strcmp(row->state, "held") == 0) != (j->state == ARGOSY__JOB_STATE__JOB_HELD))
-                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as '%s', and the log says '%s'", row->job, row->state, words[j->state]);
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as %s (%s, %s)", row->job,
+                           row->own ? "the cluster's own" : "somebody's", row->verb, j->verb);
+        if (is_ended(j->state)
+                    ? strcmp(row->state, words[j->state]) != 0
+                    : (strcmp(row->state, "held") == 0) != (j->state == ARGOSY__JOB_STATE__JOB_HELD))
+                check_fail("jobs-are-listed", "job %" PRIu64 " is listed as '%s', and the log says '%s'",
+                           row->job, row->state, words[j->state]);
 }
 
 static bool asks_for_all(const Argosy__Request__ListJobs *m) {
-        return m->number == 0 && m->n_patterns == 0 && !*m->author && m->n_states == 0 && m->since_us == 0 && m->late_after == 0 && m->begun_before == 0 &&
-               m->n_nodes == 0;
+        return m->number == 0 && m->n_patterns == 0 && !*m->author && m->n_states == 0 && m->since_us == 0 &&
+               m->late_after == 0 && m->begun_before == 0 && m->n_nodes == 0;
 }
 
 // The newest first, none left out as far as they are kept.
@@ -250,7 +290,9 @@ static void all_rows(const WorldAsked *a, const Argosy__Response__Jobs *jobs) {
                 return;
         for (size_t i = 0; i < jobs->n_rows; i++)
                 if (jobs->rows[i]->job != last - i)
-                        check_fail("jobs-are-listed", "job %" PRIu64 " is row %zu of a list that begins with %" PRIu64, jobs->rows[i]->job, i + 1, last);
+                        check_fail("jobs-are-listed",
+                                   "job %" PRIu64 " is row %zu of a list that begins with %" PRIu64,
+                                   jobs->rows[i]->job, i + 1, last);
         if (m->limit > 0 && jobs->n_rows > m->limit)
                 check_fail("jobs-are-listed", "a list of %u jobs has %zu", m->limit, jobs->n_rows);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Check of what the log remembers of places where units may still run: units that have left nodes, and tombstones of those that are gone. When
-// everything works, and each host has said what it has, only what still runs there is remembered.
+// Check of what the log remembers of places where units may still run: units that have left nodes, and
+// tombstones of those that are gone. When everything works, and each host has said what it has, only what
+// still runs there is remembered.
 #include "checks-private.h"
 #include "cluster-state.h"
 #include "leader-private.h"
@@ -15,12 +16,12 @@ static bool is_gone_from(uint32_t node, const char *name) {
         uint32_t host = places_host_of(node);
         const RigHost *h = host > 0 && host <= asks.swarm.hosts ? rig_host(&world.rig, host) : NULL;
 
-        return h && h->up && h->attached && h->virtual.welcomed && !places_lies(node) && places_is_certain(host) &&
-               !virtual_host_find(&h->virtual, name);
+        return h && h->up && h->attached && h->virtual.welcomed && !places_lies(node) &&
+               places_is_certain(host) && !virtual_host_find(&h->virtual, name);
 }
 
-// A record names nodes on which the unit may have run when it was written, and is not written anew for their sake. The leader knows
-// better what it has heard since.
+// A record names nodes on which the unit may have run when it was written, and is not written anew for their
+// sake. The leader knows better what it has heard since.
 static void of_unit(const UnitEntry *e) {
         for (size_t i = 0; i < e->record->n_left; i++) {
                 uint32_t number = e->record->left[i];
@@ -28,7 +29,9 @@ static void of_unit(const UnitEntry *e) {
 
                 if (n && is_gone_from(number, e->record->name) &&
                     previous_node_may_run(world.rig.leader, e->record->name, e, n))
-                        check_fail("left-is-forgotten", "the leader has it that %s may still run on node %u, and it is gone from there",
+                        check_fail("left-is-forgotten",
+                                   "the leader has it that %s may still run on node %u, and it is gone from "
+                                   "there",
                                    e->record->name, number);
         }
 }
@@ -45,7 +48,9 @@ static void of_name(const char *name) {
                 const Tombstone *t = CONTAINER_OF(i, Tombstone, by_name);
 
                 if (is_gone_from(t->node, name))
-                        check_fail("left-is-forgotten", "the log has a tombstone of %s on node %u, and it is gone from there", name, t->node);
+                        check_fail("left-is-forgotten",
+                                   "the log has a tombstone of %s on node %u, and it is gone from there",
+                                   name, t->node);
         }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Check of lists as they are asked for in a story, whatever happens while they are made: each row is one that was asked for, none comes
-// twice, and rows stand in their order.
+// Check of lists as they are asked for in a story, whatever happens while they are made: each row is one
+// that was asked for, none comes twice, and rows stand in their order.
 #include <fnmatch.h>
 #include <string.h>
 
@@ -37,7 +37,8 @@ static bool is_behind(const Argosy__ListFilter *f, const char *unit, const char 
         return !*f->after || order > 0 || (order == 0 && *f->after_node && strcmp(node, f->after_node) > 0);
 }
 
-static void row_is_asked_for(const Asked *q, const char *unit, const char *node, const char *const states[3]) {
+static void row_is_asked_for(const Asked *q, const char *unit, const char *node,
+                             const char *const states[3]) {
         const Argosy__ListFilter *f = q->filter;
         bool has_state = false;
 
@@ -46,14 +47,16 @@ static void row_is_asked_for(const Asked *q, const char *unit, const char *node,
         if (!f)
                 return;
         if (!is_one_of(node, f->nodes, f->n_nodes))
-                check_fail("rows-are-asked-for", "%s is listed on '%s', and nobody asked for that node", unit, node);
+                check_fail("rows-are-asked-for", "%s is listed on '%s', and nobody asked for that node",
+                           unit, node);
         if (!is_behind(f, unit, node))
-                check_fail("rows-are-asked-for", "%s on '%s' is listed behind %s on '%s'", unit, node, f->after, f->after_node);
+                check_fail("rows-are-asked-for", "%s on '%s' is listed behind %s on '%s'", unit, node,
+                           f->after, f->after_node);
         for (size_t i = 0; i < 3; i++)
                 has_state |= is_one_of(states[i], f->states, f->n_states);
         if (!has_state)
-                check_fail("rows-are-asked-for", "%s is listed as %s %s %s, and nobody asked for that", unit, states[0],
-                           states[1], states[2]);
+                check_fail("rows-are-asked-for", "%s is listed as %s %s %s, and nobody asked for that", unit,
+                           states[0], states[1], states[2]);
 }
 
 // Of a part those that came before are known by their number.
@@ -61,7 +64,8 @@ static void rows_are_in_order(const char *unit, const char *node, const char *ne
         int order = strcmp(unit, next);
 
         if (order > 0 || (order == 0 && strcmp(node, next_node) >= 0))
-                check_fail("rows-are-asked-for", "%s on '%s' is listed before %s on '%s'", unit, node, next, next_node);
+                check_fail("rows-are-asked-for", "%s on '%s' is listed before %s on '%s'", unit, node, next,
+                           next_node);
 }
 
 static void are_few(const Asked *q, size_t n) {
@@ -79,18 +83,21 @@ static void units_are_asked_for(const Argosy__Request__ListUnits *m, const Argos
 
                 row_is_asked_for(&q, r->unit, r->node, (const char *const[]){r->load, r->active, r->sub});
                 if (i > 0)
-                        rows_are_in_order(units->rows[i - 1]->unit, units->rows[i - 1]->node, r->unit, r->node);
+                        rows_are_in_order(units->rows[i - 1]->unit, units->rows[i - 1]->node, r->unit,
+                                          r->node);
         }
         are_few(&q, units->n_rows);
 }
 
-static void files_are_asked_for(const Argosy__Request__ListUnitFiles *m, const Argosy__Response__UnitFiles *files) {
+static void files_are_asked_for(const Argosy__Request__ListUnitFiles *m,
+                                const Argosy__Response__UnitFiles *files) {
         Asked q = {m->patterns, m->n_patterns, m->filter};
 
         for (size_t i = 0; i < files->n_rows; i++) {
                 const Argosy__Response__UnitFileRow *r = files->rows[i];
 
-                row_is_asked_for(&q, r->unit, r->node, (const char *const[]){r->desired, r->state, r->state});
+                row_is_asked_for(&q, r->unit, r->node,
+                                 (const char *const[]){r->desired, r->state, r->state});
                 if (i > 0)
                         rows_are_in_order(files->rows[i - 1]->unit, "", r->unit, "a");
         }
@@ -98,7 +105,8 @@ static void files_are_asked_for(const Argosy__Request__ListUnitFiles *m, const A
 }
 
 static const char *word_of(Argosy__JobState state) {
-        static const char *const words[] = {"", "running", "done", "failed", "overtaken", "cancelled", "held"};
+        static const char *const words[] = {"",          "running",   "done", "failed",
+                                            "overtaken", "cancelled", "held"};
 
         return state < ELEMENTSOF(words) ? words[state] : "";
 }
@@ -114,11 +122,13 @@ static void jobs_are_asked_for(const Argosy__Request__ListJobs *m, const Argosy_
         for (size_t i = 0; i < jobs->n_rows; i++) {
                 const Argosy__Response__JobRow *r = jobs->rows[i];
 
-                if (m->number > 0 ? r->job != m->number : m->before > 0 && m->late_after == 0 && r->job >= m->before)
+                if (m->number > 0 ? r->job != m->number
+                                  : m->before > 0 && m->late_after == 0 && r->job >= m->before)
                         check_fail("rows-are-asked-for", "job %llu is listed, and nobody asked for it",
                                    (unsigned long long) r->job);
                 if (m->number == 0 && *r->verb && !has_state(m, r->state))
-                        check_fail("rows-are-asked-for", "job %llu is listed as %s, and nobody asked for these",
+                        check_fail("rows-are-asked-for",
+                                   "job %llu is listed as %s, and nobody asked for these",
                                    (unsigned long long) r->job, r->state);
         }
 }
@@ -126,11 +136,13 @@ static void jobs_are_asked_for(const Argosy__Request__ListJobs *m, const Argosy_
 void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (r->status != 0)
                 return;
-        if (r->what_case == ARGOSY__RESPONSE__WHAT_UNITS && a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS)
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_UNITS &&
+            a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS)
                 units_are_asked_for(a->request->list_units, r->units);
         else if (r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES &&
                  a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES)
                 files_are_asked_for(a->request->list_unit_files, r->unit_files);
-        else if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS && a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
+        else if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS &&
+                 a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
                 jobs_are_asked_for(a->request->list_jobs, r->jobs);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks at the end of a story, when everything works and is at rest. Pages and patterns of a list tell the rows of the whole list. The next
-// leader, who knows the log and what hosts say of themselves and nothing else, answers each question as the former one did: what a leader
-// keeps up to date from change to change is what one makes anew.
+// Checks at the end of a story, when everything works and is at rest. Pages and patterns of a list tell the
+// rows of the whole list. The next leader, who knows the log and what hosts say of themselves and nothing
+// else, answers each question as the former one did: what a leader keeps up to date from change to change is
+// what one makes anew.
 //
 // Nobody looks at entries and answers any more, and none of this is a part of the story (world.c).
 #include <fnmatch.h>
@@ -62,7 +63,8 @@ static const RigAnswer *ask(Argosy__Request__WhatCase what, void *message) {
         a = rig_ask(&world.rig, &request);
         rig_settle(&world.rig);
         if (a->error || a->n == 0 || !a->final || a->responses[0]->status != 0)
-                check_fail("next-leader-says-the-same", "%s is not answered, when everything is at rest", request_kind(what)->name);
+                check_fail("next-leader-says-the-same", "%s is not answered, when everything is at rest",
+                           request_kind(what)->name);
         return a;
 }
 
@@ -70,8 +72,9 @@ static void add_units(Lines *lines, const Argosy__Response__Units *units) {
         for (size_t i = 0; i < units->n_rows; i++) {
                 const Argosy__Response__UnitRow *r = units->rows[i];
 
-                add(lines, "%s %s %s %s %s %.12s waits=%d drift=%d stale=%d looping=%d '%s' '%s'", r->unit, r->node, r->load, r->active, r->sub, r->spec, r->waits, r->drift,
-                    r->file_stale, r->looping, r->error, r->note);
+                add(lines, "%s %s %s %s %s %.12s waits=%d drift=%d stale=%d looping=%d '%s' '%s'", r->unit,
+                    r->node, r->load, r->active, r->sub, r->spec, r->waits, r->drift, r->file_stale,
+                    r->looping, r->error, r->note);
         }
 }
 
@@ -79,7 +82,8 @@ static void add_files(Lines *lines, const Argosy__Response__UnitFiles *files) {
         for (size_t i = 0; i < files->n_rows; i++) {
                 const Argosy__Response__UnitFileRow *r = files->rows[i];
 
-                add(lines, "%s %.12s %s '%s' %s global=%d set=%s", r->unit, r->rev, r->desired, r->state, r->node, r->global, r->set);
+                add(lines, "%s %.12s %s '%s' %s global=%d set=%s", r->unit, r->rev, r->desired, r->state,
+                    r->node, r->global, r->set);
         }
 }
 
@@ -87,21 +91,28 @@ static void add_nodes(Lines *lines, const Argosy__Response__Nodes *nodes) {
         for (size_t i = 0; i < nodes->n_rows; i++) {
                 const Argosy__Response__NodeRow *r = nodes->rows[i];
 
-                add(lines, "%s %s %s units=%u mode=%s '%s' '%s' labels=%zu offers %" PRIu64 " %" PRIu64, r->node, r->state, r->role, r->units, r->mode, r->mode_reason, r->reason,
-                    r->n_labels, r->offers_cpu, r->offers_memory);
+                add(lines, "%s %s %s units=%u mode=%s '%s' '%s' labels=%zu offers %" PRIu64 " %" PRIu64,
+                    r->node, r->state, r->role, r->units, r->mode, r->mode_reason, r->reason, r->n_labels,
+                    r->offers_cpu, r->offers_memory);
         }
 }
 
-// Jobs of which the log does not say how they ended, with a unit that another job has changed since. That such a unit was as its job had asked
-// before it was changed a leader knows who saw it; for the next one it is the other job's.
+// Jobs of which the log does not say how they ended, with a unit that another job has changed since. That
+// such a unit was as its job had asked before it was changed a leader knows who saw it; for the next one it
+// is the other job's.
 static bool *unknown_ends;
 
 static void note_unknown_ends(uint64_t last) {
         unknown_ends = calloc(last + 1, sizeof(*unknown_ends));
         assert_non_null(unknown_ends);
         for (uint64_t i = log_truth.first_job; i <= last && i <= log_truth.n_jobs; i++)
-                for (unsigned k = 0; log_truth.jobs[i] && cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING && k < asks.n_units; k++)
-                        unknown_ends[i] |= log_truth.jobs[i]->touched & 1u << k && log_was_touched_since(i, k);
+                for (unsigned k = 0;
+                     log_truth.jobs[i] &&
+                     cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING &&
+                     k < asks.n_units;
+                     k++)
+                        unknown_ends[i] |=
+                                log_truth.jobs[i]->touched & 1u << k && log_was_touched_since(i, k);
 }
 
 static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t last) {
@@ -110,14 +121,18 @@ static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t 
 
                 // Those about members go on as long as their client asks, and that is gone with the leader.
                 if (r->job <= last && !unknown_ends[r->job] && !str_has_prefix(r->verb, "cluster "))
-                        add(lines, "job %" PRIu64 " %s %s %s changed=%u failed=%u unplaced=%u overtaken=%u cancelled=%u '%s' held by '%s'", r->job, r->author, r->verb, r->state,
-                            r->changed, r->failed, r->unplaced, r->overtaken, r->cancelled, r->message, r->held_by);
+                        add(lines,
+                            "job %" PRIu64 " %s %s %s changed=%u failed=%u unplaced=%u overtaken=%u "
+                                           "cancelled=%u '%s' held by '%s'",
+                            r->job, r->author, r->verb, r->state, r->changed, r->failed, r->unplaced,
+                            r->overtaken, r->cancelled, r->message, r->held_by);
         }
 }
 
 static void add_roles(Lines *lines, const Argosy__Response__Roles *roles) {
         for (size_t i = 0; i < roles->n_rows; i++)
-                add(lines, "role %s weight=%u share=%u units=%u waiting=%u", roles->rows[i]->name, roles->rows[i]->weight, roles->rows[i]->share_permille, roles->rows[i]->units,
+                add(lines, "role %s weight=%u share=%u units=%u waiting=%u", roles->rows[i]->name,
+                    roles->rows[i]->weight, roles->rows[i]->share_permille, roles->rows[i]->units,
                     roles->rows[i]->waiting);
 }
 
@@ -127,22 +142,29 @@ static void add_pools(Lines *lines, const Argosy__Response__Pools *pools) {
 }
 
 static void add_queue(Lines *lines, const Argosy__Response__Queue *q) {
-        add(lines, "queue closed=%d '%s' held=%u files=%" PRIu64, q->closed, q->reason, q->held, q->files_bytes);
+        add(lines, "queue closed=%d '%s' held=%u files=%" PRIu64, q->closed, q->reason, q->held,
+            q->files_bytes);
         for (size_t i = 0; i < q->n_rows; i++)
-                add(lines, "rule %u running=%u held=%u", q->rows[i]->rule->number, q->rows[i]->running, q->rows[i]->held);
+                add(lines, "rule %u running=%u held=%u", q->rows[i]->rule->number, q->rows[i]->running,
+                    q->rows[i]->held);
 }
 
 static void add_secrets(Lines *lines, const Argosy__Response__Secrets *s) {
         for (size_t i = 0; i < s->n_rows; i++)
-                add(lines, "secret %s version=%" PRIu64 " units=%u stale=%u uses=%zu", s->rows[i]->name, s->rows[i]->version, s->rows[i]->units, s->rows[i]->stale, s->rows[i]->n_uses);
+                add(lines, "secret %s version=%" PRIu64 " units=%u stale=%u uses=%zu", s->rows[i]->name,
+                    s->rows[i]->version, s->rows[i]->units, s->rows[i]->stale, s->rows[i]->n_uses);
 }
 
 static void add_why(Lines *lines, const RigAnswer *a) {
         for (size_t i = 0; i < a->n; i++) {
-                const Argosy__Response__Status *s = a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY ? a->responses[i]->status_reply : NULL;
+                const Argosy__Response__Status *s =
+                        a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY
+                                ? a->responses[i]->status_reply
+                                : NULL;
 
                 if (s && s->row)
-                        add(lines, "why %s %s '%s' %s refusals=%zu '%s' job=%" PRIu64, s->row->unit, s->row->node, s->desired, s->outcome, s->n_refusals, s->why, s->job);
+                        add(lines, "why %s %s '%s' %s refusals=%zu '%s' job=%" PRIu64, s->row->unit,
+                            s->row->node, s->desired, s->outcome, s->n_refusals, s->why, s->job);
         }
 }
 
@@ -177,9 +199,10 @@ static void ask_all(Lines *lines, uint64_t last_job) {
                 add_why(lines, ask(ARGOSY__REQUEST__WHAT_WHY, &why));
 }
 
-// ------------------------------------------------------------------------------------------------ another leader
+// ------------------------------------------------------------------------------------------- another leader
 
-// That a host has refused a name a leader remembers as long as that host says nothing else; the next one asks again.
+// That a host has refused a name a leader remembers as long as that host says nothing else; the next one
+// asks again.
 static bool any_refused(void) {
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (heard_was_refused(i))
@@ -189,7 +212,8 @@ static bool any_refused(void) {
 
 void next_on_finish(void) {
         Lines *before = calloc(1, sizeof(*before)), *after = calloc(1, sizeof(*after));
-        uint64_t last_job = cluster_state_last_job(world.rig.state), revision = cluster_state_revision(world.rig.state);
+        uint64_t last_job = cluster_state_last_job(world.rig.state),
+                 revision = cluster_state_revision(world.rig.state);
 
         assert_true(before && after);
         note_unknown_ends(last_job);
@@ -200,12 +224,15 @@ void next_on_finish(void) {
         rig_pass_ms(&world.rig, 2 * asks.swarm.lease_ms);
         rig_settle(&world.rig);
         ask_all(after, last_job);
-        // One that failed is counted anew, and may be started again elsewhere: then there is nothing to compare.
+        // One that failed is counted anew, and may be started again elsewhere: then there is nothing to
+        // compare.
         if (cluster_state_revision(world.rig.state) == revision && !any_refused()) {
                 check_says("next-leader-says-the-same");
                 for (size_t i = 0; i < before->n || i < after->n; i++)
                         if (i >= before->n || i >= after->n || strcmp(before->list[i], after->list[i]) != 0)
-                                check_fail("next-leader-says-the-same", "the former leader said %.200s, and the next one says %.200s", i < before->n ? before->list[i] : "nothing more",
+                                check_fail("next-leader-says-the-same",
+                                           "the former leader said %.200s, and the next one says %.200s",
+                                           i < before->n ? before->list[i] : "nothing more",
                                            i < after->n ? after->list[i] : "nothing more");
         }
         free(unknown_ends);
@@ -213,16 +240,19 @@ void next_on_finish(void) {
         free(after);
 }
 
-// ------------------------------------------------------------------------------------------------ parts of a list
+// ------------------------------------------------------------------------------------------ parts of a list
 
-static void compare(const Lines *all, const Lines *parts, const char *how, bool (*is_wanted)(const char *line, const void *userdata), const void *userdata) {
+static void compare(const Lines *all, const Lines *parts, const char *how,
+                    bool (*is_wanted)(const char *line, const void *userdata), const void *userdata) {
         size_t k = 0;
 
         for (size_t i = 0; i < all->n; i++) {
                 if (is_wanted && !is_wanted(all->list[i], userdata))
                         continue;
                 if (k >= parts->n || strcmp(all->list[i], parts->list[k]) != 0)
-                        check_fail("pages-are-the-list", "of a list %s row %zu is '%.200s', and not '%.200s'", how, k + 1, k < parts->n ? parts->list[k] : "", all->list[i]);
+                        check_fail("pages-are-the-list",
+                                   "of a list %s row %zu is '%.200s', and not '%.200s'", how, k + 1,
+                                   k < parts->n ? parts->list[k] : "", all->list[i]);
                 k++;
         }
         if (k != parts->n)
@@ -262,7 +292,9 @@ static void all_pages(Lines *lines, unsigned limit) {
 }
 
 void pages_on_finish(void) {
-        static const char *const patterns[] = {"u*", "t0@*", "u[0-4].service"}, *const states[] = {"active", "failed", "inactive"};
+        static const char *const patterns[] = {"u*", "t0@*", "u[0-4].service"}, *const states[] = {
+                                                                                        "active", "failed",
+                                                                                        "inactive"};
         Lines *all = calloc(1, sizeof(*all)), *parts = calloc(1, sizeof(*parts));
         Draw d = draw_from(world.plan.chance ^ 16);
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Check of lists of nodes: who is a member, what its owner lets it do, how many units it has, and whether it is heard, against the log and
-// against what hosts have said.
+// Check of lists of nodes: who is a member, what its owner lets it do, how many units it has, and whether it
+// is heard, against the log and against what hosts have said.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static void read_host(const Argosy__HostRecord *h) {
 
 void nodes_begin(void) {
         memset(members, 0, sizeof(members));
-        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h; h = cluster_state_next_host(world.rig.state, h->host))
+        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h;
+             h = cluster_state_next_host(world.rig.state, h->host))
                 read_host(h);
 }
 
@@ -52,7 +53,9 @@ void nodes_on_entry(const Argosy__LogBatch *batch) {
                         read_host(op->host);
         }
         for (size_t i = 0; i < batch->n_ops; i++)
-                for (size_t k = 0; batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_HOST && k < batch->ops[i]->host->n_nodes; k++)
+                for (size_t k = 0;
+                     batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_HOST && k < batch->ops[i]->host->n_nodes;
+                     k++)
                         if (batch->ops[i]->host->nodes[k]->node == 0) {
                                 nodes_begin();
                                 return;
@@ -109,16 +112,20 @@ static void one_row(const Argosy__Response__NodeRow *row, unsigned *seen) {
         seen[host]++;
         check_says("nodes-are-listed");
         if (i == 0 && strcmp(row->mode, mode_word(members[host].nodes[0].mode)) != 0)
-                check_fail("nodes-are-listed", "%s is listed as '%s', and the log says '%s'", row->node, row->mode, mode_word(members[host].nodes[0].mode));
-        if (i == 0 && (any_global() ? row->units < units_on(members[host].nodes[0].node) : !are_as_many(row->units, units_on(members[host].nodes[0].node))))
-                check_fail("nodes-are-listed", "%s is listed with %u units, and the log has %u there", row->node, row->units, units_on(members[host].nodes[0].node));
+                check_fail("nodes-are-listed", "%s is listed as '%s', and the log says '%s'", row->node,
+                           row->mode, mode_word(members[host].nodes[0].mode));
+        if (i == 0 && (any_global() ? row->units < units_on(members[host].nodes[0].node)
+                                    : !are_as_many(row->units, units_on(members[host].nodes[0].node))))
+                check_fail("nodes-are-listed", "%s is listed with %u units, and the log has %u there",
+                           row->node, row->units, units_on(members[host].nodes[0].node));
         if (!world.rig.led || host > asks.swarm.hosts)
                 return;
         if ((strcmp(row->state, "lost") == 0 || strcmp(row->state, "down") == 0) && !heard_may_be_lost(host))
                 check_fail("nodes-are-listed", "%s is listed as %s, and is heard", row->node, row->state);
         // The host of the leader itself is there, whatever its agent says.
         if (strcmp(row->state, "online") == 0 && host > 1 && heard_is_silent(host))
-                check_fail("nodes-are-listed", "%s is listed as online, and was silent for two leases", row->node);
+                check_fail("nodes-are-listed", "%s is listed as online, and was silent for two leases",
+                           row->node);
 }
 
 void nodes_on_answer(const WorldAsked *a, const Argosy__Response *r) {
@@ -134,5 +141,6 @@ void nodes_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 check_fail("nodes-are-listed", "%u hosts are listed as leaders", n_leaders);
         for (uint32_t i = 1; !a->request->list_nodes->filter && i <= MEMBERS_MAX; i++)
                 if (members[i].is_member && seen[i] != members[i].n_nodes)
-                        check_fail("nodes-are-listed", "%s has %zu nodes, and is listed %u times", members[i].name, members[i].n_nodes, seen[i]);
+                        check_fail("nodes-are-listed", "%s has %zu nodes, and is listed %u times",
+                                   members[i].name, members[i].n_nodes, seen[i]);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Check of jobs that are open at the end, when everything works and is at rest: one that is running has a unit that is not yet as it is to be,
-// and one that is held waits for somebody, for another job, or for a rule.
+// Check of jobs that are open at the end, when everything works and is at rest: one that is running has a
+// unit that is not yet as it is to be, and one that is held waits for somebody, for another job, or for a
+// rule.
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
@@ -36,13 +37,19 @@ static bool is_held_by_nobody(const char *name) {
 static bool is_reached(unsigned i) {
         const LogUnit *u = &log_truth.units[i];
         uint32_t host = u->exists ? places_host_of(u->node) : 0;
-        const VirtualUnit *v = host > 0 && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
+        const VirtualUnit *v =
+                host > 0 && host <= asks.swarm.hosts
+                        ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name)
+                        : NULL;
 
         if (!u->exists)
                 return is_held_by_nobody(asks.units[i].name);
-        if (u->global || u->node == 0 || !v || v->order.node != u->node || v->order.revision != u->revision || v->refused)
+        if (u->global || u->node == 0 || !v || v->order.node != u->node ||
+            v->order.revision != u->revision || v->refused)
                 return false;
-        return v->active == (u->target == ARGOSY__TARGET__TARGET_LAUNCHED ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        return v->active == (u->target == ARGOSY__TARGET__TARGET_LAUNCHED
+                                     ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
+                                     : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
 }
 
 // A rollout that the job has begun goes on whoever has changed the units since that had their turn.
@@ -71,11 +78,12 @@ static bool goes_on(uint64_t number) {
         return cluster_state_job_state(world.rig.state, number) == ARGOSY__JOB_STATE__JOB_RUNNING;
 }
 
-// ------------------------------------------------------------------------------------------------ rebalances
+// ----------------------------------------------------------------------------------------------- rebalances
 
 static uint64_t find_rebalance(void) {
         for (uint64_t i = log_truth.first_job; i <= cluster_state_last_job(world.rig.state); i++)
-                if (i <= log_truth.n_jobs && log_truth.jobs[i] && strcmp(log_truth.jobs[i]->verb, "rebalance") == 0 &&
+                if (i <= log_truth.n_jobs && log_truth.jobs[i] &&
+                    strcmp(log_truth.jobs[i]->verb, "rebalance") == 0 &&
                     cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING)
                         return i;
         return 0;
@@ -88,7 +96,9 @@ static void let_rebalances_end(void) {
         for (unsigned i = 0; i < ROUNDS_MAX && find_rebalance() > 0; i++)
                 rig_pass_ms(&world.rig, ROUND_MS);
         if (find_rebalance() > 0)
-                check_fail("jobs-come-to-an-end", "job %" PRIu64 " (rebalance) is running, when everything has been well for %u s", find_rebalance(), ROUNDS_MAX);
+                check_fail("jobs-come-to-an-end",
+                           "job %" PRIu64 " (rebalance) is running, when everything has been well for %u s",
+                           find_rebalance(), ROUNDS_MAX);
 }
 
 // ------------------------------------------------------------------------------------------------ held
@@ -101,7 +111,8 @@ static bool is_waited_for(uint64_t number) {
 
 static bool any_runs(void) {
         for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
-                if (log_truth.jobs[i] && cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING)
+                if (log_truth.jobs[i] &&
+                    cluster_state_job_state(world.rig.state, i) == ARGOSY__JOB_STATE__JOB_RUNNING)
                         return true;
         return false;
 }
@@ -145,8 +156,12 @@ void open_on_finish(void) {
                 check_says("jobs-come-to-an-end");
                 if (j->state == ARGOSY__JOB_STATE__JOB_RUNNING && is_about_units(j) && has_ended(j, i) &&
                     goes_on(i))
-                        check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is running, and all of its units are as they are to be", i, j->verb);
+                        check_fail("jobs-come-to-an-end",
+                                   "job %" PRIu64
+                                   " (%s) is running, and all of its units are as they are to be",
+                                   i, j->verb);
                 if (j->state == ARGOSY__JOB_STATE__JOB_HELD && !is_held_by_something(j))
-                        check_fail("jobs-come-to-an-end", "job %" PRIu64 " (%s) is held, and nothing holds it", i, j->verb);
+                        check_fail("jobs-come-to-an-end",
+                                   "job %" PRIu64 " (%s) is held, and nothing holds it", i, j->verb);
         }
 }

@@ -108,7 +108,8 @@ static void entry_is_bounded(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++)
                 n += batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT;
         if (n > max + along)
-                check_fail("turns-are-bounded", "an entry of the leader's own changes %zu units, of %u", n, max);
+                check_fail("turns-are-bounded", "an entry of the leader's own changes %zu units, of %u", n,
+                           max);
         if (n >= max)
                 check_says("turns-are-bounded");
 }
@@ -138,7 +139,8 @@ void pace_on_turn(void) {
         if (pace.n_pieces > l->limits.file_pieces)
                 check_fail("turns-are-bounded",
                            "%zu pieces of files in one turn, of %u", pace.n_pieces, l->limits.file_pieces);
-        if (pace.n_records != SIZE_MAX && n_records(l) > pace.n_records + l->limits.build_records + pace.n_ops)
+        if (pace.n_records != SIZE_MAX &&
+            n_records(l) > pace.n_records + l->limits.build_records + pace.n_ops)
                 check_fail("turns-are-bounded",
                            "who begins to lead has followed %zu records in one turn, of %u",
                            n_records(l) - pace.n_records,
@@ -184,7 +186,8 @@ void pace_on_order(uint32_t host, const Argosy__ToHost *m) {
                         check_fail("turns-are-bounded",
                                    "a piece of a file has %zu bytes, of %u", m->file_piece->piece.len,
                                    limits->file_piece_bytes);
-        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->names && m->call->names->n_units > limits->call_names)
+        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->names &&
+                   m->call->names->n_units > limits->call_names)
                 check_fail("turns-are-bounded",
                            "n%u is asked about %zu names at once, of %u", host, m->call->names->n_units,
                            limits->call_names);

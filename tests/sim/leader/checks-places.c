@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where units may be, judged from what is known of their contents and from the records of hosts alone. A unit that an entry places was allowed
-// there when the entry was made.
+// Where units may be, judged from what is known of their contents and from the records of hosts alone. A
+// unit that an entry places was allowed there when the entry was made.
 #include <stdio.h>
 #include <string.h>
 
@@ -46,8 +46,8 @@ static bool is_open(uint32_t host, uint32_t node) {
         return false;
 }
 
-// Zones of hosts, and nodes that take units, as they were before the entry and are behind it: who decides sees the former, and may
-// change it in the same entry.
+// Zones of hosts, and nodes that take units, as they were before the entry and are behind it: who decides
+// sees the former, and may change it in the same entry.
 enum { NODES_KNOWN = 64, ZONE_SIZE = 16 };
 typedef struct Nodes {
         char zones[NODES_KNOWN + 1][ZONE_SIZE]; // by host
@@ -59,7 +59,8 @@ static Nodes before, now;
 static void read_nodes(void) {
         before = now;
         memset(&now, 0, sizeof(now));
-        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h; h = cluster_state_next_host(world.rig.state, h->host)) {
+        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h;
+             h = cluster_state_next_host(world.rig.state, h->host)) {
                 for (size_t i = 0; i < h->n_labels && h->host <= NODES_KNOWN; i++)
                         if (strcmp(h->labels[i]->key, "zone") == 0)
                                 snprintf(now.zones[h->host], ZONE_SIZE, "%s", h->labels[i]->value);
@@ -86,13 +87,16 @@ bool places_is_certain(uint32_t host) {
         const Argosy__HostRecord *r = cluster_state_find_host(world.rig.state, host);
         uint32_t node = r && r->n_nodes > 0 ? r->nodes[0]->node : 0;
 
-        if (!node || node > NODES_KNOWN || !h->up || !h->linked || !h->attached || !h->virtual.welcomed || h->lies || h->deaf || h->reason)
+        if (!node || node > NODES_KNOWN || !h->up || !h->linked || !h->attached || !h->virtual.welcomed ||
+            h->lies || h->deaf || h->reason)
                 return false;
-        return before.open & now.open & UINT64_C(1) << (node - 1) && strcmp(before.zones[host], now.zones[host]) == 0 && heard_is_lively(host);
+        return before.open & now.open & UINT64_C(1) << (node - 1) &&
+               strcmp(before.zones[host], now.zones[host]) == 0 && heard_is_lively(host);
 }
 
 static unsigned conflicts_of(unsigned i) {
-        const WorldContent *c = log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        const WorldContent *c =
+                log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
 
         return c ? c->conflicts & ~(1u << i) : 0;
 }
@@ -104,7 +108,8 @@ static bool are_in_conflict(unsigned i, unsigned k) {
 
 // Whether the other's content has it leave, and stay away from, the node that the other is given.
 static bool is_replaced_by(unsigned i, unsigned k) {
-        const WorldContent *c = log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
+        const WorldContent *c =
+                log_truth.units[k].exists ? world_content_find(log_truth.units[k].spec.bytes) : NULL;
 
         return c && c->replaces & 1u << i;
 }
@@ -131,8 +136,8 @@ unsigned places_n_down(void) {
         return n;
 }
 
-// Units that have got another content where they are. They stay there, whatever that says of others; also with the content of before, if they
-// have that again: meanwhile others may have come.
+// Units that have got another content where they are. They stay there, whatever that says of others; also
+// with the content of before, if they have that again: meanwhile others may have come.
 static bool has_new_content[WORLD_UNITS_MAX];
 
 static void note_place(const struct LogTouched *t) {
@@ -160,10 +165,12 @@ static const char *why_not(unsigned i, uint32_t host) {
 
         if (c && c->hosts && !(c->hosts & 1u << (host - 1)))
                 return "which its Host= does not name";
-        if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 && strcmp(before.zones[host], c->zone) != 0)
+        if (c && c->zone && strcmp(now.zones[host], c->zone) != 0 &&
+            strcmp(before.zones[host], c->zone) != 0)
                 return "which has not the label that it requires";
         if (find_conflict(i) >= 0)
-                snprintf(with, sizeof(with), "where %s is, with which it is in conflict", asks.units[find_conflict(i)].name);
+                snprintf(with, sizeof(with), "where %s is, with which it is in conflict",
+                         asks.units[find_conflict(i)].name);
         return find_conflict(i) >= 0 ? with : NULL;
 }
 
@@ -173,7 +180,8 @@ static void one_place(const struct LogTouched *t) {
         const char *name = asks.units[t->unit].name, *why;
         uint32_t host = places_host_of(u->node);
 
-        if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node) || (host && places_lies(u->node)))
+        if (!c || u->node == 0 || (t->before.exists && t->before.node == u->node) ||
+            (host && places_lies(u->node)))
                 return;
         if (!host && before.open & UINT64_C(1) << (u->node - 1))
                 return; // its host leaves by the same entry
@@ -185,7 +193,8 @@ static void one_place(const struct LogTouched *t) {
         if (c->picky)
                 check_says("placed-where-allowed");
         if (!((before.open | now.open) & UINT64_C(1) << (u->node - 1)))
-                check_fail("placed-where-open", "%s is placed on a node of n%u, which takes none", name, host);
+                check_fail("placed-where-open", "%s is placed on a node of n%u, which takes none", name,
+                           host);
         check_says("placed-where-open");
 }
 
@@ -202,7 +211,8 @@ void conflicts_on_calm(void) {
                 int k = log_truth.units[i].exists && !has_new_content[i] ? find_conflict(i) : -1;
 
                 if (k >= 0)
-                        check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict", asks.units[i].name, asks.units[k].name);
+                        check_fail("conflicts-are-apart", "%s and %s are on one node, and are in conflict",
+                                   asks.units[i].name, asks.units[k].name);
                 if (conflicts_of(i) && log_truth.units[i].node > 0)
                         check_says("conflicts-are-apart");
         }

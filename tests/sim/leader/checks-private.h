@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The functions of the table in checks.c that are about a leader in its rig; the others are in lib/checks-log.h.
+// The functions of the table in checks.c that are about a leader in its rig; the others are in
+// lib/checks-log.h.
 
 #include "checks-log.h"
 #include "world.h"
@@ -17,7 +18,8 @@ void limits_on_entry(const Argosy__LogBatch *batch);
 void heard_begin(void);
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m);
 void heard_on_decided(void);
-// Whether whoever leads may call that host lost: it was silent for a lease, or has said goodbye, or is none any more.
+// Whether whoever leads may call that host lost: it was silent for a lease, or has said goodbye, or is none
+// any more.
 bool heard_may_be_lost(uint32_t host);
 void fence_on_order(uint32_t host, const Argosy__ToHost *m);
 void orders_on_order(uint32_t host, const Argosy__ToHost *m);
@@ -53,8 +55,8 @@ bool places_is_in_session(uint32_t node);
 // The node is emptied by a time after which budgets do not count.
 bool places_has_deadline(uint32_t node);
 
-// Of the host's label "zone", as the log has it behind the last entry, and as it had it before that entry, when it was decided; NULL or
-// "": the host had none.
+// Of the host's label "zone", as the log has it behind the last entry, and as it had it before that entry,
+// when it was decided; NULL or "": the host had none.
 const char *places_zone_of(uint32_t host);
 const char *places_former_zone_of(uint32_t host);
 // For some time its first node has been heard, open, and the same.

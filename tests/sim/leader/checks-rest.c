@@ -75,9 +75,9 @@ static const void *field(const Kept *k) {
 // and for what is told with the next
 // entry.
 static void no_mark_is_kept(void) {
-        static const HostMark marks[] = {HOST_GLOBALS,       HOST_PLACE,         HOST_VOTERS,         HOST_TOMBSTONES,
-                                         HOST_SESSION_BEGUN, HOST_SESSION_ENDED, HOST_BARRIER_FLYING, HOST_NEWS_FLYING,
-                                         HOST_FILE_QUESTION};
+        static const HostMark marks[] = {HOST_GLOBALS,        HOST_PLACE,         HOST_VOTERS,
+                                         HOST_TOMBSTONES,     HOST_SESSION_BEGUN, HOST_SESSION_ENDED,
+                                         HOST_BARRIER_FLYING, HOST_NEWS_FLYING,   HOST_FILE_QUESTION};
         const Leader *l = world.rig.leader;
 
         for (size_t i = 0; i < ELEMENTSOF(marks); i++)

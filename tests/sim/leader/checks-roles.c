@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of rights, unit by unit: what somebody's job does to a unit, and which units an answer names, against the grants and tokens of
-// that moment. A right that was taken away while a request was under way counts as there: the request was looked at before.
+// Checks of rights, unit by unit: what somebody's job does to a unit, and which units an answer names,
+// against the grants and tokens of that moment. A right that was taken away while a request was under way
+// counts as there: the request was looked at before.
 //
 // See ../lib/checks-rights.c for what needs a right at all.
 #include <inttypes.h>
@@ -16,7 +17,8 @@
 
 enum { VIEWERS = AUTHOR_TOKEN + LOG_TOKENS_MAX + 1, ROLES = ELEMENTSOF(world_roles), ALL = ROLES };
 
-// Behind which entry each viewer (an author, or AUTHOR_TOKEN and the number of a token) had each right last, of each role and, behind these, of all units.
+// Behind which entry each viewer (an author, or AUTHOR_TOKEN and the number of a token) had each right last,
+// of each role and, behind these, of all units.
 static uint64_t had_at[VIEWERS][ARGOSY__RIGHT__RIGHT_ADMIN + 1][ROLES + 1];
 // What counted after the entry before, so that only a change is looked at.
 static LogToken tokens_then[LOG_TOKENS_MAX + 1];
@@ -25,7 +27,8 @@ static uint64_t changed_at[WORLD_UNITS_MAX];
 // Contents that the log had before the entry.
 static bool is_known[WORLD_CONTENTS_MAX];
 
-static bool has_by(const LogGrant *grants, size_t n, const LogToken *tokens, unsigned viewer, Argosy__Right right, size_t role) {
+static bool has_by(const LogGrant *grants, size_t n, const LogToken *tokens, unsigned viewer,
+                   Argosy__Right right, size_t role) {
         const char *name = role < ROLES ? world_roles[role] : NULL;
         const LogToken *t;
 
@@ -38,13 +41,16 @@ static bool has_by(const LogGrant *grants, size_t n, const LogToken *tokens, uns
 static void note_viewer(unsigned viewer) {
         for (Argosy__Right right = 0; right <= ARGOSY__RIGHT__RIGHT_ADMIN; right++)
                 for (size_t role = 0; role <= ROLES; role++)
-                        if (has_by(log_truth.grants, log_truth.n_grants, log_truth.tokens, viewer, right, role) ||
-                            has_by(log_truth.grants_before, log_truth.n_grants_before, tokens_then, viewer, right, role))
+                        if (has_by(log_truth.grants, log_truth.n_grants, log_truth.tokens, viewer, right,
+                                   role) ||
+                            has_by(log_truth.grants_before, log_truth.n_grants_before, tokens_then, viewer,
+                                   right, role))
                                 had_at[viewer][right][role] = log_truth.n_entries;
 }
 
 static unsigned viewer_of(const WorldAsked *a) {
-        return a->author == AUTHOR_TOKEN ? AUTHOR_TOKEN + (a->token <= LOG_TOKENS_MAX ? a->token : 0) : a->author;
+        return a->author == AUTHOR_TOKEN ? AUTHOR_TOKEN + (a->token <= LOG_TOKENS_MAX ? a->token : 0)
+                                         : a->author;
 }
 
 // Now, or by an entry behind that one.
@@ -71,7 +77,7 @@ static size_t role_of(const Hash *spec) {
         return ROLES;
 }
 
-// ------------------------------------------------------------------------------------------------ what is done
+// --------------------------------------------------------------------------------------------- what is done
 
 // 0: it is root's, or of a token, whose name two may have one after the other.
 static unsigned author_of(const LogJob *j) {
@@ -85,7 +91,8 @@ static void note_contents(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const WorldContent *c = NULL;
 
-                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT && batch->ops[i]->unit->unit->spec.len == HASH_SIZE)
+                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
+                    batch->ops[i]->unit->unit->spec.len == HASH_SIZE)
                         c = world_content_find(batch->ops[i]->unit->unit->spec.data);
                 if (c)
                         is_known[c - asks.contents] = true;
@@ -106,11 +113,13 @@ static bool is_alone(uint64_t job) {
         return true;
 }
 
-// Another unit of the job's requires it: who brought that one's file has said so (argosyd judges the units that are named).
+// Another unit of the job's requires it: who brought that one's file has said so (argosyd judges the units
+// that are named).
 static bool is_required(uint64_t job, unsigned unit) {
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
-                const WorldContent *c = t->job == job && t->after.exists ? world_content_find(t->after.spec.bytes) : NULL;
+                const WorldContent *c =
+                        t->job == job && t->after.exists ? world_content_find(t->after.spec.bytes) : NULL;
 
                 if (t->unit != unit && c && (c->requires | c->binds_to | c->wants) & 1u << unit)
                         return true;
@@ -130,17 +139,22 @@ static void one_unit(const struct LogTouched *t) {
                 return;
         check_says("units-are-ones-own");
         if (!t->before.exists && !is_required(t->job, t->unit))
-                check_fail("units-are-ones-own", "job %" PRIu64 " of %s brings %s, and to bring it is not his right", t->job, world_authors[who], name);
+                check_fail("units-are-ones-own",
+                           "job %" PRIu64 " of %s brings %s, and to bring it is not his right", t->job,
+                           world_authors[who], name);
         if (is_new(&t->after.spec) && is_alone(t->job))
-                check_fail("units-are-ones-own", "job %" PRIu64 " of %s gives %s a new content, and to bring one is not his right", t->job, world_authors[who], name);
+                check_fail("units-are-ones-own",
+                           "job %" PRIu64 " of %s gives %s a new content, and to bring one is not his right",
+                           t->job, world_authors[who], name);
         if (role < ROLES && !had(who, ARGOSY__RIGHT__RIGHT_OPERATE, role, before))
-                check_fail("units-are-ones-own", "job %" PRIu64 " (%s) of %s changes %s, whose role is %s", t->job, j->verb, world_authors[who], name,
-                           world_roles[role]);
+                check_fail("units-are-ones-own", "job %" PRIu64 " (%s) of %s changes %s, whose role is %s",
+                           t->job, j->verb, world_authors[who], name, world_roles[role]);
 }
 
 void unit_rights_on_entry(const Argosy__LogBatch *batch) {
         bool changed = log_truth.n_grants != log_truth.n_grants_before ||
-                       memcmp(log_truth.grants, log_truth.grants_before, log_truth.n_grants * sizeof(*log_truth.grants)) != 0 ||
+                       memcmp(log_truth.grants, log_truth.grants_before,
+                              log_truth.n_grants * sizeof(*log_truth.grants)) != 0 ||
                        memcmp(log_truth.tokens, tokens_then, sizeof(tokens_then)) != 0;
 
         for (unsigned i = 0; changed && i < VIEWERS; i++)
@@ -154,7 +168,7 @@ void unit_rights_on_entry(const Argosy__LogBatch *batch) {
         note_contents(batch);
 }
 
-// ------------------------------------------------------------------------------------------------ what is told
+// --------------------------------------------------------------------------------------------- what is told
 
 static void one_name(const WorldAsked *a, const char *name) {
         int i = world_unit_index(name);
@@ -164,7 +178,8 @@ static void one_name(const WorldAsked *a, const char *name) {
                 return;
         check_says("names-are-ones-own");
         if (!had(viewer_of(a), ARGOSY__RIGHT__RIGHT_VIEW, role, a->asked_at))
-                check_fail("names-are-ones-own", "%s is told of %s, whose role is %s, by %s (%zu)", world_authors[a->author], name, world_roles[role],
+                check_fail("names-are-ones-own", "%s is told of %s, whose role is %s, by %s (%zu)",
+                           world_authors[a->author], name, world_roles[role],
                            request_kind(a->request->what_case)->name, (size_t) (a - asks.asked) + 1);
 }
 
@@ -188,10 +203,13 @@ static void job_rows(const WorldAsked *a, const Argosy__Response__Jobs *jobs) {
 
 static void event_rows(const WorldAsked *a, const Argosy__Response__Events *events) {
         for (size_t i = 0; i < events->n_events; i++) {
-                Argosy__Event *e = argosy__event__unpack(NULL, events->events[i].len, events->events[i].data);
+                Argosy__Event *e =
+                        argosy__event__unpack(NULL, events->events[i].len, events->events[i].data);
 
                 assert_non_null(e);
-                if ((e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT || e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) && e->n_values > 0)
+                if ((e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT ||
+                     e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) &&
+                    e->n_values > 0)
                         one_name(a, e->values[0]);
                 message_free(e);
         }
@@ -207,7 +225,8 @@ static void check_token(const WorldAsked *a) {
                 role++;
         check_says("tokens-let-in");
         if (role > ROLES)
-                check_fail("tokens-let-in", "token %u is answered %s (%zu), and does not give the right", a->token, request_kind(a->request->what_case)->name,
+                check_fail("tokens-let-in", "token %u is answered %s (%zu), and does not give the right",
+                           a->token, request_kind(a->request->what_case)->name,
                            (size_t) (a - asks.asked) + 1);
 }
 

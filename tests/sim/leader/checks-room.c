@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of room: what units reserve on a host is there when one is placed on it, and instances that are to be spread are.
+// Checks of room: what units reserve on a host is there when one is placed on it, and instances that are to
+// be spread are.
 //
-// Both are about what an entry places, by the contents as they were written (world-options.c). A unit that gets another content where it is
-// stays there, whatever that reserves.
+// Both are about what an entry places, by the contents as they were written (world-options.c). A unit that
+// gets another content where it is stays there, whatever that reserves.
 #include <stdio.h>
 #include <string.h>
 
@@ -17,10 +18,11 @@ static const WorldContent *content_of(const LogUnit *u) {
 static bool is_placed(const struct LogTouched *t) {
         const LogUnit *u = &log_truth.units[t->unit];
 
-        return u->exists && u->node > 0 && !u->global && (!t->before.exists || t->before.node != u->node || t->before.global);
+        return u->exists && u->node > 0 && !u->global &&
+               (!t->before.exists || t->before.node != u->node || t->before.global);
 }
 
-// ------------------------------------------------------------------------------------------------ reservations
+// --------------------------------------------------------------------------------------------- reservations
 
 typedef struct Room {
         unsigned cpu_milli, memory_mib;
@@ -38,7 +40,8 @@ static Room room_of(unsigned i) {
                 return (Room){};
         // Another content may have come to it by the same entry, behind what is placed.
         if (former && was->node == u->node)
-                return (Room){least(c->cpu_milli, former->cpu_milli), least(c->memory_mib, former->memory_mib)};
+                return (Room){least(c->cpu_milli, former->cpu_milli),
+                              least(c->memory_mib, former->memory_mib)};
         return (Room){c->cpu_milli, c->memory_mib};
 }
 
@@ -46,7 +49,8 @@ static Room reserved_on(uint32_t host) {
         Room sum = {};
 
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (log_truth.units[i].exists && log_truth.units[i].node > 0 && places_host_of(log_truth.units[i].node) == host) {
+                if (log_truth.units[i].exists && log_truth.units[i].node > 0 &&
+                    places_host_of(log_truth.units[i].node) == host) {
                         sum.cpu_milli += room_of(i).cpu_milli;
                         sum.memory_mib += room_of(i).memory_mib;
                 }
@@ -65,11 +69,12 @@ static void one_room(const struct LogTouched *t) {
         check_says("room-is-there");
         sum = reserved_on(host);
         if (c->cpu_milli && sum.cpu_milli > h->cpu_milli)
-                check_fail("room-is-there", "%s is placed on n%u, whose units reserve %u thousandths of a core then, of %u", asks.units[t->unit].name, host,
-                           sum.cpu_milli, h->cpu_milli);
+                check_fail("room-is-there",
+                           "%s is placed on n%u, whose units reserve %u thousandths of a core then, of %u",
+                           asks.units[t->unit].name, host, sum.cpu_milli, h->cpu_milli);
         if (c->memory_mib && sum.memory_mib > h->memory_mib)
-                check_fail("room-is-there", "%s is placed on n%u, whose units reserve %u MiB then, of %u", asks.units[t->unit].name, host, sum.memory_mib,
-                           h->memory_mib);
+                check_fail("room-is-there", "%s is placed on n%u, whose units reserve %u MiB then, of %u",
+                           asks.units[t->unit].name, host, sum.memory_mib, h->memory_mib);
 }
 
 // ------------------------------------------------------------------------------------------------ spread
@@ -83,8 +88,8 @@ static const char *host_domain(uint32_t host) {
         return names[at];
 }
 
-// The value of the label by which it is spread, behind the entry or before it: whoever decides sees the former, and may change it in the
-// same entry. NULL: the host has none.
+// The value of the label by which it is spread, behind the entry or before it: whoever decides sees the
+// former, and may change it in the same entry. NULL: the host has none.
 static const char *domain_of(const WorldContent *c, uint32_t host, bool former) {
         const char *zone;
 
@@ -113,7 +118,8 @@ static unsigned count_least(unsigned of, const WorldContent *c, const char *doma
                 const LogUnit *u = &log_truth.units[k];
                 const WorldContent *other = content_of(u);
 
-                n += is_of_template(of, k) && other && other->spread && strcmp(other->spread, c->spread) == 0 && is_in(c, u, domain, false) &&
+                n += is_of_template(of, k) && other && other->spread &&
+                     strcmp(other->spread, c->spread) == 0 && is_in(c, u, domain, false) &&
                      is_in(c, u, domain, true);
         }
         return n;
@@ -126,25 +132,28 @@ static unsigned count_most(unsigned of, const WorldContent *c, const char *domai
         for (unsigned k = 0; k < asks.n_units; k++) {
                 const LogUnit *u = &log_truth.units[k], *was = &log_truth.units_before[k];
 
-                n += is_of_template(of, k) && (is_in(c, u, domain, false) || is_in(c, u, domain, true) || is_in(c, was, domain, false) || is_in(c, was, domain, true));
+                n += is_of_template(of, k) && (is_in(c, u, domain, false) || is_in(c, u, domain, true) ||
+                                               is_in(c, was, domain, false) || is_in(c, was, domain, true));
         }
         return n;
 }
 
 // It has no other demand that could keep it from a host.
 static bool is_spread_alone(const WorldContent *c) {
-        return c->spread && !c->careless && !c->hosts && !c->zone && !c->other_label && !c->pool && !c->managers && !c->same_node && !c->conflicts && !c->replaces &&
-               !c->secret && !c->n_files;
+        return c->spread && !c->careless && !c->hosts && !c->zone && !c->other_label && !c->pool &&
+               !c->managers && !c->same_node && !c->conflicts && !c->replaces && !c->secret && !c->n_files;
 }
 
 static bool has_another(const LogUnit *u, const WorldContent *c) {
         return u->exists && content_of(u) != c;
 }
 
-// Placed with another content, and so perhaps by other rules; it may get this one in the same entry, behind those that are placed by it.
+// Placed with another content, and so perhaps by other rules; it may get this one in the same entry, behind
+// those that are placed by it.
 static bool has_other_contents(unsigned of, const WorldContent *c) {
         for (unsigned k = 0; k < asks.n_units; k++)
-                if (is_of_template(of, k) && (has_another(&log_truth.units[k], c) || has_another(&log_truth.units_before[k], c)))
+                if (is_of_template(of, k) &&
+                    (has_another(&log_truth.units[k], c) || has_another(&log_truth.units_before[k], c)))
                         return true;
         return false;
 }
@@ -163,7 +172,8 @@ static void one_spread(const struct LogTouched *t) {
         if (!c || !c->spread || !host || places_lies(log_truth.units[t->unit].node) || !is_instance(t->unit))
                 return;
         if (!domain && !domain_of(c, host, false))
-                check_fail("spread-is-kept", "%s is placed on n%u, which has no label '%s'", asks.units[t->unit].name, host, c->spread);
+                check_fail("spread-is-kept", "%s is placed on n%u, which has no label '%s'",
+                           asks.units[t->unit].name, host, c->spread);
         if (!domain || !is_spread_alone(c) || has_other_contents(t->unit, c) || places_are_barred(t->unit))
                 return;
         check_says("spread-is-kept");
@@ -172,8 +182,10 @@ static void one_spread(const struct LogTouched *t) {
                 const char *other = places_is_certain(k) ? domain_of(c, k, true) : NULL;
 
                 if (other && n > count_most(t->unit, c, other) + c->spread_skew)
-                        check_fail("spread-is-kept", "%s is placed on n%u, where %u instances are then, and %u are where n%u is", asks.units[t->unit].name, host, n,
-                                   count_most(t->unit, c, other), k);
+                        check_fail(
+                                "spread-is-kept",
+                                "%s is placed on n%u, where %u instances are then, and %u are where n%u is",
+                                asks.units[t->unit].name, host, n, count_most(t->unit, c, other), k);
         }
 }
 

@@ -10,7 +10,7 @@
 #include "request-kind.h"
 #include "test.h"
 
-// ------------------------------------------------------------------------------------------------ another voter
+// -------------------------------------------------------------------------------------------- another voter
 
 // Another voter, which hears of nothing but the log; and one that begins with an image of the first.
 static ClusterState *follower;
@@ -56,13 +56,15 @@ void voters_end(void) {
 
 enum { ENTRY_UNITS_MAX = 384 }; // that one entry touches, since each voter applies it in one turn
 
-// What it costs to put a unit, of two halves: one that is to be no more than known gets no node and no order.
+// What it costs to put a unit, of two halves: one that is to be no more than known gets no node and no
+// order.
 static unsigned cost_of(const Argosy__LogOp *op) {
         if (op->op_case == ARGOSY__LOG_OP__OP_UNIT_REMOVE)
                 return 2;
         if (op->op_case != ARGOSY__LOG_OP__OP_UNIT)
                 return 0;
-        return op->unit->unit->target == ARGOSY__TARGET__TARGET_INACTIVE && op->unit->unit->node == 0 ? 1 : 2;
+        return op->unit->unit->target == ARGOSY__TARGET__TARGET_INACTIVE && op->unit->unit->node == 0 ? 1
+                                                                                                      : 2;
 }
 
 void limits_on_entry(const Argosy__LogBatch *batch) {
@@ -78,10 +80,12 @@ void limits_on_entry(const Argosy__LogBatch *batch) {
         if (cost > 2 * ENTRY_UNITS_MAX)
                 check_fail("entry-within-limits", "an entry puts as many units as cost %zu halves", cost);
         (void) cluster_state_stored_requests(world.rig.state, &n_stored);
-        if (n_stored > CLUSTER_STORED_REQUESTS_MAX || cluster_state_jobs_bytes(world.rig.state) > cluster_state_history_bytes(world.rig.state))
+        if (n_stored > CLUSTER_STORED_REQUESTS_MAX ||
+            cluster_state_jobs_bytes(world.rig.state) > cluster_state_history_bytes(world.rig.state))
                 check_fail("entry-within-limits", "the log keeps more of jobs than it may");
         if (cluster_state_figures(world.rig.state).state_operations_refused > 0)
-                check_fail("entry-within-limits", "an operation of an entry was refused by whoever applies it");
+                check_fail("entry-within-limits",
+                           "an operation of an entry was refused by whoever applies it");
         if (batch->n_ops > 1)
                 check_says("entry-within-limits");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of what hosts are ordered: nothing that is older than the log, nothing but what the log says, no second start elsewhere, and no
-// stop of what runs well without a cause.
+// Checks of what hosts are ordered: nothing that is older than the log, nothing but what the log says, no
+// second start elsewhere, and no stop of what runs well without a cause.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ static struct {
                 bool goodbye, unwelcome; // unwelcome: it has attached, and was not answered yet
                 uint64_t term, index; // of what it was ordered last
         } hosts[HOSTS_KNOWN + 1];
-        // When the entry that came last was decided: hosts that might be called lost, bit N-1, and how many were missing for certain.
+        // When the entry that came last was decided: hosts that might be called lost, bit N-1, and how many
+        // were missing for certain.
         uint64_t lost_then;
         unsigned n_missing_then;
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
@@ -25,7 +26,7 @@ static struct {
         uint32_t ended[WORLD_UNITS_MAX]; // or with success
 } known;
 
-// ------------------------------------------------------------------------------------------------ who is heard
+// --------------------------------------------------------------------------------------------- who is heard
 
 void heard_begin(void) {
         memset(&known, 0, sizeof(known));
@@ -38,7 +39,8 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
                 return;
         if (r->refused)
                 known.refused[i] |= 1u << (host - 1);
-        if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED))
+        if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
+            (r->outcome && r->outcome->kind == ARGOSY__OUTCOME__KIND__FAILED))
                 known.failed[i] |= 1u << (host - 1);
         if (r->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || r->outcome)
                 known.ended[i] |= 1u << (host - 1);
@@ -65,15 +67,19 @@ void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 }
 
 bool heard_may_be_lost(uint32_t host) {
-        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us ? known.hosts[host].heard_us : world.rig.led_since_us;
+        uint64_t since_us = host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us
+                                    ? known.hosts[host].heard_us
+                                    : world.rig.led_since_us;
 
-        if (host > HOSTS_KNOWN || known.hosts[host].goodbye || !cluster_state_find_host(world.rig.state, host))
+        if (host > HOSTS_KNOWN || known.hosts[host].goodbye ||
+            !cluster_state_find_host(world.rig.state, host))
                 return true;
         return world.rig.now_us - since_us >= world.rig.lease_ms * UINT64_C(1000);
 }
 
 bool heard_is_lively(uint32_t host) {
-        return host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us && !known.hosts[host].goodbye && !known.hosts[host].unwelcome &&
+        return host <= HOSTS_KNOWN && known.hosts[host].heard_us > world.rig.led_since_us &&
+               !known.hosts[host].goodbye && !known.hosts[host].unwelcome &&
                world.rig.now_us - known.hosts[host].heard_us < world.rig.lease_ms * UINT64_C(250);
 }
 
@@ -96,7 +102,8 @@ static bool holds_units(uint32_t host) {
         return false;
 }
 
-// Lost for certain, and expected to be there: it has not said goodbye, and its owner has not said that it may be away.
+// Lost for certain, and expected to be there: it has not said goodbye, and its owner has not said that it
+// may be away.
 static bool is_missing(uint32_t host) {
         const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
         uint64_t since_us;
@@ -155,13 +162,16 @@ typedef struct OrderList {
 static bool orders_of(const Argosy__ToHost *m, OrderList *ret) {
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_WELCOME:
-                *ret = (OrderList){m->welcome->term, m->welcome->index, m->welcome->orders, m->welcome->n_orders};
+                *ret = (OrderList){m->welcome->term, m->welcome->index, m->welcome->orders,
+                                   m->welcome->n_orders};
                 return true;
         case ARGOSY__TO_HOST__MSG_WELCOME_PART:
-                *ret = (OrderList){m->welcome_part->term, m->welcome_part->index, m->welcome_part->orders, m->welcome_part->n_orders};
+                *ret = (OrderList){m->welcome_part->term, m->welcome_part->index, m->welcome_part->orders,
+                                   m->welcome_part->n_orders};
                 return true;
         case ARGOSY__TO_HOST__MSG_ORDERS:
-                *ret = (OrderList){m->orders->term, m->orders->index, m->orders->orders, m->orders->n_orders};
+                *ret = (OrderList){m->orders->term, m->orders->index, m->orders->orders,
+                                   m->orders->n_orders};
                 return true;
         default:
                 return false;
@@ -180,9 +190,12 @@ void fence_on_order(uint32_t host, const Argosy__ToHost *m) {
 
         if (host > HOSTS_KNOWN || !orders_of(m, &list))
                 return;
-        if (list.term < known.hosts[host].term || (list.term == known.hosts[host].term && list.index < known.hosts[host].index))
-                check_fail("fence-only-grows", "n%u is ordered something of %" PRIu64 ".%" PRIu64 ", and was of %" PRIu64 ".%" PRIu64, host, list.term,
-                           list.index, known.hosts[host].term, known.hosts[host].index);
+        if (list.term < known.hosts[host].term ||
+            (list.term == known.hosts[host].term && list.index < known.hosts[host].index))
+                check_fail("fence-only-grows",
+                           "n%u is ordered something of %" PRIu64 ".%" PRIu64 ", and was of %" PRIu64
+                           ".%" PRIu64,
+                           host, list.term, list.index, known.hosts[host].term, known.hosts[host].index);
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME && known.hosts[host].unwelcome) {
                 known.hosts[host].unwelcome = false;
                 known.hosts[host].heard_us = known.hosts[host].attached_us;
@@ -196,10 +209,12 @@ static bool starts(const Argosy__UnitOrder *o) {
         return !o->remove && !o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
-// An update or a restart of a global unit goes from node to node: those that had their turn have what it brings, which the unit's record has when
-// the last one is through. Whatever somebody has asked of the unit since is as well of theirs: `revision` is the record's.
+// An update or a restart of a global unit goes from node to node: those that had their turn have what it
+// brings, which the unit's record has when the last one is through. Whatever somebody has asked of the unit
+// since is as well of theirs: `revision` is the record's.
 static bool is_turn_of_rollout(const LogUnit *u, uint64_t revision, const Argosy__UnitOrder *o) {
-        const Argosy__RolloutRecord *r = u->global ? cluster_state_find_rollout(world.rig.state, o->name) : NULL;
+        const Argosy__RolloutRecord *r =
+                u->global ? cluster_state_find_rollout(world.rig.state, o->name) : NULL;
         const Argosy__RolloutNode *turn = NULL;
         bool is_new;
 
@@ -209,7 +224,8 @@ static bool is_turn_of_rollout(const LogUnit *u, uint64_t revision, const Argosy
         if (!turn || o->revision != MAX_OF(turn->revision, revision) || o->spec.len != HASH_SIZE)
                 return false;
         is_new = r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !turn->back;
-        return is_new ? r->spec.len == HASH_SIZE && memcmp(o->spec.data, r->spec.data, HASH_SIZE) == 0 : memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) == 0;
+        return is_new ? r->spec.len == HASH_SIZE && memcmp(o->spec.data, r->spec.data, HASH_SIZE) == 0
+                      : memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) == 0;
 }
 
 static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
@@ -221,12 +237,16 @@ static void one_order(uint32_t host, const Argosy__UnitOrder *o) {
                 return;
         check_says("ordered-as-recorded");
         if (!u->exists || u->target != o->target || (!u->global && u->node != o->node))
-                check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host, o->name);
+                check_fail("ordered-as-recorded", "n%u is to run %s, which the log does not say", host,
+                           o->name);
         r = rig_record(&world.rig, o->name);
         if (is_turn_of_rollout(u, r->revision, o))
                 return;
-        if (o->revision < r->revision || o->revision > cluster_state_revision(world.rig.state) || o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
-                check_fail("ordered-as-recorded", "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host, o->revision, o->name, r->revision);
+        if (o->revision < r->revision || o->revision > cluster_state_revision(world.rig.state) ||
+            o->spec.len != HASH_SIZE || memcmp(o->spec.data, u->spec.bytes, HASH_SIZE) != 0)
+                check_fail("ordered-as-recorded",
+                           "n%u is to run revision %" PRIu64 " of %s, and the log has %" PRIu64, host,
+                           o->revision, o->name, r->revision);
 }
 
 void orders_on_order(uint32_t host, const Argosy__ToHost *m) {
@@ -234,26 +254,30 @@ void orders_on_order(uint32_t host, const Argosy__ToHost *m) {
                 one_order(host, o);
 }
 
-// ------------------------------------------------------------------------------------------------ two places
+// ----------------------------------------------------------------------------------------------- two places
 
 static bool is_up(const VirtualUnit *v) {
-        return v && (v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
+        return v && (v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+                     v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
 }
 
 static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
         int i = world_unit_index(o->name);
 
-        if (i < 0 || !starts(o) || log_truth.units[i].global || is_up(virtual_host_find(&rig_host(&world.rig, host)->virtual, o->name)))
+        if (i < 0 || !starts(o) || log_truth.units[i].global ||
+            is_up(virtual_host_find(&rig_host(&world.rig, host)->virtual, o->name)))
                 return;
         for (uint32_t k = 1; k <= asks.swarm.hosts; k++) {
                 RigHost *other = rig_host(&world.rig, k);
                 const VirtualUnit *v = k != host ? virtual_host_find(&other->virtual, o->name) : NULL;
 
-                if (!is_up(v) || world_host_lies(k) || world_host_lies(host) || v->order.revision < log_truth.units[i].made)
+                if (!is_up(v) || world_host_lies(k) || world_host_lies(host) ||
+                    v->order.revision < log_truth.units[i].made)
                         continue;
                 check_says("two-places");
                 if (!heard_may_be_lost(k))
-                        check_fail("two-places", "%s is to start on n%u, and n%u, which is heard, has it", o->name, host, k);
+                        check_fail("two-places", "%s is to start on n%u, and n%u, which is heard, has it",
+                                   o->name, host, k);
         }
 }
 
@@ -266,7 +290,8 @@ void two_places_on_order(uint32_t host, const Argosy__ToHost *m) {
 
 // What the host has of it goes on as it is with this order.
 static bool goes_on(const VirtualUnit *v, const Argosy__UnitOrder *o) {
-        return !o->remove && o->target == ARGOSY__TARGET__TARGET_LAUNCHED && memcmp(o->spec.data, v->order.spec.bytes, HASH_SIZE) == 0 &&
+        return !o->remove && o->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               memcmp(o->spec.data, v->order.spec.bytes, HASH_SIZE) == 0 &&
                o->restart_rev <= v->order.restart_rev;
 }
 
@@ -278,7 +303,8 @@ static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
         if (!c || u->global || c->picky)
                 return false;
         return u->exists && u->target == ARGOSY__TARGET__TARGET_LAUNCHED && u->node == v->order.node &&
-               memcmp(u->spec.bytes, v->order.spec.bytes, HASH_SIZE) == 0 && u->restart_rev <= v->order.restart_rev;
+               memcmp(u->spec.bytes, v->order.spec.bytes, HASH_SIZE) == 0 &&
+               u->restart_rev <= v->order.restart_rev;
 }
 
 static void one_stop(uint32_t host, const VirtualUnit *v, const char *how) {
@@ -288,7 +314,8 @@ static void one_stop(uint32_t host, const VirtualUnit *v, const char *how) {
                 return;
         check_says("stop-has-a-cause");
         if (is_wanted(&log_truth.units[i], host, v))
-                check_fail("stop-has-a-cause", "n%u is %s %s, which runs there as the log wants it", host, how, v->name);
+                check_fail("stop-has-a-cause", "n%u is %s %s, which runs there as the log wants it", host,
+                           how, v->name);
 }
 
 static bool names(const OrderList *list, const char *name) {
@@ -332,7 +359,8 @@ static const struct LogMove *find_move(const struct LogTouched *t) {
         const Argosy__HostRecord *h = cluster_state_find_host_by_node(world.rig.state, t->before.node);
 
         for (size_t i = 0; i < log_truth.n_moves; i++)
-                if (log_truth.moves[i].unit == t->unit && (!h || strncmp(log_truth.moves[i].from, h->name, strlen(h->name)) == 0))
+                if (log_truth.moves[i].unit == t->unit &&
+                    (!h || strncmp(log_truth.moves[i].from, h->name, strlen(h->name)) == 0))
                         return &log_truth.moves[i];
         return NULL;
 }
@@ -343,19 +371,22 @@ static void judge_cause(const struct LogTouched *t, const struct LogMove *m) {
         switch (m->cause) {
         case ARGOSY__OWN_CAUSE__OWN_LOST:
                 if (!was_maybe_lost(places_host_of(t->before.node)))
-                        check_fail("host-is-heard", "%s leaves n%u as if that were lost, and it is heard", name, t->before.node);
+                        check_fail("host-is-heard", "%s leaves n%u as if that were lost, and it is heard",
+                                   name, t->before.node);
                 check_says("host-is-heard");
                 break;
         case ARGOSY__OWN_CAUSE__OWN_RESTARTED:
                 if (!(known.failed[t->unit] & 1u << (places_host_of(t->before.node) - 1)))
-                        check_fail("move-has-a-cause", "%s leaves n%u as if it had failed there (%s)", name, t->before.node, m->reason);
+                        check_fail("move-has-a-cause", "%s leaves n%u as if it had failed there (%s)", name,
+                                   t->before.node, m->reason);
                 break;
         case ARGOSY__OWN_CAUSE__OWN_MOVED:
                 if (!*m->reason)
                         check_fail("move-has-a-cause", "%s leaves n%u for no reason", name, t->before.node);
                 break;
         default:
-                check_fail("move-has-a-cause", "%s leaves n%u for a cause of another kind (%d, %s)", name, t->before.node, m->cause, m->reason);
+                check_fail("move-has-a-cause", "%s leaves n%u for a cause of another kind (%d, %s)", name,
+                           t->before.node, m->cause, m->reason);
         }
 }
 
@@ -383,7 +414,7 @@ void moves_on_entry(const Argosy__LogBatch *batch) {
                 one_move(&log_truth.touched[i]);
 }
 
-// ------------------------------------------------------------------------------------------------ many losses
+// ---------------------------------------------------------------------------------------------- many losses
 
 // Of all hosts: of those that have units, which count, no smaller part is missing.
 void losses_on_entry(const Argosy__LogBatch *batch) {
@@ -391,12 +422,16 @@ void losses_on_entry(const Argosy__LogBatch *batch) {
         bool leaves = false;
 
         for (size_t i = 0; i < log_truth.n_moves; i++)
-                leaves |= log_truth.moves[i].cause == ARGOSY__OWN_CAUSE__OWN_LOST && *log_truth.moves[i].from && !world_host_lies(log_truth.moves[i].host);
+                leaves |= log_truth.moves[i].cause == ARGOSY__OWN_CAUSE__OWN_LOST &&
+                          *log_truth.moves[i].from && !world_host_lies(log_truth.moves[i].host);
         if (!leaves || asks.swarm.mass_loss_percent >= 100)
                 return;
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
                 n_hosts += world_is_member(i);
         check_says("losses-are-few");
         if (n_missing > 1 && n_missing * 100 > n_hosts * asks.swarm.mass_loss_percent)
-                check_fail("losses-are-few", "a unit leaves a lost host, and %u of %u hosts are missing, of which %u %% may be", n_missing, n_hosts, asks.swarm.mass_loss_percent);
+                check_fail(
+                        "losses-are-few",
+                        "a unit leaves a lost host, and %u of %u hosts are missing, of which %u %% may be",
+                        n_missing, n_hosts, asks.swarm.mass_loss_percent);
 }

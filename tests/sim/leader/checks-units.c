@@ -16,9 +16,11 @@ static void one_unit(const WorldUnit *w) {
                 check_says("one-place");
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
-                const VirtualUnit *v = h->up && world_is_member(i) ? virtual_host_find(&h->virtual, w->name) : NULL;
+                const VirtualUnit *v =
+                        h->up && world_is_member(i) ? virtual_host_find(&h->virtual, w->name) : NULL;
 
-                if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && (!launched || r->node != v->order.node))
+                if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
+                    (!launched || r->node != v->order.node))
                         check_fail("one-place", "%s runs on n%u, where it does not belong", w->name, i);
         }
 }

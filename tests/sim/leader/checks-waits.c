@@ -38,7 +38,9 @@ void waits_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 }
 
 static bool is_up(Argosy__ActiveState active) {
-        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING || active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+        return active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+               active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
 }
 
 static bool any_lied(int unit) {
@@ -53,8 +55,10 @@ static bool runs_on(uint32_t host, int unit) {
         const RigHost *h = rig_host(&world.rig, host);
         const VirtualUnit *v = virtual_host_find(&h->virtual, asks.units[unit].name);
 
-        return h->up && h->linked && h->attached && h->virtual.welcomed && !h->reason && !world_host_lies(host) && v && v->ordered && is_up(v->active) && is_up(last[host][unit].active) &&
-               cluster_state_find_host(world.rig.state, host) && !heard_may_be_lost(host);
+        return h->up && h->linked && h->attached && h->virtual.welcomed && !h->reason &&
+               !world_host_lies(host) && v && v->ordered && is_up(v->active) &&
+               is_up(last[host][unit].active) && cluster_state_find_host(world.rig.state, host) &&
+               !heard_may_be_lost(host);
 }
 
 static bool was_said_up(int unit) {
@@ -71,12 +75,17 @@ static void one_goal(Argosy__UnitGoal goal, int unit) {
                 return;
         check_says("waits-are-true");
         if (goal == ARGOSY__UNIT_GOAL__GOAL_ACTIVE && !was_said_up(unit))
-                check_fail("waits-are-true", "who waits is told that %s is active, and no host has said so", name);
+                check_fail("waits-are-true", "who waits is told that %s is active, and no host has said so",
+                           name);
         if (goal == ARGOSY__UNIT_GOAL__GOAL_FAILED && !heard_has_failed((unsigned) unit))
-                check_fail("waits-are-true", "who waits is told that %s has failed, and no host has said so", name);
+                check_fail("waits-are-true", "who waits is told that %s has failed, and no host has said so",
+                           name);
         for (uint32_t h = 1; goal == ARGOSY__UNIT_GOAL__GOAL_INACTIVE && h <= asks.swarm.hosts; h++)
                 if (runs_on(h, unit))
-                        check_fail("waits-are-true", "who waits is told that %s is inactive, and n%u has said that it runs there", name, h);
+                        check_fail(
+                                "waits-are-true",
+                                "who waits is told that %s is inactive, and n%u has said that it runs there",
+                                name, h);
 }
 
 static uint64_t wait_revision(const Argosy__Request__Wait *m, const char *name) {
@@ -89,7 +98,8 @@ static uint64_t wait_revision(const Argosy__Request__Wait *m, const char *name) 
 void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Wait *m = a->request->wait;
 
-        if (a->request->what_case != ARGOSY__REQUEST__WHAT_WAIT || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS || r->status != 0)
+        if (a->request->what_case != ARGOSY__REQUEST__WHAT_WAIT ||
+            r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS || r->status != 0)
                 return;
         for (size_t i = 0; i < r->progress->n_done; i++) {
                 int unit = world_unit_index(r->progress->done[i]->name);
@@ -97,7 +107,8 @@ void waits_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 if (unit < 0 || r->progress->done[i]->status != 0 || any_lied(unit))
                         continue;
                 one_goal(m->goal, unit);
-                if (m->goal == ARGOSY__UNIT_GOAL__GOAL_NONE && (m->verb == ARGOSY__VERB__VERB_START || m->verb == ARGOSY__VERB__VERB_RESTART))
+                if (m->goal == ARGOSY__UNIT_GOAL__GOAL_NONE &&
+                    (m->verb == ARGOSY__VERB__VERB_START || m->verb == ARGOSY__VERB__VERB_RESTART))
                         jobs_on_waited_for((unsigned) unit, wait_revision(m, asks.units[unit].name));
         }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Somebody watches from the beginning to the end, and keeps a copy of units that is made of nothing but the events that he is told. Now and
-// then he dies in the middle of an answer, and goes on from the cursor behind the last event that he took; leaders come and go. What he has is
-// what lists say at a calm moment.
+// Somebody watches from the beginning to the end, and keeps a copy of units that is made of nothing but the
+// events that he is told. Now and then he dies in the middle of an answer, and goes on from the cursor
+// behind the last event that he took; leaders come and go. What he has is what lists say at a calm moment.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void watch_end(void) {
         asked_forget(&copy.asked);
 }
 
-// ------------------------------------------------------------------------------------------------ what he is told
+// ------------------------------------------------------------------------------------------ what he is told
 
 // All that an event says. Never 0.
 static uint64_t words_of(const Argosy__Event *e) {
@@ -70,7 +70,8 @@ static uint64_t take_news(const Argosy__Event *e, const char *unit, const char *
         if (e->gone || e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)
                 return 0;
         if (row && row->news == words)
-                check_fail("news-are-new", "who watches is told of %s %s, of which nothing has changed", unit, node);
+                check_fail("news-are-new", "who watches is told of %s %s, of which nothing has changed",
+                           unit, node);
         check_says("news-are-new");
         return words;
 }
@@ -83,7 +84,8 @@ static void forget_news(void) {
 // node NULL: the unit, and all that nodes say of it.
 static void drop(const char *unit, const char *node) {
         for (size_t i = copy.n; i > 0; i--)
-                if (strcmp(copy.rows[i - 1].unit, unit) == 0 && (!node || strcmp(copy.rows[i - 1].node, node) == 0))
+                if (strcmp(copy.rows[i - 1].unit, unit) == 0 &&
+                    (!node || strcmp(copy.rows[i - 1].node, node) == 0))
                         copy.rows[i - 1] = copy.rows[--copy.n];
 }
 
@@ -101,7 +103,8 @@ static void describe_unit(const char *desired, const char *state, const char *no
         snprintf(ret, COPY_TEXT, "%s %s %s", desired, state, node);
 }
 
-static void describe_state(const char *load, const char *active, const char *sub, const char *note, char ret[COPY_TEXT]) {
+static void describe_state(const char *load, const char *active, const char *sub, const char *note,
+                           char ret[COPY_TEXT]) {
         snprintf(ret, COPY_TEXT, "%s %s %s %s", load, active, sub, note);
 }
 
@@ -126,22 +129,25 @@ static void take_stream(const Argosy__Event *e) {
 
 static void take(const Argosy__Event *e) {
         const char *unit = event_value(e, 0), *node = event_value(e, 1);
-        bool is_unit = e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT, is_state = e->kind == ARGOSY__EVENT_KIND__EVENT_STATE;
+        bool is_unit = e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT,
+             is_state = e->kind == ARGOSY__EVENT_KIND__EVENT_STATE;
         uint64_t news = is_unit || is_state ? take_news(e, unit, is_unit ? "" : node) : 0;
         CopyRow *row = NULL;
 
         if (e->kind == ARGOSY__EVENT_KIND__EVENT_STREAM)
                 take_stream(e);
         else if (e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT) {
-                drop(unit, e->mark != ARGOSY__EVENT_MARK__EVENT_NEW ? NULL : ""); // otherwise all of it follows
+                // otherwise all of it follows
+                drop(unit, e->mark != ARGOSY__EVENT_MARK__EVENT_NEW ? NULL : "");
                 if (!e->gone)
-                        describe_unit(event_field(e, "desired"), event_field(e, "state"), event_field(e, "node"),
-                                      (row = add(unit, ""))->text);
+                        describe_unit(event_field(e, "desired"), event_field(e, "state"),
+                                      event_field(e, "node"), (row = add(unit, ""))->text);
         } else if (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) {
                 drop(unit, node);
                 if (!e->gone)
-                        describe_state(event_field(e, "load"), event_field(e, "active"), event_field(e, "sub"),
-                                       event_field(e, "note"), (row = add(unit, node))->text);
+                        describe_state(event_field(e, "load"), event_field(e, "active"),
+                                       event_field(e, "sub"), event_field(e, "note"),
+                                       (row = add(unit, node))->text);
         }
         if (row)
                 row->news = news;
@@ -156,7 +162,9 @@ static void die_behind(size_t n) {
         assert_true(event_cursor_parse(copy.asked.cursor, &c));
         c.seq = e->seq;
         c.index = e->index;
-        c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE ? EVENT_CURSOR_STATE : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED : EVENT_CURSOR_RING;
+        c.mode = e->mark == ARGOSY__EVENT_MARK__EVENT_WHOLE    ? EVENT_CURSOR_STATE
+                 : e->mark == ARGOSY__EVENT_MARK__EVENT_MISSED ? EVENT_CURSOR_MISSED
+                                                               : EVENT_CURSOR_RING;
         event_cursor_format(&c, copy.asked.cursor);
 }
 
@@ -197,9 +205,10 @@ void watch_on_settled(void) {
                 (void) follow(true);
 }
 
-// ------------------------------------------------------------------------------------------------ what lists say
+// ------------------------------------------------------------------------------------------- what lists say
 
-// is_unsaid: it is listed since the log wants it there, and the node has said nothing of it, so nobody is told.
+// is_unsaid: it is listed since the log wants it there, and the node has said nothing of it, so nobody is
+// told.
 static void compare(const char *unit, const char *node, const char *text, bool is_unsaid) {
         for (size_t i = 0; i < copy.n; i++) {
                 CopyRow *row = &copy.rows[i];
@@ -208,11 +217,13 @@ static void compare(const char *unit, const char *node, const char *text, bool i
                         continue;
                 row->listed = true;
                 if (strcmp(row->text, text) != 0)
-                        check_fail("watchers-are-told", "who watches has '%s' of %s %s, and lists say '%s'", row->text, unit, node, text);
+                        check_fail("watchers-are-told", "who watches has '%s' of %s %s, and lists say '%s'",
+                                   row->text, unit, node, text);
                 return;
         }
         if (!is_unsaid)
-                check_fail("watchers-are-told", "who watches has nothing of %s %s, and lists say '%s'", unit, node, text);
+                check_fail("watchers-are-told", "who watches has nothing of %s %s, and lists say '%s'", unit,
+                           node, text);
 }
 
 // `message`: of that kind.
@@ -264,7 +275,10 @@ static bool is_left_somewhere(const char *unit) {
 
 // Of a unit that is destroyed and still there he is told so.
 static bool is_gone(const CopyRow *row) {
-        return !*row->node && (strncmp(row->text, "destroyed", 9) == 0 || strncmp(row->text, "not in the cluster", 18) == 0) && is_left_somewhere(row->unit);
+        return !*row->node &&
+               (strncmp(row->text, "destroyed", 9) == 0 ||
+                strncmp(row->text, "not in the cluster", 18) == 0) &&
+               is_left_somewhere(row->unit);
 }
 
 void watch_on_calm(void) {
@@ -276,14 +290,17 @@ void watch_on_calm(void) {
         if (!copy.asked.answered)
                 check_fail("watchers-are-told", "nobody answers who watches");
         if (!copy.complete)
-                check_fail("watchers-are-told", "who watches was told that there is no more, and not the whole state");
+                check_fail("watchers-are-told",
+                           "who watches was told that there is no more, and not the whole state");
         for (size_t i = 0; i < copy.n; i++)
                 copy.rows[i].listed = false;
         compare_units();
         compare_states();
         for (size_t i = 0; i < copy.n; i++)
                 if (!copy.rows[i].listed && !is_gone(&copy.rows[i]))
-                        check_fail("watchers-are-told", "who watches has '%s' of %s %s, and lists have no such row", copy.rows[i].text, copy.rows[i].unit, copy.rows[i].node);
+                        check_fail("watchers-are-told",
+                                   "who watches has '%s' of %s %s, and lists have no such row",
+                                   copy.rows[i].text, copy.rows[i].unit, copy.rows[i].node);
         if (copy.n > 0)
                 check_says("watchers-are-told");
 }

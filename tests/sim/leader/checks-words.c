@@ -11,8 +11,13 @@
 static const VirtualUnit *unit_of_row(const Argosy__Response__UnitRow *row, uint32_t *ret_host) {
         bool ambiguous;
         uint32_t node = 0;
-        const Argosy__HostRecord *h = *row->node ? cluster_state_resolve_node(world.rig.state, row->node, &node, &ambiguous) : NULL;
-        const VirtualUnit *v = h && h->host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, h->host)->virtual, row->unit) : NULL;
+        const Argosy__HostRecord *h =
+                *row->node ? cluster_state_resolve_node(world.rig.state, row->node, &node, &ambiguous)
+                           : NULL;
+        const VirtualUnit *v =
+                h && h->host <= asks.swarm.hosts
+                        ? virtual_host_find(&rig_host(&world.rig, h->host)->virtual, row->unit)
+                        : NULL;
 
         *ret_host = h ? h->host : 0;
         return v && v->ordered && v->order.node == node ? v : NULL;
@@ -22,18 +27,21 @@ static void one_row(const Argosy__Response__UnitRow *row) {
         uint32_t host;
         const VirtualUnit *v = unit_of_row(row, &host);
 
-        if (!v || v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING || v->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
+        if (!v || v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+            v->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
                 return;
         check_says("lists-are-true");
         if (strcmp(row->active, active_state_to_string(v->active)) != 0)
-                check_fail("lists-are-true", "list-units says that %s is %s on n%u, and it is %s", row->unit, row->active, host, active_state_to_string(v->active));
+                check_fail("lists-are-true", "list-units says that %s is %s on n%u, and it is %s", row->unit,
+                           row->active, host, active_state_to_string(v->active));
 }
 
 static bool has_row(const Argosy__Response__Units *units, const char *name, uint32_t host) {
         for (size_t i = 0; i < units->n_rows; i++) {
                 uint32_t of;
 
-                if (strcmp(units->rows[i]->unit, name) == 0 && unit_of_row(units->rows[i], &of) && of == host)
+                if (strcmp(units->rows[i]->unit, name) == 0 && unit_of_row(units->rows[i], &of) &&
+                    of == host)
                         return true;
         }
         return false;
@@ -44,10 +52,16 @@ static void all_are_told(const Argosy__Response__Units *units) {
         for (unsigned i = 0; i < asks.n_units; i++) {
                 const LogUnit *u = &log_truth.units[i];
                 uint32_t host = u->exists ? places_host_of(u->node) : 0;
-                const VirtualUnit *v = host && host <= asks.swarm.hosts ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name) : NULL;
+                const VirtualUnit *v =
+                        host && host <= asks.swarm.hosts
+                                ? virtual_host_find(&rig_host(&world.rig, host)->virtual, asks.units[i].name)
+                                : NULL;
 
-                if (v && v->ordered && v->order.node == u->node && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && !has_row(units, asks.units[i].name, host))
-                        check_fail("lists-are-true", "list-units does not tell of %s on n%u", asks.units[i].name, host);
+                if (v && v->ordered && v->order.node == u->node &&
+                    v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
+                    !has_row(units, asks.units[i].name, host))
+                        check_fail("lists-are-true", "list-units does not tell of %s on n%u",
+                                   asks.units[i].name, host);
         }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What hosts keep beside the log: secrets of the voters, and certificates. A voter says what it has in the turn after it was told, and has a
-// snapshot without former keys in the turn after the log asked for one; a host that is asked to has a certificate of the CA that signs then.
-// One that is down does none of it, and says what it has when it is welcomed; one that is deaf, later.
+// What hosts keep beside the log: secrets of the voters, and certificates. A voter says what it has in the
+// turn after it was told, and has a snapshot without former keys in the turn after the log asked for one; a
+// host that is asked to has a certificate of the CA that signs then. One that is down does none of it, and
+// says what it has when it is welcomed; one that is deaf, later.
 #include <string.h>
 
 #include "ca.h"
@@ -23,7 +24,8 @@ typedef struct Disk {
 static Disk disks[WORLD_HOSTS_MAX + 1]; // by host
 static Ca ca;
 
-// GnuTLS would draw the key by itself. Nobody looks into what a CA is here (joins are nonsense), so it is as many bytes of the story.
+// GnuTLS would draw the key by itself. Nobody looks into what a CA is here (joins are nonsense), so it is as
+// many bytes of the story.
 int __wrap_ca_create(Ca *ret);
 
 int __wrap_ca_create(Ca *ret) {
@@ -77,10 +79,14 @@ void disks_on_host_message(uint32_t host, const Argosy__ToHost *m) {
                 return;
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_STORE_OPEN:
-                assert_int_equal(voter_secrets_put_all(&disk->secrets, m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disk->secrets, m->store_open->secrets,
+                                                       m->store_open->n_secrets, &changed),
+                                 0);
                 break;
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
-                assert_int_equal(voter_secrets_put_all(&disk->secrets, m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disk->secrets, m->voter_secrets->secrets,
+                                                       m->voter_secrets->n_secrets, &changed),
+                                 0);
                 disk->due = true;
                 break;
         case ARGOSY__TO_HOST__MSG_WELCOME:
@@ -111,7 +117,8 @@ static void say_kept(uint32_t host) {
                 argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
                 rows[i].name = (char *) disk->secrets.list[i].name;
                 rows[i].number = disk->secrets.list[i].number;
-                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) disk->secrets.list[i].fingerprint.bytes};
+                rows[i].fingerprint = (ProtobufCBinaryData){
+                        HASH_SIZE, (uint8_t *) disk->secrets.list[i].fingerprint.bytes};
                 pointers[i] = &rows[i];
         }
         m.raft_id = cluster_state_find_host(world.rig.state, host)->raft_id;
@@ -135,7 +142,8 @@ static void host_turn(uint32_t host) {
         Disk *disk = &disks[host];
 
         (void) voter_secrets_drop_old(&disk->secrets, cluster()->voter_secrets, cluster()->n_voter_secrets);
-        if (key && key->phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT && disk->compacted != key->number) {
+        if (key && key->phase == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT &&
+            disk->compacted != key->number) {
                 disk->compacted = key->number;
                 disk->due = true;
         }

@@ -59,7 +59,8 @@ void faults_on_voter_message(uint32_t host, const Argosy__ToVoter *m) {
         faults_state.said[host - 1].n = n + 1;
 }
 
-// The entry that has just been applied is the last one of this leader: what else it has under way it never hears of.
+// The entry that has just been applied is the last one of this leader: what else it has under way it never
+// hears of.
 void faults_on_entry(void) {
         if (faults_state.entries_left == 0 || --faults_state.entries_left > 0)
                 return;
@@ -91,7 +92,10 @@ static void fault_power(Draw *d) {
 
         if (!h || (!h->up && !world_is_well()) || !world_is_member(h->number))
                 return;
-        story_tell("n%u %s", h->number, h->up ? "loses its power" : forget ? "is switched on" : "is there again, with its units");
+        story_tell("n%u %s", h->number,
+                   h->up    ? "loses its power"
+                   : forget ? "is switched on"
+                            : "is there again, with its units");
         if (h->up)
                 rig_host_off(&world.rig, h->number);
         else
@@ -174,7 +178,8 @@ static void fault_unknown(Draw *d) {
                 return;
         world.rig.slow = true;
         rig_turns(&world.rig, 1 + draw_below(d, 6));
-        story_tell("the leader is deposed, with %zu on its way, which is %s", world.rig.n_held, kept ? "kept" : "lost");
+        story_tell("the leader is deposed, with %zu on its way, which is %s", world.rig.n_held,
+                   kept ? "kept" : "lost");
         rig_depose_unknown(&world.rig, kept);
 }
 
@@ -221,7 +226,8 @@ static void fault_unit(Draw *d) {
         if (!u || !h->up)
                 return;
         story_tell("%s on n%u %s", u->name, h->number, fails ? "fails" : "ends by itself");
-        rig_host_report(&world.rig, h, u, fails ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+        rig_host_report(&world.rig, h, u,
+                        fails ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
                         fails ? ARGOSY__OUTCOME__KIND__FAILED : ARGOSY__OUTCOME__KIND__DONE);
 }
 
@@ -241,7 +247,8 @@ static void fault_foreign(Draw *d) {
                 story_tell("n%u has no such unit of its own any more", h->number);
                 return;
         }
-        story_tell("n%u %s", h->number, h->refuses ? "has no units of its own any more" : "has units of these names of its own");
+        story_tell("n%u %s", h->number,
+                   h->refuses ? "has no units of its own any more" : "has units of these names of its own");
         h->refuses = !h->refuses;
 }
 
@@ -318,11 +325,13 @@ static void fault_manager(Draw *d) {
         if (h->virtual.manager && h->attached && draw_one_in(d, 2)) {
                 const char *reason = h->reason ? NULL : "its manager does not answer";
 
-                story_tell("the second manager of n%u %s", h->number, reason ? "cannot be used" : "can be used again");
+                story_tell("the second manager of n%u %s", h->number,
+                           reason ? "cannot be used" : "can be used again");
                 rig_host_send_reason(&world.rig, h->number, reason);
                 return;
         }
-        story_tell("n%u %s", h->number, h->virtual.manager ? "has no second manager any more" : "has a second manager");
+        story_tell("n%u %s", h->number,
+                   h->virtual.manager ? "has no second manager any more" : "has a second manager");
         h->reason = NULL;
         rig_host_set_manager(&world.rig, h->number, h->virtual.manager ? NULL : "alice");
 }
@@ -332,7 +341,8 @@ static void fault_voter(Draw *d) {
 
         switch (draw_below(d, 3)) {
         case 0:
-                story_tell("logs that are asked for of n%u %s", h->number, h->disk_hangs ? "open" : "do not open");
+                story_tell("logs that are asked for of n%u %s", h->number,
+                           h->disk_hangs ? "open" : "do not open");
                 if (h->disk_hangs && h->asked_open && h->up && h->attached && world_is_well())
                         rig_host_open_log(&world.rig, h->number);
                 h->disk_hangs = !h->disk_hangs;
@@ -343,7 +353,8 @@ static void fault_voter(Draw *d) {
                 break;
         default:
                 world.rig.members_silent = world.rig.members_silent ? 0 : h->raft_id;
-                story_tell("the log of %s", world.rig.members_silent ? "a voter does not answer" : "each voter answers");
+                story_tell("the log of %s",
+                           world.rig.members_silent ? "a voter does not answer" : "each voter answers");
         }
 }
 
@@ -360,7 +371,9 @@ static void fault_repeat(Draw *d) {
         if (!may_lie(h) || n == 0)
                 return;
         story_tell("n%u says again what it said %zu messages ago: %s", h->number, n - i,
-                   protobuf_c_message_descriptor_get_field(&argosy__to_voter__descriptor, faults_state.said[h->number - 1].list[i]->msg_case)->name);
+                   protobuf_c_message_descriptor_get_field(
+                           &argosy__to_voter__descriptor, faults_state.said[h->number - 1].list[i]->msg_case)
+                           ->name);
         rig_host_lie(&world.rig, h->number, message_copy(faults_state.said[h->number - 1].list[i]));
 }
 
@@ -370,7 +383,8 @@ static void fault_garbage(Draw *d) {
         for (unsigned n = 1 + draw_below(d, 4); may_lie(h) && n > 0; n--) {
                 Argosy__ToVoter *m = lies_draw(d, h);
 
-                const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(&argosy__to_voter__descriptor, m->msg_case);
+                const ProtobufCFieldDescriptor *field =
+                        protobuf_c_message_descriptor_get_field(&argosy__to_voter__descriptor, m->msg_case);
 
                 story_tell("n%u says what no agent says: %s", h->number, field ? field->name : "nothing");
                 rig_host_lie(&world.rig, h->number, m);

@@ -7,8 +7,10 @@
 //      leader-sim --seeds A..B [--backwards] [--figures] [--first-red]
 //                                                             all of them, one behind the other
 //                 [--digests PATH | --compare PATH]               writes their digests, or compares them
-//      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the same reason
-//      leader-sim --complete                                      none: says what could be asked of a leader and never is
+//      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the
+//                                                                 same reason
+//      leader-sim --complete                                      none: says what could be asked of a leader
+//                                                                 and never is
 //
 // A story that is red prints its last lines, the check, and the command that plays it again; exit status 1.
 #include <errno.h>
@@ -68,16 +70,19 @@ static uint64_t n_seeds(void) {
         return options.last ? options.last - options.first + 1 : 0;
 }
 
-// ------------------------------------------------------------------------------------------------ one that is red
+// ------------------------------------------------------------------------------------------ one that is red
 
 static void show_red(void) {
         story_show_end();
         fprintf(stderr, "%s (%s)\n", verdict_words(), verdict_sign());
         if (world.plan.seed)
-                fprintf(stderr, "red: seed %" PRIu64 ", step %zu, %s; again: tools/sim --seed %" PRIu64 " --prose; shorter: tools/sim --shrink %" PRIu64 "\n",
+                fprintf(stderr,
+                        "red: seed %" PRIu64 ", step %zu, %s; again: tools/sim --seed %" PRIu64
+                        " --prose; shorter: tools/sim --shrink %" PRIu64 "\n",
                         world.plan.seed, world.step, verdict_sign(), world.plan.seed, world.plan.seed);
         else
-                fprintf(stderr, "red: step %zu, %s; again: tools/sim --file %s --prose\n", world.step, verdict_sign(), options.file ?: "PATH");
+                fprintf(stderr, "red: step %zu, %s; again: tools/sim --file %s --prose\n", world.step,
+                        verdict_sign(), options.file ?: "PATH");
 }
 
 static void end_red(void) {
@@ -144,7 +149,8 @@ static int play_one(void) {
         if (options.output.prose)
                 fprintf(stderr, "%s\n", swarm);
         play(&plan);
-        printf("%016" PRIx64 "  %" PRIu64 " events, %" PRIu64 " transitions\n", story_digest_value(), story_n_events(), world.n_transitions);
+        printf("%016" PRIx64 "  %" PRIu64 " events, %" PRIu64 " transitions\n", story_digest_value(),
+               story_n_events(), world.n_transitions);
         return 0;
 }
 
@@ -194,13 +200,18 @@ static uint64_t compare_digests(void) {
                 if (tally->digests[seed - options.first] == digest)
                         n_same++;
                 else if (n_said++ < 5)
-                        fprintf(stderr, "seed %" PRIu64 " is another story than it was: what was asked, written or answered has changed\n", seed);
+                        fprintf(stderr,
+                                "seed %" PRIu64 " is another story than it was: what was asked, written or "
+                                                "answered has changed\n",
+                                seed);
         }
         if (f)
                 fclose(f);
         if (n_same < n_seeds())
-                fprintf(stderr, "%" PRIu64 " of %" PRIu64 " stories are not as %s has them; if that is meant: tools/sim --write-digests\n", n_seeds() - n_same, n_seeds(),
-                        options.compare);
+                fprintf(stderr,
+                        "%" PRIu64 " of %" PRIu64
+                        " stories are not as %s has them; if that is meant: tools/sim --write-digests\n",
+                        n_seeds() - n_same, n_seeds(), options.compare);
         return n_seeds() - n_same;
 }
 
@@ -209,7 +220,8 @@ static double children_seconds(void) {
 
         if (getrusage(RUSAGE_CHILDREN, &usage) < 0)
                 return 0;
-        return (double) usage.ru_utime.tv_sec + (double) usage.ru_utime.tv_usec / 1e6 + (double) usage.ru_stime.tv_sec + (double) usage.ru_stime.tv_usec / 1e6;
+        return (double) usage.ru_utime.tv_sec + (double) usage.ru_utime.tv_usec / 1e6 +
+               (double) usage.ru_stime.tv_sec + (double) usage.ru_stime.tv_usec / 1e6;
 }
 
 // A check whose premise never came true has said nothing: of many stories that is red. Returns how many are.
@@ -219,7 +231,8 @@ static unsigned show_premises(void) {
         for (unsigned i = 0; i < n_checks; i++) {
                 printf("%12" PRIu64 "  %s: %s\n", tally->premises[i], checks[i].name, checks[i].premise);
                 if (n_seeds() >= STORIES_OF_A_NIGHT && tally->premises[i] == 0) {
-                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n", checks[i].name, checks[i].premise);
+                        fprintf(stderr, "red: check %s has said nothing: never was it so that %s\n",
+                                checks[i].name, checks[i].premise);
                         n_red++;
                 }
         }
@@ -228,8 +241,9 @@ static unsigned show_premises(void) {
 
 // For programs (tools/sim).
 static void show_figures(double seconds) {
-        printf("figure stories %" PRIu64 "\nfigure events %" PRIu64 "\nfigure transitions %" PRIu64 "\nfigure virtual_us %" PRIu64 "\nfigure cpu_us %.0f\n", n_seeds(),
-               tally->n_events, tally->n_transitions, tally->virtual_us, seconds * 1e6);
+        printf("figure stories %" PRIu64 "\nfigure events %" PRIu64 "\nfigure transitions %" PRIu64
+               "\nfigure virtual_us %" PRIu64 "\nfigure cpu_us %.0f\n",
+               n_seeds(), tally->n_events, tally->n_transitions, tally->virtual_us, seconds * 1e6);
         for (unsigned i = 0; i < n_checks; i++)
                 printf("premise %s %" PRIu64 "\n", checks[i].name, tally->premises[i]);
         coverage_write(&tally->coverage, stdout);
@@ -256,8 +270,10 @@ static int play_many(void) {
                         break;
                 n_red++;
                 if (WIFSIGNALED(status))
-                        fprintf(stderr, "red: seed %" PRIu64 ", signal %d; again: tools/sim --seed %" PRIu64 " --prose\n", seed_at(tally->at), WTERMSIG(status),
-                                seed_at(tally->at));
+                        fprintf(stderr,
+                                "red: seed %" PRIu64 ", signal %d; again: tools/sim --seed %" PRIu64
+                                " --prose\n",
+                                seed_at(tally->at), WTERMSIG(status), seed_at(tally->at));
                 tally->at++;
                 if (options.first_red)
                         return 1;
@@ -269,8 +285,10 @@ static int play_many(void) {
                 show_figures(seconds);
                 return n_red > 0;
         }
-        printf("%" PRIu64 " stories, %" PRIu64 " red, %" PRIu64 " events, %" PRIu64 " transitions, %" PRIu64 " virtual seconds, %.0f events per CPU second\n", n_seeds(), n_red,
-               tally->n_events, tally->n_transitions, tally->virtual_us / 1000000, seconds > 0 ? (double) tally->n_events / seconds : 0);
+        printf("%" PRIu64 " stories, %" PRIu64 " red, %" PRIu64 " events, %" PRIu64 " transitions, %" PRIu64
+               " virtual seconds, %.0f events per CPU second\n",
+               n_seeds(), n_red, tally->n_events, tally->n_transitions, tally->virtual_us / 1000000,
+               seconds > 0 ? (double) tally->n_events / seconds : 0);
         coverage_show(&tally->coverage);
         return show_premises() + compare_digests() + n_red > 0;
 }
@@ -324,26 +342,30 @@ static int shrink_one(void) {
                 *strchr(heading, '\n') = 0;
         if (story_plan_write(&plan, options.write, heading) < 0)
                 return 2;
-        printf("%s\n%zu steps of %zu are left, %u hosts, %u units; %u stories played; again: tools/sim --file %s --prose\n", heading, plan.n_steps, n_steps, plan.swarm.hosts,
-               plan.swarm.units, s.n_played, options.write);
+        printf("%s\n%zu steps of %zu are left, %u hosts, %u units; %u stories played; again: tools/sim "
+               "--file %s --prose\n",
+               heading, plan.n_steps, n_steps, plan.swarm.hosts, plan.swarm.units, s.n_played,
+               options.write);
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the command line
+// ----------------------------------------------------------------------------------------- the command line
 
 static bool read_range(const char *text) {
-        return sscanf(text, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) == 2 && options.first > 0 && options.first <= options.last;
+        return sscanf(text, "%" SCNu64 "..%" SCNu64, &options.first, &options.last) == 2 &&
+               options.first > 0 && options.first <= options.last;
 }
 
 static int parse(int argc, char **argv) {
         static const struct option known[] = {
-                {"seed", required_argument, NULL, 's'},    {"seeds", required_argument, NULL, 'S'},   {"file", required_argument, NULL, 'f'},
-                {"messages", no_argument, NULL, 'm'},
-                {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},                {"until", required_argument, NULL, 'u'},
-                {"digests", required_argument, NULL, 'd'}, {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
-                {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},        {"write", required_argument, NULL, 'w'},
-                {"complete", no_argument, NULL, 'C'},      {"first-red", no_argument, NULL, 'r'},
-                {},
+                {"seed", required_argument, NULL, 's'},    {"seeds", required_argument, NULL, 'S'},
+                {"file", required_argument, NULL, 'f'},    {"messages", no_argument, NULL, 'm'},
+                {"prose", no_argument, NULL, 'p'},         {"events", no_argument, NULL, 'e'},
+                {"until", required_argument, NULL, 'u'},   {"digests", required_argument, NULL, 'd'},
+                {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
+                {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},
+                {"write", required_argument, NULL, 'w'},   {"complete", no_argument, NULL, 'C'},
+                {"first-red", no_argument, NULL, 'r'},     {},
         };
 
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
@@ -399,7 +421,9 @@ static int parse(int argc, char **argv) {
                 }
         if (options.shrinks && (!options.write || options.last))
                 return -EINVAL;
-        return !!options.seed + !!options.last + !!options.file + options.complete == 1 && optind == argc ? 0 : -EINVAL;
+        return !!options.seed + !!options.last + !!options.file + options.complete == 1 && optind == argc
+                       ? 0
+                       : -EINVAL;
 }
 
 static int check_complete(void) {
@@ -408,14 +432,17 @@ static int check_complete(void) {
         if (kind)
                 fprintf(stderr, "no story asks for %s: its row is missing in asks.c\n", kind);
         if (option)
-                fprintf(stderr, "no unit of a story has %s=: its row is missing in world-options.c\n", option);
+                fprintf(stderr, "no unit of a story has %s=: its row is missing in world-options.c\n",
+                        option);
         return kind || option;
 }
 
 int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
-                fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--messages] [--until STEP] [--shrink --write PATH]\n"
-                                "leader-sim --seeds A..B [--backwards] [--figures] [--first-red] [--digests PATH] [--compare PATH]\n"
+                fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--messages] "
+                                "[--until STEP] [--shrink --write PATH]\n"
+                                "leader-sim --seeds A..B [--backwards] [--figures] [--first-red] [--digests "
+                                "PATH] [--compare PATH]\n"
                                 "leader-sim --complete\n");
                 return 2;
         }
@@ -423,7 +450,8 @@ int main(int argc, char **argv) {
                 return check_complete();
         log_set_level(LOG_CRIT);
         map_set_seed((const uint8_t[16]){29});
-        tally = mmap(NULL, sizeof(*tally) + n_seeds() * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        tally = mmap(NULL, sizeof(*tally) + n_seeds() * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (tally == MAP_FAILED)
                 return 2;
         atexit(on_exit_while_playing);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a host says that has got its key and no agent: any message of ToVoter, made from the descriptors of the protocol, well-formed, with
-// names, numbers and contents of this cluster or of none. A new kind of message or field comes by itself. What follows from such words is
-// no fault of the leader's as far as that host is concerned (RigHost.lies); it is one if the leader ends, or does another host harm.
+// What a host says that has got its key and no agent: any message of ToVoter, made from the descriptors of
+// the protocol, well-formed, with names, numbers and contents of this cluster or of none. A new kind of
+// message or field comes by itself. What follows from such words is no fault of the leader's as far as that
+// host is concerned (RigHost.lies); it is one if the leader ends, or does another host harm.
 #include <string.h>
 
 #include "asks-private.h"
@@ -36,7 +37,9 @@ static uint64_t draw_number(Draw *d) {
 }
 
 static char *draw_text(Draw *d, const char *of) {
-        static const char *const any[] = {"", "system", "alice", "n1", "zone", "a", "n9", "-", "..", "/etc/passwd", "10.0.0.1", "x.timer", "%n", "@.service"};
+        static const char *const any[] = {"",         "system",  "alice", "n1",       "zone",
+                                          "a",        "n9",      "-",     "..",       "/etc/passwd",
+                                          "10.0.0.1", "x.timer", "%n",    "@.service"};
         bool is_unit = strstr(of, "unit") || strstr(of, "name");
 
         if (is_unit && draw_below(d, 4) > 0)
@@ -54,7 +57,11 @@ static ProtobufCBinaryData draw_bytes(Draw *d) {
         uint8_t *data = asks_alloc(len + 1);
 
         if (asks.n_contents > 0 && draw_one_in(d, 2))
-                return (ProtobufCBinaryData){HASH_SIZE, memcpy(asks_alloc(HASH_SIZE), asks.contents[draw_below(d, (unsigned) asks.n_contents)].hash.bytes, HASH_SIZE)};
+                return (ProtobufCBinaryData){
+                        HASH_SIZE,
+                        memcpy(asks_alloc(HASH_SIZE),
+                               asks.contents[draw_below(d, (unsigned) asks.n_contents)].hash.bytes,
+                               HASH_SIZE)};
         for (size_t i = 0; i < len; i++)
                 data[i] = (uint8_t) draw_word(d);
         return (ProtobufCBinaryData){len, data};
@@ -73,7 +80,8 @@ static void draw_value(Draw *d, const ProtobufCFieldDescriptor *f, void *at, uns
         case PROTOBUF_C_TYPE_ENUM: {
                 const ProtobufCEnumDescriptor *e = f->descriptor;
 
-                *(int *) at = draw_one_in(d, 16) ? (int) draw_below(d, 1000) : e->values[draw_below(d, e->n_values)].value;
+                *(int *) at = draw_one_in(d, 16) ? (int) draw_below(d, 1000)
+                                                 : e->values[draw_below(d, e->n_values)].value;
                 break;
         }
         case PROTOBUF_C_TYPE_BOOL:
@@ -136,7 +144,8 @@ static void fill(Draw *d, ProtobufCMessage *m, unsigned depth) {
                 draw_field(d, one, m, depth);
 }
 
-// Who asks by way of this host is nobody of whom it is known what he may do: what he asked would be his right, and no lie.
+// Who asks by way of this host is nobody of whom it is known what he may do: what he asked would be his
+// right, and no lie.
 static void ask_as_a_stranger(Argosy__ToVoter *m) {
         if (m->msg_case != ARGOSY__TO_VOTER__MSG_FORWARD)
                 return;

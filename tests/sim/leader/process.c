@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See process.h. The pool has no threads here. What is given to it waits in a list, and each turn of a loop (uv_run, wrapped) first does a
-// drawn number of pieces of it, in a drawn order, and calls back for each.
+// See process.h. The pool has no threads here. What is given to it waits in a list, and each turn of a loop
+// (uv_run, wrapped) first does a drawn number of pieces of it, in a drawn order, and calls back for each.
 #include "process.h"
 
 #include <errno.h>
@@ -97,7 +97,8 @@ static uv_work_t *take(size_t i) {
         uv_work_t *work = process.queued[i];
 
         process.n_queued--;
-        memmove(&process.queued[i], &process.queued[i + 1], (process.n_queued - i) * sizeof(*process.queued));
+        memmove(&process.queued[i], &process.queued[i + 1],
+                (process.n_queued - i) * sizeof(*process.queued));
         return work;
 }
 

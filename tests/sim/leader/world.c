@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See world.h. Steps are played one by one; each ends with a turn at least. What the rig and the checks find wrong ends the story.
+// See world.h. Steps are played one by one; each ends with a turn at least. What the rig and the checks find
+// wrong ends the story.
 #include "world.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ bool world_is_member(uint32_t host) {
         return cluster_state_find_host(world.rig.state, host);
 }
 
-// ------------------------------------------------------------------------------------------------ what happens
+// --------------------------------------------------------------------------------------------- what happens
 
 static void on_submit(Rig *g) {
         checks_on_decided();
@@ -58,7 +59,8 @@ static void attach_again(void) {
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
-                if (is_unwelcome(h) && world.rig.now_us - h->virtual.attach_sent_us >= VIRTUAL_ATTACH_RETRY_MS * UINT64_C(1000))
+                if (is_unwelcome(h) &&
+                    world.rig.now_us - h->virtual.attach_sent_us >= VIRTUAL_ATTACH_RETRY_MS * UINT64_C(1000))
                         h->attached = false;
         }
 }
@@ -79,7 +81,8 @@ static const WorldAsked *find_asked(const RigAnswer *answer) {
         for (size_t i = asks.n_asked; i > 0; i--)
                 if (asks.asked[i - 1].answer == answer)
                         return &asks.asked[i - 1];
-        return asks.n_asked > 0 && !asks.asked[asks.n_asked - 1].answer ? &asks.asked[asks.n_asked - 1] : NULL;
+        return asks.n_asked > 0 && !asks.asked[asks.n_asked - 1].answer ? &asks.asked[asks.n_asked - 1]
+                                                                        : NULL;
 }
 
 static void on_answer(Rig *g, const RigAnswer *a, const Argosy__Response *r) {
@@ -157,7 +160,9 @@ static unsigned count_held(void) {
 
 // Jobs that a rule lets go one after the other: each goes when the end of the one before is in the log.
 static void let_held_jobs_go(void) {
-        unsigned before, n = count_held(), ms = asks.swarm.start_ms + asks.swarm.stop_ms + 2 * world.rig.leader->limits.job_end_delay_ms;
+        unsigned before, n = count_held(),
+                         ms = asks.swarm.start_ms + asks.swarm.stop_ms +
+                              2 * world.rig.leader->limits.job_end_delay_ms;
 
         do {
                 before = n;
@@ -189,14 +194,16 @@ static void let_plans_end(void) {
         for (size_t i = 0; i < asks.n_asked; i++) {
                 const WorldAsked *a = &asks.asked[i];
 
-                if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && a->request->change->dry_run && !a->called_off && !a->answer->error && !a->answer->final) {
+                if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && a->request->change->dry_run &&
+                    !a->called_off && !a->answer->error && !a->answer->final) {
                         rig_pass_ms(&world.rig, PLAN_ANSWERED_MS);
                         return;
                 }
         }
 }
 
-// Some hosts have no power any more, for good; everything else works again. What must come to be in spite of them has so much time.
+// Some hosts have no power any more, for good; everything else works again. What must come to be in spite of
+// them has so much time.
 static void heal_core(const StoryPlan *plan) {
         Draw d = draw_from(plan->chance ^ 8);
 
@@ -301,7 +308,15 @@ static uint64_t job_of(const WorldAsked *a) {
         return a->answer && a->answer->n > 0 ? a->answer->responses[0]->job : 0;
 }
 
-static const AsksPort port = {.now_us = now_us, .wall_us = wall_us, .state = state, .send = send_to_rig, .call_off = call_off, .error = error_of, .is_final = is_final, .last_response = last_response, .job = job_of};
+static const AsksPort port = {.now_us = now_us,
+                              .wall_us = wall_us,
+                              .state = state,
+                              .send = send_to_rig,
+                              .call_off = call_off,
+                              .error = error_of,
+                              .is_final = is_final,
+                              .last_response = last_response,
+                              .job = job_of};
 
 // ------------------------------------------------------------------------------------------------ a story
 
@@ -356,14 +371,16 @@ static void offer(void) {
         rig_settle(&world.rig);
 }
 
-// In a process of its own: what checks ask then is no part of the story. What is red there ends it there, and the story with it.
+// In a process of its own: what checks ask then is no part of the story. What is red there ends it there,
+// and the story with it.
 static void finish(void) {
         static uint64_t *premises; // of both processes
         pid_t pid;
         int status;
 
         if (!premises)
-                premises = mmap(NULL, sizeof(check_premises), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                premises = mmap(NULL, sizeof(check_premises), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert_true(premises != MAP_FAILED);
         fflush(NULL);
         pid = fork();
@@ -371,7 +388,8 @@ static void finish(void) {
                 struct itimerval limit = {.it_value.tv_sec = FINISH_CPU_MAX_S};
 
                 (void) setitimer(ITIMER_PROF, &limit, NULL);
-                assert_int_equal(uv_loop_fork(&world.rig.loop), 0); // what it waits with is the other one's, too
+                // what it waits with is the other one's, too
+                assert_int_equal(uv_loop_fork(&world.rig.loop), 0);
                 world.rig.on_entry = NULL;
                 world.rig.on_answer = NULL;
                 world.rig.on_host_message = NULL;

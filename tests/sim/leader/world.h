@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One story: a leader with everything around it (leader-rig.h), who asks it for what, what breaks, and what is known about it
-// all without asking the leader. There is one at a time.
+// One story: a leader with everything around it (leader-rig.h), who asks it for what, what breaks, and what
+// is known about it all without asking the leader. There is one at a time.
 //
 //      plan (choices.h, swarm.h) -> world_step() -> asks.c, faults.c, time -> the rig
-//                                                                              | entries, messages, responses
+//                                                                              | entries, messages,
+//                                                                              responses
 //                                               checks.c <- story.c <- hooks <-+
 
 #include "asks.h"
@@ -25,7 +26,8 @@ typedef struct World {
 
 extern World world;
 
-// The whole story: returns when it has ended well. A check that fails ends the process (cmocka's fail_msg()).
+// The whole story: returns when it has ended well. A check that fails ends the process (cmocka's
+// fail_msg()).
 void world_play(const StoryPlan *plan, StoryOutput output);
 
 // disks.c
@@ -50,5 +52,6 @@ bool world_host_lies(uint32_t host);
 Argosy__ToVoter *lies_draw(Draw *d, const RigHost *h); // from the heap
 // The log can take what comes, and somebody leads.
 bool world_is_well(void);
-// The host was not removed from the cluster. One that was does what its agent did before, and hears of nothing.
+// The host was not removed from the cluster. One that was does what its agent did before, and hears of
+// nothing.
 bool world_is_member(uint32_t host);

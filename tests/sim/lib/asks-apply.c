@@ -17,9 +17,11 @@ static const WorldContent *content_in(const Argosy__Request__Apply *m, const Wor
 
 // All instances of a template have one file.
 static void name_unit(Draw *d, Argosy__Request__Apply *m, const WorldUnit *u) {
-        static const Argosy__Target targets[] = {ARGOSY__TARGET__TARGET_LAUNCHED, ARGOSY__TARGET__TARGET_LAUNCHED, ARGOSY__TARGET__TARGET_LOADED,
-                                                 ARGOSY__TARGET__TARGET_INACTIVE};
-        Argosy__Request__Apply__Unit *unit = ASKS_NEW(Argosy__Request__Apply__Unit, argosy__request__apply__unit__init);
+        static const Argosy__Target targets[] = {
+                ARGOSY__TARGET__TARGET_LAUNCHED, ARGOSY__TARGET__TARGET_LAUNCHED,
+                ARGOSY__TARGET__TARGET_LOADED, ARGOSY__TARGET__TARGET_INACTIVE};
+        Argosy__Request__Apply__Unit *unit =
+                ASKS_NEW(Argosy__Request__Apply__Unit, argosy__request__apply__unit__init);
         const WorldContent *c = content_in(m, u);
 
         if (!c) {
@@ -38,7 +40,8 @@ static void name_unit(Draw *d, Argosy__Request__Apply *m, const WorldUnit *u) {
 }
 
 static void make_plan(Draw *d, Argosy__Request__Apply *m) {
-        unsigned all = (unsigned) asks.n_units, n = draw_one_in(d, 8) ? 0 : 1 + draw_below(d, MIN_OF(all, 8u)), from = draw_below(d, all);
+        unsigned all = (unsigned) asks.n_units,
+                 n = draw_one_in(d, 8) ? 0 : 1 + draw_below(d, MIN_OF(all, 8u)), from = draw_below(d, all);
 
         m->set = (char *) DRAW_PICK(d, sets);
         m->units = asks_alloc((n + 1) * sizeof(*m->units));
@@ -73,7 +76,8 @@ static void carry_out(Argosy__Request__Apply *m, const WorldAsked *asked) {
 }
 
 bool ask_apply(Draw *d, void *message) {
-        const WorldAsked *plan = draw_below(d, 5) > 1 ? asks_go_on(ARGOSY__REQUEST__WHAT_APPLY, is_plan) : NULL;
+        const WorldAsked *plan =
+                draw_below(d, 5) > 1 ? asks_go_on(ARGOSY__REQUEST__WHAT_APPLY, is_plan) : NULL;
 
         if (plan)
                 carry_out(message, plan);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests about jobs: what is put back, forgotten, listed, let go and called off, and the rules by which jobs are held.
+// Requests about jobs: what is put back, forgotten, listed, let go and called off, and the rules by which
+// jobs are held.
 #include "asks-private.h"
 
 bool ask_undo(Draw *d, void *message) {
@@ -48,20 +49,23 @@ bool ask_list_jobs(Draw *d, void *message) {
         if (draw_one_in(d, 4)) {
                 m->states = asks_alloc(2 * sizeof(*m->states));
                 for (unsigned n = 1 + draw_below(d, 2); m->n_states < n;)
-                        m->states[m->n_states++] = (Argosy__JobState) draw_below(d, ARGOSY__JOB_STATE__JOB_HELD + 1);
+                        m->states[m->n_states++] =
+                                (Argosy__JobState) draw_below(d, ARGOSY__JOB_STATE__JOB_HELD + 1);
         }
         if (draw_one_in(d, 4))
                 m->since_us = asks.port->wall_us() - draw_log(d, 1, UINT64_C(60) * 1000000);
         if (draw_one_in(d, 4))
-                m->late_after = 1 + cluster_state_revision(asks.port->state()) - draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
+                m->late_after = 1 + cluster_state_revision(asks.port->state()) -
+                                draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
         if (draw_one_in(d, 6))
-                m->begun_before = 1 + cluster_state_revision(asks.port->state()) - draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
+                m->begun_before = 1 + cluster_state_revision(asks.port->state()) -
+                                  draw_log(d, 1, cluster_state_revision(asks.port->state()) + 1);
         if (draw_one_in(d, 6))
                 m->nodes = asks_words(d, &m->n_nodes, 2, draw_node);
         return true;
 }
 
-// ------------------------------------------------------------------------------------------------ what is held
+// --------------------------------------------------------------------------------------------- what is held
 
 static uint64_t *draw_jobs(Draw *d, size_t *ret_n) {
         size_t n = 1 + (draw_one_in(d, 4) ? draw_below(d, 3) : 0);
@@ -100,7 +104,8 @@ static uint32_t draw_rule(Draw *d) {
 
 static Argosy__QueueRule *make_rule(Draw *d) {
         static const char *const authors[] = {"root", "alice", "carol", "*@n1", "a*"};
-        static const char *const rule_verbs[] = {"start", "stop", "restart", "submit", "destroy", "apply", "undo", "update", "label", "drain", "rebalance"};
+        static const char *const rule_verbs[] = {"start", "stop",   "restart", "submit", "destroy",  "apply",
+                                                 "undo",  "update", "label",   "drain",  "rebalance"};
         Argosy__QueueRule *rule = ASKS_NEW(Argosy__QueueRule, argosy__queue_rule__init);
 
         if (draw_one_in(d, 3))
@@ -148,7 +153,9 @@ bool ask_queue_change(Draw *d, void *message) {
         default:
                 m->file_kib = draw_one_in(d, 2) ? (uint32_t) draw_log(d, 1, 512) : 0;
                 m->unit_files_kib = draw_one_in(d, 2) ? (uint32_t) draw_log(d, 1, 768) : 0;
-                m->files_mib = m->file_kib + m->unit_files_kib == 0 || draw_one_in(d, 2) ? 1 + draw_below(d, 64) : 0;
+                m->files_mib = m->file_kib + m->unit_files_kib == 0 || draw_one_in(d, 2)
+                                       ? 1 + draw_below(d, 64)
+                                       : 0;
         }
         return true;
 }

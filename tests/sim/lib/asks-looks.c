@@ -8,7 +8,8 @@ bool ask_nothing_more(Draw *d, void *message) {
 }
 
 static const char *draw_state(Draw *d) {
-        static const char *const states[] = {"active", "inactive", "failed", "running", "dead", "loaded", "launched", "activating"};
+        static const char *const states[] = {"active", "inactive", "failed",   "running",
+                                             "dead",   "loaded",   "launched", "activating"};
 
         return DRAW_PICK(d, states);
 }
@@ -96,7 +97,7 @@ bool ask_why(Draw *d, void *message) {
         return m->n_names > 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what hosts say
+// ------------------------------------------------------------------------------------------- what hosts say
 
 bool ask_status(Draw *d, void *message) {
         Argosy__Request__Status *m = message;

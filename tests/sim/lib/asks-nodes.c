@@ -3,8 +3,9 @@
 // Requests about nodes, what they are called and who may use them, and about members of the cluster.
 #include "asks-private.h"
 
-static const Argosy__NodeMode modes[] = {ARGOSY__NODE_MODE__MODE_OPEN, ARGOSY__NODE_MODE__MODE_OPEN, ARGOSY__NODE_MODE__MODE_CORDONED,
-                                         ARGOSY__NODE_MODE__MODE_DRAINING, ARGOSY__NODE_MODE__MODE_MAINTENANCE};
+static const Argosy__NodeMode modes[] = {ARGOSY__NODE_MODE__MODE_OPEN, ARGOSY__NODE_MODE__MODE_OPEN,
+                                         ARGOSY__NODE_MODE__MODE_CORDONED, ARGOSY__NODE_MODE__MODE_DRAINING,
+                                         ARGOSY__NODE_MODE__MODE_MAINTENANCE};
 
 bool ask_node_change(Draw *d, void *message) {
         Argosy__Request__NodeChange *m = message;
@@ -46,7 +47,7 @@ bool ask_label_change(Draw *d, void *message) {
         return true;
 }
 
-// ------------------------------------------------------------------------------------------------ roles and pools
+// ------------------------------------------------------------------------------------------ roles and pools
 
 static Argosy__Amount **draw_amounts(Draw *d, size_t *ret_n) {
         static const char *const resources[] = {"cpu", "memory", "gpu"};
@@ -127,7 +128,9 @@ bool ask_cluster_rotate_ca(Draw *d, void *message) {
 bool ask_cluster_set_time(Draw *d, void *message) {
         Argosy__Request__ClusterSetTime *m = message;
 
-        m->to_us = draw_one_in(d, 2) ? 0 : asks.port->wall_us() + draw_log(d, 1, UINT64_C(86400) * 1000000) - draw_log(d, 1, UINT64_C(86400) * 1000000);
+        m->to_us = draw_one_in(d, 2) ? 0
+                                     : asks.port->wall_us() + draw_log(d, 1, UINT64_C(86400) * 1000000) -
+                                               draw_log(d, 1, UINT64_C(86400) * 1000000);
         return true;
 }
 

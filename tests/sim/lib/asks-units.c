@@ -5,12 +5,15 @@
 
 #include "unit-state.h"
 
-static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_START,
-                                     ARGOSY__VERB__VERB_STOP,  ARGOSY__VERB__VERB_LOAD,    ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_SUBMIT,
-                                     ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
+static const Argosy__Verb verbs[] = {
+        ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_START,
+        ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_STOP,   ARGOSY__VERB__VERB_LOAD,
+        ARGOSY__VERB__VERB_UNLOAD,  ARGOSY__VERB__VERB_SUBMIT, ARGOSY__VERB__VERB_RESTART,
+        ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
 
 static bool brings_file(Argosy__Verb verb) {
-        return verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_SUBMIT;
+        return verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD ||
+               verb == ARGOSY__VERB__VERB_SUBMIT;
 }
 
 // A request has a file once, for whichever units it is.
@@ -29,7 +32,8 @@ static void name_unit(Draw *d, Argosy__Request__Change *m, const WorldUnit *u) {
 
 // What is not there is started, most of the time.
 static Argosy__Verb draw_verb(Draw *d, const WorldUnit *u) {
-        return !asks_record(u->name) && draw_below(d, 6) > 0 ? ARGOSY__VERB__VERB_START : DRAW_PICK(d, verbs);
+        return !asks_record(u->name) && draw_below(d, 6) > 0 ? ARGOSY__VERB__VERB_START
+                                                             : DRAW_PICK(d, verbs);
 }
 
 static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *first, size_t n_max) {
@@ -52,7 +56,8 @@ bool ask_change(Draw *d, void *message) {
 
 // A row of them, of which each is named once, as a range would be.
 bool ask_change_several(Draw *d, void *message) {
-        unsigned all = (unsigned) asks.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all), from = draw_below(d, all);
+        unsigned all = (unsigned) asks.n_units, n = draw_one_in(d, 3) ? all : 1 + draw_below(d, all),
+                 from = draw_below(d, all);
 
         begin_change(d, message, &asks.units[from], n);
         for (unsigned i = 0; i < n; i++)
@@ -74,7 +79,7 @@ bool ask_change_crowd(Draw *d, void *message) {
         return true;
 }
 
-// ------------------------------------------------------------------------------------------------ one after the other
+// -------------------------------------------------------------------------------------- one after the other
 
 bool ask_rollout(Draw *d, void *message) {
         const WorldUnit *u = world_unit_draw(d);
@@ -82,11 +87,13 @@ bool ask_rollout(Draw *d, void *message) {
 
         m->id = asks_id();
         m->name = (char *) (draw_below(d, 4) > 0 ? u->file : u->name);
-        m->kind = draw_one_in(d, 2) ? ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE : ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
+        m->kind = draw_one_in(d, 2) ? ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
+                                    : ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
         m->abort = draw_one_in(d, 8);
         if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE && !m->abort && draw_below(d, 4) > 0)
                 m->file = asks_file(d, u);
-        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && asks.swarm.loads[LOAD_secrets] && draw_one_in(d, 3))
+        if (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && asks.swarm.loads[LOAD_secrets] &&
+            draw_one_in(d, 3))
                 m->secret = (char *) asks_secret(d);
         m->max_unavailable = draw_below(d, 4);
         if (draw_one_in(d, 6)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Those who wait for something, most often for what they have asked for before; and those who watch, and ask again from where
-// they were.
+// Those who wait for something, most often for what they have asked for before; and those who watch, and ask
+// again from where they were.
 #include <inttypes.h>
 
 #include "asks-private.h"
@@ -12,7 +12,8 @@ static bool is_change(const WorldAsked *a) {
 }
 
 static Argosy__Request__Wait__Item *make_item(const char *name, uint64_t revision) {
-        Argosy__Request__Wait__Item *item = ASKS_NEW(Argosy__Request__Wait__Item, argosy__request__wait__item__init);
+        Argosy__Request__Wait__Item *item =
+                ASKS_NEW(Argosy__Request__Wait__Item, argosy__request__wait__item__init);
 
         item->name = (char *) name;
         item->revision = revision;
@@ -26,12 +27,14 @@ static void wait_for_change(Argosy__Request__Wait *m, const WorldAsked *asked) {
         m->items = asks_alloc((change->n_units + 1) * sizeof(*m->items));
         for (size_t i = 0; i < change->n_units; i++)
                 if (change->units[i]->status == 0)
-                        m->items[m->n_items++] = make_item(change->units[i]->name, change->units[i]->revision);
+                        m->items[m->n_items++] =
+                                make_item(change->units[i]->name, change->units[i]->revision);
 }
 
 // Whoever asked for that; or somebody who wants to see units in some state, whoever wanted it.
 bool ask_wait(Draw *d, void *message) {
-        const WorldAsked *change = draw_below(d, 3) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_CHANGE, is_change) : NULL;
+        const WorldAsked *change =
+                draw_below(d, 3) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_CHANGE, is_change) : NULL;
         Argosy__Request__Wait *m = message;
         size_t n = 1 + draw_below(d, 3);
 
@@ -60,17 +63,20 @@ static bool is_rollout(const WorldAsked *a) {
 }
 
 bool ask_rollout_wait(Draw *d, void *message) {
-        const WorldAsked *rollout = draw_below(d, 4) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_ROLLOUT, is_rollout) : NULL;
+        const WorldAsked *rollout =
+                draw_below(d, 4) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_ROLLOUT, is_rollout) : NULL;
         Argosy__Request__RolloutWait *m = message;
 
         m->name = (char *) (rollout ? rollout->request->rollout->name : world_unit_draw(d)->file);
-        m->revision = rollout ? asks_last_response(rollout)->change->units[0]->revision : cluster_state_revision(asks.port->state());
+        m->revision = rollout ? asks_last_response(rollout)->change->units[0]->revision
+                              : cluster_state_revision(asks.port->state());
         return true;
 }
 
 bool ask_manager_wait(Draw *d, void *message) {
         static const char *const managers[] = {"system", "user@1000"};
-        const Argosy__HostRecord *record = cluster_state_find_host(asks.port->state(), 1 + draw_below(d, asks.swarm.hosts));
+        const Argosy__HostRecord *record =
+                cluster_state_find_host(asks.port->state(), 1 + draw_below(d, asks.swarm.hosts));
         Argosy__Request__ManagerWait *m = message;
         char hex[HASH_HEX_SIZE];
 
@@ -101,16 +107,19 @@ static void begin_watch(Draw *d, Argosy__Request__Events *m) {
         if (draw_one_in(d, 3)) {
                 m->kinds = asks_alloc(2 * sizeof(*m->kinds));
                 for (unsigned n = 1 + draw_below(d, 2); m->n_kinds < n;)
-                        m->kinds[m->n_kinds++] = (Argosy__EventKind) (1 + draw_below(d, ARGOSY__EVENT_KIND__EVENT_QUEUE));
+                        m->kinds[m->n_kinds++] =
+                                (Argosy__EventKind) (1 + draw_below(d, ARGOSY__EVENT_KIND__EVENT_QUEUE));
         }
         m->from_now = draw_one_in(d, 4);
         if (!m->from_now && draw_one_in(d, 4))
                 m->since_job = asks_job(d);
 }
 
-// Somebody asks again from where he was, for what he has asked before; now and then from a place that there never was.
+// Somebody asks again from where he was, for what he has asked before; now and then from a place that there
+// never was.
 bool ask_events(Draw *d, void *message) {
-        const WorldAsked *before = draw_below(d, 5) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_EVENTS, is_events) : NULL;
+        const WorldAsked *before =
+                draw_below(d, 5) > 0 ? asks_go_on(ARGOSY__REQUEST__WHAT_EVENTS, is_events) : NULL;
         Argosy__Request__Events *m = message;
 
         if (before) {

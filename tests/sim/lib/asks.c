@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See asks.h. A step of this kind: who asks, whether anew or once more, what, bound to what. Kinds of messages are made in the files
-// asks-*.c.
+// See asks.h. A step of this kind: who asks, whether anew or once more, what, bound to what. Kinds of
+// messages are made in the files asks-*.c.
 #include "asks.h"
 
 #include <stdarg.h>
@@ -90,16 +90,18 @@ static bool is_made(Argosy__Request__WhatCase what) {
 
 const char *asks_missing(void) {
         for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
-                Argosy__Request__WhatCase what = (Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id;
+                Argosy__Request__WhatCase what =
+                        (Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id;
                 const RequestKind *kind = request_kind(what);
 
-                if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) && !is_made(what))
+                if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
+                    !is_made(what))
                         return kind->name;
         }
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ for those who make messages
+// ------------------------------------------------------------------------------ for those who make messages
 
 void *asks_alloc(size_t size) {
         void *p = arena_alloc(&asks.arena, size);
@@ -177,14 +179,17 @@ char **asks_words(Draw *d, size_t *ret_n, unsigned max, const char *(*make)(Draw
 }
 
 const char *asks_pattern(Draw *d) {
-        static const char *const patterns[] = {"*", "u*", "t0@*", "t?@*.service", "u[0-4].service", "nobody*"};
+        static const char *const patterns[] = {"*",      "u*", "t0@*", "t?@*.service", "u[0-4].service",
+                                               "nobody*"};
 
         return draw_one_in(d, 2) ? DRAW_PICK(d, patterns) : world_unit_draw(d)->name;
 }
 
 const char *asks_rev(Draw *d) {
         static const Hash unknown = {{1}};
-        const WorldContent *c = asks.n_contents > 0 && draw_below(d, 8) > 0 ? &asks.contents[draw_below(d, (unsigned) asks.n_contents)] : NULL;
+        const WorldContent *c = asks.n_contents > 0 && draw_below(d, 8) > 0
+                                        ? &asks.contents[draw_below(d, (unsigned) asks.n_contents)]
+                                        : NULL;
         char hex[HASH_HEX_SIZE];
 
         hash_hex(c ? &c->hash : &unknown, draw_one_in(d, 2) ? HASH_SIZE : 8, hex);
@@ -323,13 +328,17 @@ static const char *words_of(const Argosy__Request *q) {
         if (job && job->verb_of)
                 len += (size_t) snprintf(words, sizeof(words), ": %s", job->verb_of(q));
         for (size_t i = 0; i < 3 && request_unit(q, i) && len < sizeof(words); i++)
-                len += (size_t) snprintf(words + len, sizeof(words) - len, "%s%s", i > 0 ? ", " : len > 0 ? " " : ": ", request_unit(q, i));
+                len += (size_t) snprintf(words + len, sizeof(words) - len, "%s%s",
+                                         i > 0     ? ", "
+                                         : len > 0 ? " "
+                                                   : ": ",
+                                         request_unit(q, i));
         if (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->n_names > 3 && len < sizeof(words))
                 (void) snprintf(words + len, sizeof(words) - len, " and %zu more", q->change->n_names - 3);
         return words;
 }
 
-// ------------------------------------------------------------------------------------------------ what is asked
+// -------------------------------------------------------------------------------------------- what is asked
 
 static bool is_drawn(Draw *d, SwarmLoad load) {
         return asks.swarm.loads[load] && draw_below(d, 64) < asks.swarm.loads[load];
@@ -377,7 +386,8 @@ static void *message_of(const ProtobufCFieldDescriptor *field) {
 
 // Everything comes from the arena, which is empty afterwards.
 static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
-        const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, kind->what);
+        const ProtobufCFieldDescriptor *field =
+                protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, kind->what);
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         WorldAsked *a = &asks.asked[asks.n_asked];
 
@@ -393,7 +403,8 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
                 assert_non_null(a->request);
                 a->follows = follows;
                 asks.n_asked++;
-                story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), asks.n_asked, words_of(a->request));
+                story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), asks.n_asked,
+                           words_of(a->request));
                 ask(a, d);
         }
         arena_reset(&asks.arena);
@@ -412,7 +423,7 @@ static void ask_new(Draw *d) {
                 make_and_ask(d, kind, by);
 }
 
-// ------------------------------------------------------------------------------------------------ again, and no more
+// --------------------------------------------------------------------------------------- again, and no more
 
 static bool is_waiting(const WorldAsked *a) {
         return !a->called_off && !asks.port->error(a) && !asks.port->is_final(a);
@@ -440,7 +451,8 @@ static size_t draw_asked(Draw *d) {
         return of;
 }
 
-// The same request, and for how long the sender has known of it. The sender whose connection is gone hears no more of the first one.
+// The same request, and for how long the sender has known of it. The sender whose connection is gone hears
+// no more of the first one.
 static void ask_again(Draw *d) {
         size_t of = draw_asked(d);
         WorldAsked *a = &asks.asked[asks.n_asked], *first = &asks.asked[of];
@@ -457,7 +469,8 @@ static void ask_again(Draw *d) {
                           .again_of = 1 + (size_t) (first - asks.asked)};
         assert_non_null(a->request);
         if (a->request->job)
-                a->request->job->age_ms = MAX_OF((asks.port->now_us() - first->asked_us) / 1000, UINT64_C(1));
+                a->request->job->age_ms =
+                        MAX_OF((asks.port->now_us() - first->asked_us) / 1000, UINT64_C(1));
         asks.n_asked++;
         story_tell("%s asks %s (%zu) again", world_authors[a->author], name_of(a->request), a->again_of);
         ask(a, d);
@@ -471,7 +484,8 @@ static void call_off(Draw *d) {
 
                 if (!is_waiting(a))
                         continue;
-                story_tell("%s does not wait for %s (%zu)", world_authors[a->author], name_of(a->request), i);
+                story_tell("%s does not wait for %s (%zu)", world_authors[a->author], name_of(a->request),
+                           i);
                 stop_waiting(a);
                 return;
         }
@@ -486,7 +500,7 @@ void asks_step(Draw *d) {
                 ask_new(d);
 }
 
-// ------------------------------------------------------------------------------------------------ the beginning
+// -------------------------------------------------------------------------------------------- the beginning
 
 static void ask_some(Draw *d, bool (*make)(Draw *d, void *message), unsigned n) {
         for (size_t i = 0; i < n_ask_kinds; i++)

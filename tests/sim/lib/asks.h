@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a cluster is asked, of every kind that there is: a test compares the table with the kinds of requests that a leader answers. How a
-// request gets there, and what becomes of it, is the program's (AsksPort). Messages are made in Asks.arena, which is empty again when the request
-// has been handed over. There is one story at a time.
+// What a cluster is asked, of every kind that there is: a test compares the table with the kinds of requests
+// that a leader answers. How a request gets there, and what becomes of it, is the program's (AsksPort).
+// Messages are made in Asks.arena, which is empty again when the request has been handed over. There is one
+// story at a time.
 //
-//      step -> draw who, whether anew, what -> AskKind.make -> AsksPort.send ... AsksPort.last_response -> what is asked next
+//      step -> draw who, whether anew, what -> AskKind.make -> AsksPort.send ... AsksPort.last_response ->
+//      what is asked next
 
 #include "arena.h"
 #include "argosy.pb-c.h"
@@ -16,7 +18,13 @@
 
 enum { WORLD_ASKED_MAX = 8192, WORLD_AUTHORS = 5 };
 
-typedef enum WorldAuthor { AUTHOR_ROOT, AUTHOR_ALICE, AUTHOR_CAROL, AUTHOR_STRANGER, AUTHOR_TOKEN } WorldAuthor;
+typedef enum WorldAuthor {
+        AUTHOR_ROOT,
+        AUTHOR_ALICE,
+        AUTHOR_CAROL,
+        AUTHOR_STRANGER,
+        AUTHOR_TOKEN
+} WorldAuthor;
 
 typedef struct WorldAsked {
         Argosy__Request *request; // as it was asked
@@ -24,7 +32,8 @@ typedef struct WorldAsked {
         struct RigAnswer *answer; // of a leader in its rig
         struct SimAsk *at_host;   // or of whole hosts
         size_t again_of; // 1 + the first one of those that it repeats; 0: it is the first
-        size_t follows;  // 1 + the one from whose answer it goes on: an apply from its plan, a wait from its change; 0: none
+        // 1 + the one from whose answer it goes on: an apply from its plan, a wait from its change; 0: none
+        size_t follows;
         unsigned token;  // of AUTHOR_TOKEN: its number, from 1
         size_t n_seen;   // of the answer's responses, by the checks
         bool called_off;
@@ -37,7 +46,8 @@ typedef struct AsksPort {
         const ClusterState *(*state)(void); // as somebody knows it
         void (*send)(WorldAsked *a, Draw *d);
         void (*call_off)(WorldAsked *a); // nobody hears more of it
-        // What became of it: a negative errno of who could not ask; whether nothing more comes; NULL: nothing yet.
+        // What became of it: a negative errno of who could not ask; whether nothing more comes; NULL:
+        // nothing yet.
         int (*error)(const WorldAsked *a);
         bool (*is_final)(const WorldAsked *a);
         const Argosy__Response *(*last_response)(const WorldAsked *a);
@@ -121,7 +131,8 @@ const char *asks_secret(Draw *d);
 Argosy__Label *asks_label(Draw *d);
 Argosy__Label **asks_labels(Draw *d, size_t *ret_n, unsigned max);
 Argosy__Right asks_right(Draw *d);
-// What was asked last of that kind, was answered well, and fits; NULL: nothing. Noted as what the request goes on from.
+// What was asked last of that kind, was answered well, and fits; NULL: nothing. Noted as what the request
+// goes on from.
 const WorldAsked *asks_go_on(Argosy__Request__WhatCase what, bool (*fits)(const WorldAsked *a));
 const Argosy__Response *asks_last_response(const WorldAsked *a); // NULL: none yet
 const Argosy__UnitRecord *asks_record(const char *name); // as AsksPort.state() has it; NULL: there is none

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of what those are told who asked for a change: that it is in the log, once, as theirs; or that nothing was changed.
+// Checks of what those are told who asked for a change: that it is in the log, once, as theirs; or that
+// nothing was changed.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static size_t number_of(const WorldAsked *a) {
         return (size_t) (a - asks.asked) + 1;
 }
 
-// The log knows a rebalance by its id only if it was held back: one that is asked for again goes on, as another job if the first is over.
+// The log knows a rebalance by its id only if it was held back: one that is asked for again goes on, as
+// another job if the first is over.
 static bool is_change(const WorldAsked *a) {
         return log_request_id(a->request) && a->request->what_case != ARGOSY__REQUEST__WHAT_REBALANCE;
 }
@@ -26,19 +28,24 @@ void acknowledged_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 return;
         job = log_job_of(log_request_id(a->request));
         if (job != log_place(r->job))
-                check_fail("acknowledged-is-kept", "request %zu was answered with job %" PRIu64 ", and the log has %" PRIu64 " of it", number_of(a), r->job, job);
+                check_fail("acknowledged-is-kept",
+                           "request %zu was answered with job %" PRIu64 ", and the log has %" PRIu64
+                           " of it",
+                           number_of(a), r->job, job);
         check_says("acknowledged-is-kept");
 }
 
-// Whoever asks once more hears of the same job. That no second one is in the log is seen where the log is read (checks-log.c).
+// Whoever asks once more hears of the same job. That no second one is in the log is seen where the log is
+// read (checks-log.c).
 void once_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const WorldAsked *first = a->again_of ? &asks.asked[a->again_of - 1] : NULL;
 
         if (!first || !is_change(a) || r->status != 0 || r->job == 0 || asks.port->job(first) == 0)
                 return;
         if (asks.port->job(first) != r->job)
-                check_fail("acknowledged-once", "request %zu became job %" PRIu64 ", and asked again job %" PRIu64, number_of(first),
-                           asks.port->job(first), r->job);
+                check_fail("acknowledged-once",
+                           "request %zu became job %" PRIu64 ", and asked again job %" PRIu64,
+                           number_of(first), asks.port->job(first), r->job);
         check_says("acknowledged-once");
 }
 
@@ -84,7 +91,9 @@ void refused_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 return;
         job = log_job_of(log_request_id(a->request));
         if (job > 0 && log_truth.jobs[job]->touched)
-                check_fail("refused-is-undone", "request %zu was told '%s', and job %" PRIu64 " has changed units", number_of(a), r->message, job);
+                check_fail("refused-is-undone",
+                           "request %zu was told '%s', and job %" PRIu64 " has changed units", number_of(a),
+                           r->message, job);
         check_says("refused-is-undone");
 }
 
@@ -92,8 +101,12 @@ void refused_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
 
-                if (op->op_case == ARGOSY__LOG_OP__OP_JOB && op->job->id.len == LOG_ID_SIZE && op->job->number == 0 && was_refused(op->job->id.data))
-                        check_fail("refused-is-undone", "whoever asked was told that nothing was changed, and job %" PRIu64 " does it", log_truth.n_jobs);
+                if (op->op_case == ARGOSY__LOG_OP__OP_JOB && op->job->id.len == LOG_ID_SIZE &&
+                    op->job->number == 0 && was_refused(op->job->id.data))
+                        check_fail("refused-is-undone",
+                                   "whoever asked was told that nothing was changed, and job %" PRIu64
+                                   " does it",
+                                   log_truth.n_jobs);
         }
 }
 
@@ -111,10 +124,12 @@ void author_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         uint64_t place = log_place(r->job);
         const LogJob *j;
 
-        if (!is_change(a) || r->status != 0 || place == 0 || place > log_truth.n_jobs || !log_truth.jobs[place])
+        if (!is_change(a) || r->status != 0 || place == 0 || place > log_truth.n_jobs ||
+            !log_truth.jobs[place])
                 return;
         j = log_truth.jobs[place];
         if (!is_of(j, a->author))
-                check_fail("author-is-whoever-asked", "%s asked for job %" PRIu64 ", which is %s's", world_authors[a->author], r->job, j->user);
+                check_fail("author-is-whoever-asked", "%s asked for job %" PRIu64 ", which is %s's",
+                           world_authors[a->author], r->job, j->user);
         check_says("author-is-whoever-asked");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads the log for the checks (checks-log.h): a second, small applier of the operations about units, jobs and rights. Each entry is read
-// once, before other checks look at it. What it has come to must be what the records of the state say.
+// Reads the log for the checks (checks-log.h): a second, small applier of the operations about units, jobs
+// and rights. Each entry is read once, before other checks look at it. What it has come to must be what the
+// records of the state say.
 #include "checks-log.h"
 
 #include <inttypes.h>
@@ -14,7 +15,11 @@
 LogTruth log_truth;
 
 static LogUnit unit_of_record(const Argosy__UnitRecord *r) {
-        LogUnit u = {.exists = true, .global = r->global, .target = r->target, .node = r->node, .revision = r->revision};
+        LogUnit u = {.exists = true,
+                     .global = r->global,
+                     .target = r->target,
+                     .node = r->node,
+                     .revision = r->revision};
 
         u.start_rev = r->start_rev;
         u.restart_rev = r->restart_rev;
@@ -73,10 +78,11 @@ static void on_cluster(const Argosy__ClusterRecord *r) {
 static uint64_t last_number(void) {
         size_t n = log_truth.n_gaps;
 
-        return n == 0 ? log_truth.n_jobs : log_truth.n_jobs - log_truth.gaps[n - 1].place + log_truth.gaps[n - 1].number;
+        return n == 0 ? log_truth.n_jobs
+                      : log_truth.n_jobs - log_truth.gaps[n - 1].place + log_truth.gaps[n - 1].number;
 }
 
-// ------------------------------------------------------------------------------------------------ requests and rights
+// -------------------------------------------------------------------------------------- requests and rights
 
 const uint8_t *log_request_id(const Argosy__Request *q) {
         const RequestJob *job = request_job(q);
@@ -87,7 +93,8 @@ const uint8_t *log_request_id(const Argosy__Request *q) {
 
 uint64_t log_job_of(const uint8_t *id) {
         for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job; i--)
-                if (log_truth.jobs[i] && log_truth.jobs[i]->has_id && memcmp(log_truth.jobs[i]->id, id, LOG_ID_SIZE) == 0)
+                if (log_truth.jobs[i] && log_truth.jobs[i]->has_id &&
+                    memcmp(log_truth.jobs[i]->id, id, LOG_ID_SIZE) == 0)
                         return i;
         return 0;
 }
@@ -95,14 +102,17 @@ uint64_t log_job_of(const uint8_t *id) {
 static bool is_for(const LogGrant *g, WorldAuthor author) {
         if (*g->group)
                 return world_author_is_in(author, g->group);
-        return strcmp(g->user, world_authors[author]) == 0 && (g->host == 0 || g->host == world_author_host(author));
+        return strcmp(g->user, world_authors[author]) == 0 &&
+               (g->host == 0 || g->host == world_author_host(author));
 }
 
-bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role) {
+bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right,
+                   const char *role) {
         bool has = author == AUTHOR_ROOT || right == ARGOSY__RIGHT__RIGHT_NONE;
 
         for (size_t i = 0; !has && i < n; i++)
-                has = is_for(&grants[i], author) && grants[i].right >= right && (!*grants[i].role || (role && strcmp(grants[i].role, role) == 0));
+                has = is_for(&grants[i], author) && grants[i].right >= right &&
+                      (!*grants[i].role || (role && strcmp(grants[i].role, role) == 0));
         return has;
 }
 
@@ -189,8 +199,12 @@ static void on_rollout(const Argosy__RolloutRecord *r) {
                 return;
         at = &log_truth.rollouts[i];
         // Its revision is filled in by the applier when it begins, and is there from then on.
-        *at = (LogRollout){.kind = r->kind, .phase = r->phase, .percent = r->percent, .max_unavailable = r->max_unavailable,
-                           .health_us = r->health_us, .began = r->revision > 0 ? at->began : log_truth.n_entries};
+        *at = (LogRollout){.kind = r->kind,
+                           .phase = r->phase,
+                           .percent = r->percent,
+                           .max_unavailable = r->max_unavailable,
+                           .health_us = r->health_us,
+                           .began = r->revision > 0 ? at->began : log_truth.n_entries};
         log_truth.n_rollouts += i == log_truth.n_rollouts;
         snprintf(at->name, sizeof(at->name), "%s", r->name);
         if (r->spec.len == HASH_SIZE)
@@ -201,8 +215,11 @@ static void on_rollout(const Argosy__RolloutRecord *r) {
 
 const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit) {
         for (size_t i = 0; i < log_truth.n_rollouts; i++)
-                if (*rollouts[i].name && (rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING || rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING) &&
-                    (strcmp(rollouts[i].name, asks.units[unit].file) == 0 || strcmp(rollouts[i].name, asks.units[unit].name) == 0))
+                if (*rollouts[i].name &&
+                    (rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ||
+                     rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING) &&
+                    (strcmp(rollouts[i].name, asks.units[unit].file) == 0 ||
+                     strcmp(rollouts[i].name, asks.units[unit].name) == 0))
                         return &rollouts[i];
         return NULL;
 }
@@ -212,7 +229,8 @@ const LogRollout *log_rollout_of(const LogRollout *rollouts, unsigned unit) {
 static void note_touched(int unit, LogUnit before, LogUnit after) {
         if (log_truth.n_touched == LOG_TOUCHED_MAX)
                 return;
-        log_truth.touched[log_truth.n_touched++] = (struct LogTouched){.unit = (unsigned) unit, .before = before, .after = after};
+        log_truth.touched[log_truth.n_touched++] =
+                (struct LogTouched){.unit = (unsigned) unit, .before = before, .after = after};
 }
 
 static void on_unit(const Argosy__LogOp__UnitPut *put) {
@@ -282,8 +300,11 @@ static void begin_job(const Argosy__LogOp__JobPut *put) {
         if (put->id.len == LOG_ID_SIZE) {
                 same = log_job_of(put->id.data);
                 if (same)
-                        check_fail("acknowledged-once", "jobs %" PRIu64 " of entry %" PRIu64 " and %" PRIu64 " of entry %" PRIu64 " are of one request", same,
-                                   (uint64_t) log_truth.jobs[same]->entry, number, (uint64_t) j->entry);
+                        check_fail("acknowledged-once",
+                                   "jobs %" PRIu64 " of entry %" PRIu64 " and %" PRIu64 " of entry %" PRIu64
+                                   " are of one request",
+                                   same, (uint64_t) log_truth.jobs[same]->entry, number,
+                                   (uint64_t) j->entry);
                 memcpy(j->id, put->id.data, LOG_ID_SIZE);
                 j->has_id = true;
         }
@@ -310,7 +331,8 @@ static void on_job(const Argosy__LogOp__JobPut *put, size_t first) {
         } else if (number <= log_truth.n_jobs && log_truth.jobs[number]) {
                 j = log_truth.jobs[number];
                 j->parted = true;
-                j->resumed |= j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD;
+                j->resumed |= j->state != ARGOSY__JOB_STATE__JOB_RUNNING &&
+                              j->state != ARGOSY__JOB_STATE__JOB_HELD;
                 if (put->job->state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                         j->state = put->job->state;
         }
@@ -340,7 +362,8 @@ static void on_ends(const Argosy__LogOp__JobEnds *m) {
                 uint64_t place = log_place(m->ends[i]->number);
                 LogJob *j = place <= log_truth.n_jobs ? log_truth.jobs[place] : NULL;
 
-                if (!j || (j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD))
+                if (!j ||
+                    (j->state != ARGOSY__JOB_STATE__JOB_RUNNING && j->state != ARGOSY__JOB_STATE__JOB_HELD))
                         continue; // it was said before
                 j->state = m->ends[i]->state;
                 if (log_truth.n_ended < LOG_TOUCHED_MAX)
@@ -381,12 +404,15 @@ static void compare(unsigned i) {
         LogUnit *u = &log_truth.units[i], is;
 
         if (!r != !u->exists)
-                check_fail("records-are-the-log", "%s is %s the cluster, and the log says otherwise", asks.units[i].name, r ? "in" : "not in");
+                check_fail("records-are-the-log", "%s is %s the cluster, and the log says otherwise",
+                           asks.units[i].name, r ? "in" : "not in");
         if (!r)
                 return;
         is = unit_of_record(r);
-        if (is.target != u->target || is.global != u->global || is.node != u->node || memcmp(&is.spec, &u->spec, sizeof(is.spec)) != 0)
-                check_fail("records-are-the-log", "the record of %s is not what the log has put", asks.units[i].name);
+        if (is.target != u->target || is.global != u->global || is.node != u->node ||
+            memcmp(&is.spec, &u->spec, sizeof(is.spec)) != 0)
+                check_fail("records-are-the-log", "the record of %s is not what the log has put",
+                           asks.units[i].name);
         is.made = u->made ? u->made : is.revision;
         *u = is;
 }
@@ -398,7 +424,8 @@ void log_on_entry(const Argosy__LogBatch *batch) {
         log_truth.n_entries++;
         log_truth.n_touched = log_truth.n_moves = log_truth.n_ended = 0;
         memcpy(log_truth.units_before, log_truth.units, sizeof(log_truth.units));
-        memcpy(log_truth.rollouts_before, log_truth.rollouts, log_truth.n_rollouts * sizeof(*log_truth.rollouts));
+        memcpy(log_truth.rollouts_before, log_truth.rollouts,
+               log_truth.n_rollouts * sizeof(*log_truth.rollouts));
         memcpy(log_truth.grants_before, log_truth.grants, log_truth.n_grants * sizeof(*log_truth.grants));
         log_truth.n_grants_before = log_truth.n_grants;
         for (size_t i = 0; i < batch->n_ops; i++) {
@@ -443,7 +470,8 @@ void log_on_entry(const Argosy__LogBatch *batch) {
                         break;
                 case ARGOSY__LOG_OP__OP_JOB:
                         first = log_truth.n_touched;
-                        while (first > 0 && at[first - 1] + op->job->n_ops >= i && !log_truth.touched[first - 1].job)
+                        while (first > 0 && at[first - 1] + op->job->n_ops >= i &&
+                               !log_truth.touched[first - 1].job)
                                 first--;
                         on_job(op->job, first);
                         break;
@@ -458,6 +486,7 @@ void log_on_entry(const Argosy__LogBatch *batch) {
         if (log_truth.n_touched > 0)
                 check_says("records-are-the-log");
         if (last_number() != cluster_state_last_job(asks.port->state()))
-                check_fail("records-are-the-log", "the last job of the log is %" PRIu64 ", and the state's is %" PRIu64, last_number(),
-                           cluster_state_last_job(asks.port->state()));
+                check_fail("records-are-the-log",
+                           "the last job of the log is %" PRIu64 ", and the state's is %" PRIu64,
+                           last_number(), cluster_state_last_job(asks.port->state()));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the log says of units, jobs and rights, read by the checks alone from one entry after the other. They compare with it what
-// the leader says and does.
+// What the log says of units, jobs and rights, read by the checks alone from one entry after the other. They
+// compare with it what the leader says and does.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,16 @@
 #include "checks.h"
 #include "hash.h"
 
-enum { LOG_ID_SIZE = 16, LOG_JOBS_MAX = 16384, LOG_GRANTS_MAX = 512, LOG_TOUCHED_MAX = 64, LOG_ROLLOUTS_MAX = 16, LOG_TOKENS_MAX = 64, LOG_WAITS_MAX = 8, LOG_GAPS_MAX = 16 };
+enum {
+        LOG_ID_SIZE = 16,
+        LOG_JOBS_MAX = 16384,
+        LOG_GRANTS_MAX = 512,
+        LOG_TOUCHED_MAX = 64,
+        LOG_ROLLOUTS_MAX = 16,
+        LOG_TOKENS_MAX = 64,
+        LOG_WAITS_MAX = 8,
+        LOG_GAPS_MAX = 16
+};
 
 // A unit as the log wants it.
 typedef struct LogUnit {
@@ -72,16 +81,18 @@ typedef struct LogTruth {
         LogUnit units[WORLD_UNITS_MAX];
         LogJob *jobs[LOG_JOBS_MAX]; // by number
         uint64_t n_put;             // parts of jobs, in the order of the log
-        // Places of jobs: their numbers, but for those that a recovery of the cluster has skipped. Behind `number` comes the one behind `place`.
+        // Places of jobs: their numbers, but for those that a recovery of the cluster has skipped. Behind
+        // `number` comes the one behind `place`.
         struct {
                 uint64_t number, place;
         } gaps[LOG_GAPS_MAX];
         size_t n_gaps;
-        uint64_t n_jobs, first_job; // the last number, and that behind the ones that were there when the story began
+        // the last number, and that behind the ones that were there when the story began
+        uint64_t n_jobs, first_job;
         LogGrant grants[LOG_GRANTS_MAX];
         size_t n_grants;
-        // Of the entry that came last: what it touched, and how that was before. `asked`: by a request, and not by the cluster
-        // itself; `job`: which.
+        // Of the entry that came last: what it touched, and how that was before. `asked`: by a request, and
+        // not by the cluster itself; `job`: which.
         size_t n_touched;
         struct LogTouched {
                 unsigned unit;
@@ -117,10 +128,12 @@ const uint8_t *log_request_id(const Argosy__Request *q);
 // The job that the log has of a request with that id; 0: none.
 uint64_t log_job_of(const uint8_t *id);
 // Whether somebody has that right, of all units or, with a role, of those of that role too, by these grants.
-bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right, const char *role);
+bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right,
+                   const char *role);
 // One of some role at least.
 bool log_has_some_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right);
-// Whether another job has changed the unit behind the last change that this one made of it. One that was held has an older number.
+// Whether another job has changed the unit behind the last change that this one made of it. One that was
+// held has an older number.
 bool log_was_touched_since(uint64_t job, unsigned unit);
 // Where log_truth.jobs has it; 0: no job has that number.
 uint64_t log_place(uint64_t number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of rights, of what an undo puts back, and of questions: what somebody is told or does against the grants and jobs of that moment.
+// Checks of rights, of what an undo puts back, and of questions: what somebody is told or does against the
+// grants and jobs of that moment.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,17 +13,20 @@
 
 // ------------------------------------------------------------------------------------------------ rights
 
-static uint64_t had_us[WORLD_AUTHORS][ARGOSY__RIGHT__RIGHT_ADMIN + 1]; // when each had each of the rights last, of some units at least
+// when each had each of the rights last, of some units at least
+static uint64_t had_us[WORLD_AUTHORS][ARGOSY__RIGHT__RIGHT_ADMIN + 1];
 
 static void note_rights(void) {
         for (WorldAuthor who = 0; who < AUTHOR_TOKEN; who++)
                 for (Argosy__Right right = 0; right <= ARGOSY__RIGHT__RIGHT_ADMIN; right++)
                         if (log_has_some_right(log_truth.grants, log_truth.n_grants, who, right) ||
-                            log_has_some_right(log_truth.grants_before, log_truth.n_grants_before, who, right))
+                            log_has_some_right(log_truth.grants_before, log_truth.n_grants_before, who,
+                                               right))
                                 had_us[who][right] = asks.port->now_us();
 }
 
-// Likewise the right to see units of each role; and when each unit was changed last, since its role may have been another one.
+// Likewise the right to see units of each role; and when each unit was changed last, since its role may have
+// been another one.
 static uint64_t had_view_us[WORLD_AUTHORS][ELEMENTSOF(world_roles)], touched_us[WORLD_UNITS_MAX];
 
 static bool may_view(const LogGrant *grants, size_t n, WorldAuthor who, const char *role) {
@@ -33,7 +37,8 @@ static void note_views(void) {
         for (WorldAuthor who = 0; who < AUTHOR_TOKEN; who++)
                 for (size_t i = 0; i < ELEMENTSOF(world_roles); i++)
                         if (may_view(log_truth.grants, log_truth.n_grants, who, world_roles[i]) ||
-                            may_view(log_truth.grants_before, log_truth.n_grants_before, who, world_roles[i]))
+                            may_view(log_truth.grants_before, log_truth.n_grants_before, who,
+                                     world_roles[i]))
                                 had_view_us[who][i] = asks.port->now_us();
         for (size_t i = 0; i < log_truth.n_touched; i++)
                 touched_us[log_truth.touched[i].unit] = asks.port->now_us();
@@ -53,14 +58,19 @@ static bool is_work(const LogJob *j) {
 void rights_on_entry(const Argosy__LogBatch *batch) {
         note_rights();
         note_views();
-        for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job && log_truth.jobs[i] && log_truth.jobs[i]->entry == log_truth.n_entries; i--)
-                for (WorldAuthor who = AUTHOR_ALICE; is_work(log_truth.jobs[i]) && who < AUTHOR_TOKEN; who++) {
+        for (uint64_t i = log_truth.n_jobs; i >= log_truth.first_job && log_truth.jobs[i] &&
+                                            log_truth.jobs[i]->entry == log_truth.n_entries;
+             i--)
+                for (WorldAuthor who = AUTHOR_ALICE; is_work(log_truth.jobs[i]) && who < AUTHOR_TOKEN;
+                     who++) {
                         if (strcmp(log_truth.jobs[i]->user, world_authors[who]) != 0)
                                 continue;
                         check_says("work-is-allowed");
-                        if (had_us[who][ARGOSY__RIGHT__RIGHT_OPERATE] != asks.port->now_us() && log_truth.jobs[i]->has_id)
-                                check_fail("work-is-allowed", "job %" PRIu64 " (%s) is %s's, who may not operate anything", i, log_truth.jobs[i]->verb,
-                                           world_authors[who]);
+                        if (had_us[who][ARGOSY__RIGHT__RIGHT_OPERATE] != asks.port->now_us() &&
+                            log_truth.jobs[i]->has_id)
+                                check_fail("work-is-allowed",
+                                           "job %" PRIu64 " (%s) is %s's, who may not operate anything", i,
+                                           log_truth.jobs[i]->verb, world_authors[who]);
                 }
 }
 
@@ -72,23 +82,29 @@ void rights_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && right > ARGOSY__RIGHT__RIGHT_OPERATE)
                 right = ARGOSY__RIGHT__RIGHT_OPERATE; // of some units it is enough
         check_says("answers-are-allowed");
-        if (!log_has_some_right(log_truth.grants, log_truth.n_grants, a->author, right) && had_us[a->author][right] < a->asked_us)
-                check_fail("answers-are-allowed", "%s is answered %s (%zu), and has not the right", world_authors[a->author],
-                           request_kind(a->request->what_case)->name, (size_t) (a - asks.asked) + 1);
+        if (!log_has_some_right(log_truth.grants, log_truth.n_grants, a->author, right) &&
+            had_us[a->author][right] < a->asked_us)
+                check_fail("answers-are-allowed", "%s is answered %s (%zu), and has not the right",
+                           world_authors[a->author], request_kind(a->request->what_case)->name,
+                           (size_t) (a - asks.asked) + 1);
 }
 
 static void one_name(const WorldAsked *a, const char *name) {
         int i = world_unit_index(name);
-        const WorldContent *c = i >= 0 && log_truth.units[i].exists ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+        const WorldContent *c = i >= 0 && log_truth.units[i].exists
+                                        ? world_content_find(log_truth.units[i].spec.bytes)
+                                        : NULL;
         const char *role = c && c->role ? c->role : "default";
 
         if (!c || touched_us[i] >= a->asked_us)
                 return;
         check_says("lists-are-ones-own");
         for (size_t k = 0; k < ELEMENTSOF(world_roles); k++)
-                if (strcmp(world_roles[k], role) == 0 && !may_view(log_truth.grants, log_truth.n_grants, a->author, role) && had_view_us[a->author][k] < a->asked_us)
-                        check_fail("lists-are-ones-own", "%s is told of %s, whose role is %s (%zu)", world_authors[a->author], name, role,
-                                   (size_t) (a - asks.asked) + 1);
+                if (strcmp(world_roles[k], role) == 0 &&
+                    !may_view(log_truth.grants, log_truth.n_grants, a->author, role) &&
+                    had_view_us[a->author][k] < a->asked_us)
+                        check_fail("lists-are-ones-own", "%s is told of %s, whose role is %s (%zu)",
+                                   world_authors[a->author], name, role, (size_t) (a - asks.asked) + 1);
 }
 
 // Lists leave out what whoever asks may not see.
@@ -117,7 +133,8 @@ static bool can_be_compared(const LogJob *j) {
 
 static bool was_touched_between(uint64_t from, uint64_t to, unsigned unit) {
         for (uint64_t i = from + 1; i < to; i++)
-                if (log_truth.jobs[i] && log_truth.jobs[i]->own == ARGOSY__OWN_CAUSE__OWN_NONE && log_truth.jobs[i]->touched & 1u << unit)
+                if (log_truth.jobs[i] && log_truth.jobs[i]->own == ARGOSY__OWN_CAUSE__OWN_NONE &&
+                    log_truth.jobs[i]->touched & 1u << unit)
                         return true;
         return false;
 }
@@ -130,16 +147,19 @@ static bool was_refused_there(const Argosy__Response__Change *change, const char
 }
 
 static bool are_same_wish(const LogUnit *a, const LogUnit *b) {
-        return a->exists == b->exists && (!a->exists || (a->target == b->target && memcmp(&a->spec, &b->spec, sizeof(Hash)) == 0));
+        return a->exists == b->exists &&
+               (!a->exists || (a->target == b->target && memcmp(&a->spec, &b->spec, sizeof(Hash)) == 0));
 }
 
 // The job that it undoes, if that can be compared with what it has come to. NULL: it cannot.
 static const LogJob *find_undone(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Undo *q = a->request->undo;
 
-        if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || !r || r->status != 0 || r->held || q->dry_run || q->force || q->only_untouched || !r->change)
+        if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || !r || r->status != 0 || r->held ||
+            q->dry_run || q->force || q->only_untouched || !r->change)
                 return NULL;
-        if (r->job == 0 || log_place(r->job) > log_truth.n_jobs || log_place(q->job) == 0 || q->job >= r->job)
+        if (r->job == 0 || log_place(r->job) > log_truth.n_jobs || log_place(q->job) == 0 ||
+            q->job >= r->job)
                 return NULL;
         return can_be_compared(log_truth.jobs[log_place(q->job)]) ? log_truth.jobs[log_place(q->job)] : NULL;
 }
@@ -151,11 +171,17 @@ void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (!by || q->rolling || by->parted || by->entry != log_truth.n_entries)
                 return;
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(log_place(q->job), log_place(r->job), i) || was_refused_there(r->change, asks.units[i].name))
+                if (!(undone->touched & 1u << i) ||
+                    was_touched_between(log_place(q->job), log_place(r->job), i) ||
+                    was_refused_there(r->change, asks.units[i].name))
                         continue;
                 check_says("undo-puts-back");
-                if (!are_same_wish(&undone->before[i], by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
-                        check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " undoes", asks.units[i].name, q->job, r->job);
+                if (!are_same_wish(&undone->before[i],
+                                   by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
+                        check_fail("undo-puts-back",
+                                   "%s is not as it was before job %" PRIu64 ", which job %" PRIu64
+                                   " undoes",
+                                   asks.units[i].name, q->job, r->job);
         }
 }
 
@@ -167,7 +193,8 @@ static bool has_rolled_back(const WorldAsked *a) {
 
         rollouts = cluster_state_rollouts(asks.port->state(), &n);
         for (size_t i = 0; id && i < n; i++)
-                if (rollouts[i]->request.len == LOG_ID_SIZE && memcmp(rollouts[i]->request.data, id, LOG_ID_SIZE) == 0)
+                if (rollouts[i]->request.len == LOG_ID_SIZE &&
+                    memcmp(rollouts[i]->request.data, id, LOG_ID_SIZE) == 0)
                         return rollouts[i]->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
         return false;
 }
@@ -176,12 +203,15 @@ static void one_rolled_back(const WorldAsked *a, const Argosy__Response *r, cons
         const uint64_t job = log_place(a->request->undo->job), by = log_place(r->job);
 
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(job, by, i) || was_touched_between(by, log_truth.n_jobs + 1, i))
+                if (!(undone->touched & 1u << i) || was_touched_between(job, by, i) ||
+                    was_touched_between(by, log_truth.n_jobs + 1, i))
                         continue;
                 check_says("undo-puts-back");
                 if (!are_same_wish(&undone->before[i], &log_truth.units[i]))
-                        check_fail("undo-puts-back", "%s is not as it was before job %" PRIu64 ", which job %" PRIu64 " has undone by and by", asks.units[i].name,
-                                   a->request->undo->job, r->job);
+                        check_fail("undo-puts-back",
+                                   "%s is not as it was before job %" PRIu64 ", which job %" PRIu64
+                                   " has undone by and by",
+                                   asks.units[i].name, a->request->undo->job, r->job);
         }
 }
 
@@ -201,7 +231,8 @@ void undo_on_calm(void) {
 // A question has no job.
 void dry_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request *q = a->request;
-        bool dry = (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) || (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run) ||
+        bool dry = (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) ||
+                   (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run) ||
                    (q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->rebalance->dry_run);
         const uint8_t *id = dry ? log_request_id(q) : NULL;
 
@@ -209,5 +240,6 @@ void dry_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 return;
         check_says("dry-runs-change-nothing");
         if (r->job != 0 || (id && log_job_of(id)))
-                check_fail("dry-runs-change-nothing", "request %zu was only a question, and is a job", (size_t) (a - asks.asked) + 1);
+                check_fail("dry-runs-change-nothing", "request %zu was only a question, and is a job",
+                           (size_t) (a - asks.asked) + 1);
 }

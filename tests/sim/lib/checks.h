@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What must be true in each story. One row for each: its name, the rule that it is about, when it is looked at, and how often
-// its premise has come true, without which it would say nothing.
+// What must be true in each story. One row for each: its name, the rule that it is about, when it is looked
+// at, and how often its premise has come true, without which it would say nothing.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,11 +17,14 @@ typedef struct Check {
         const char *premise; // what must have happened for it to say anything
         const char *planted; // fault of tools/mutants that trips it; NULL: none is known
         void (*begin)(void); // of a story
-        void (*on_decided)(void); // the leader has decided an entry; what it hears from now on has no part in that
-        void (*on_entry)(const Argosy__LogBatch *batch); // an entry is in the state, and the leader has not heard of it
+        // the leader has decided an entry; what it hears from now on has no part in that
+        void (*on_decided)(void);
+        // an entry is in the state, and the leader has not heard of it
+        void (*on_entry)(const Argosy__LogBatch *batch);
         // A response to what the story asked; what checks ask is not told.
         void (*on_answer)(const struct WorldAsked *asked, const Argosy__Response *response);
-        void (*on_order)(uint32_t host, const Argosy__ToHost *m);  // the leader sends that, and it may be lost
+        // the leader sends that, and it may be lost
+        void (*on_order)(uint32_t host, const Argosy__ToHost *m);
         void (*on_heard)(uint32_t host, const Argosy__ToVoter *m); // the leader is about to hear that
         void (*on_turn_begin)(void); // a leader in its rig: a turn of its loop is about to begin, and
         void (*on_turn)(void);       // that and one of each host are over

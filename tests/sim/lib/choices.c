@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See choices.h. The numbers are splitmix64's (Steele, Lea, Flood 2014: "Fast splittable pseudorandom number generators"), of which each
-// word is a good seed, even the next one.
+// See choices.h. The numbers are splitmix64's (Steele, Lea, Flood 2014: "Fast splittable pseudorandom number
+// generators"), of which each word is a good seed, even the next one.
 #include "choices.h"
 
-
 const char *const step_kind_names[_STEP_KINDS] = {
-        [STEP_ASK] = "ask", [STEP_FAULT] = "fault", [STEP_TIME] = "time", [STEP_SETTLE] = "settle", [STEP_CALM] = "calm",
-        [STEP_MEMBER] = "member", [STEP_RECOVER] = "recover",
+        [STEP_ASK] = "ask",   [STEP_FAULT] = "fault",   [STEP_TIME] = "time",       [STEP_SETTLE] = "settle",
+        [STEP_CALM] = "calm", [STEP_MEMBER] = "member", [STEP_RECOVER] = "recover",
 };
 
 Draw draw_from(uint64_t word) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Where everything that is left to chance in a story comes from. A story is a list of steps, and each step has a word of 64
-// bits, from which it draws all that it needs. So a step that is taken out changes nothing about what the other ones draw:
-// that is what makes a story shrink, and a list that somebody wrote by hand is a story, too.
+// Where everything that is left to chance in a story comes from. A story is a list of steps, and each step
+// has a word of 64 bits, from which it draws all that it needs. So a step that is taken out changes nothing
+// about what the other ones draw: that is what makes a story shrink, and a list that somebody wrote by hand
+// is a story, too.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -35,7 +35,8 @@ void coverage_note_calm(void) {
 }
 
 static int status_of(const Argosy__Response *r) {
-        for (size_t i = 0; r->status == 0 && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++)
+        for (size_t i = 0;
+             r->status == 0 && r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++)
                 if (r->change->units[i]->status != 0)
                         return r->change->units[i]->status;
         return r->status;
@@ -90,7 +91,8 @@ static int column_width(int status) {
         return (int) MAX_OF(strlen(end_name(status)), (size_t) 6);
 }
 
-static void show_row(const Coverage *c, const RequestKind *kind, uint32_t what, const int *columns, size_t n) {
+static void show_row(const Coverage *c, const RequestKind *kind, uint32_t what, const int *columns,
+                     size_t n) {
         printf("%-18s", kind->name);
         for (size_t i = 0; i < n; i++) {
                 uint64_t count = count_of(c, what, columns[i]);
@@ -130,11 +132,13 @@ void coverage_write(const Coverage *c, FILE *f) {
         for (uint32_t i = 0; i < c->n_cells; i++) {
                 const RequestKind *kind = request_kind(c->cells[i].what);
 
-                fprintf(f, "cell %s %s %" PRIu64 "\n", kind ? kind->name : "?", end_name(c->cells[i].status), c->cells[i].n);
+                fprintf(f, "cell %s %s %" PRIu64 "\n", kind ? kind->name : "?", end_name(c->cells[i].status),
+                        c->cells[i].n);
         }
         for (unsigned i = 0; i < swarm_n_faults; i++) {
                 fprintf(f, "fault %s %" PRIu64 "\n", swarm_fault_names[i], c->faults[i]);
                 for (unsigned k = i + 1; k < swarm_n_faults; k++)
-                        fprintf(f, "pair %s %s %" PRIu64 "\n", swarm_fault_names[i], swarm_fault_names[k], c->pairs[i][k]);
+                        fprintf(f, "pair %s %s %" PRIu64 "\n", swarm_fault_names[i], swarm_fault_names[k],
+                                c->pairs[i][k]);
         }
 }

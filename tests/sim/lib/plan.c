@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See plan.h. A line that is not known is an error: a story that lacks a part of itself would be another one.
+// See plan.h. A line that is not known is an error: a story that lacks a part of itself would be another
+// one.
 #include "plan.h"
 
 #include <errno.h>
@@ -33,13 +34,14 @@ void story_plan_draw(StoryPlan *ret, uint64_t seed) {
         ret->chance = draw_word(&d);
         ret->swarm = swarm_draw(ret->chance);
         for (unsigned i = 0; i < ret->swarm.n_steps; i++)
-                ret->steps[ret->n_steps++] = (Step){(StepKind) draw_weighted(&d, ret->swarm.steps, _STEP_KINDS), draw_word(&d)};
+                ret->steps[ret->n_steps++] =
+                        (Step){(StepKind) draw_weighted(&d, ret->swarm.steps, _STEP_KINDS), draw_word(&d)};
         ret->steps[ret->n_steps++] = (Step){STEP_CALM, draw_word(&d)};
         add_steps(ret, STEP_MEMBER, ret->swarm.n_member_steps, UINT64_C(0x6d656d6265727321));
         add_steps(ret, STEP_RECOVER, ret->swarm.n_recover_steps, UINT64_C(0x7265636f76657221));
 }
 
-// ------------------------------------------------------------------------------------------------ the swarm as text
+// ---------------------------------------------------------------------------------------- the swarm as text
 
 static unsigned *find_weight(unsigned *weights, const char *const *names, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
@@ -71,7 +73,8 @@ static unsigned *find_figure(Swarm *s, const char *key) {
         return NULL;
 }
 
-static void write_weights(FILE *f, const char *kind, const unsigned *weights, const char *const *names, size_t n) {
+static void write_weights(FILE *f, const char *kind, const unsigned *weights, const char *const *names,
+                          size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (weights[i] > 0)
                         fprintf(f, "%s.%s %x\n", kind, names[i], weights[i]);
@@ -92,7 +95,8 @@ static void write_swarm(FILE *f, const Swarm *s) {
         }
 }
 
-static size_t describe_weights(char *ret, size_t size, const unsigned *weights, const char *const *names, size_t n) {
+static size_t describe_weights(char *ret, size_t size, const unsigned *weights, const char *const *names,
+                               size_t n) {
         size_t len = 0;
 
         for (size_t i = 0; i < n && len < size; i++)
@@ -106,8 +110,9 @@ static void describe_limits(char *ret, size_t size, LeaderLimits limits) {
 
         for (size_t i = 0; i < swarm_n_limits && len < size; i++)
                 if (*swarm_limit(&limits, i) > 0)
-                        len += (size_t) snprintf(ret + len, size - len, "%s %s %u", len == 0 ? " | limits" : "",
-                                                 swarm_limits_table[i].name, *swarm_limit(&limits, i));
+                        len += (size_t) snprintf(ret + len, size - len, "%s %s %u",
+                                                 len == 0 ? " | limits" : "", swarm_limits_table[i].name,
+                                                 *swarm_limit(&limits, i));
 }
 
 void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
@@ -124,7 +129,7 @@ void story_plan_describe(const StoryPlan *p, char *ret, size_t size) {
         describe_limits(ret + len, size - len, s->limits);
 }
 
-// ------------------------------------------------------------------------------------------------ a plan as text
+// ------------------------------------------------------------------------------------------- a plan as text
 
 static int add_step(StoryPlan *p, const char *kind, uint64_t word) {
         for (unsigned i = 0; i < _STEP_KINDS; i++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See shrink.h. In this order, again until nothing more goes: what stands behind the step at which it is red, steps (delta debugging:
-// halves, quarters, ... one by one), features, hosts and units, figures, and words (a small one says less). Every step draws from its own word,
-// so what is taken out changes nothing about the others, but for what they find.
+// See shrink.h. In this order, again until nothing more goes: what stands behind the step at which it is
+// red, steps (delta debugging: halves, quarters, ... one by one), features, hosts and units, figures, and
+// words (a small one says less). Every step draws from its own word, so what is taken out changes nothing
+// about the others, but for what they find.
 #include "shrink.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@ static bool take(Shrink *s) {
 
 static bool without_steps(Shrink *s, size_t from, size_t n) {
         tried = *s->plan;
-        memmove(&tried.steps[from], &tried.steps[from + n], (tried.n_steps - from - n) * sizeof(*tried.steps));
+        memmove(&tried.steps[from], &tried.steps[from + n],
+                (tried.n_steps - from - n) * sizeof(*tried.steps));
         tried.n_steps -= n;
         return take(s);
 }
@@ -39,7 +41,8 @@ static bool shrink_steps(Shrink *s) {
         for (size_t n = MAX_OF(s->plan->n_steps / 2, (size_t) 1);; n /= 2) {
                 size_t end = s->plan->n_steps;
 
-                while (end > 0) { // from the end: what comes late needs more of what comes before than the other way round
+                // from the end: what comes late needs more of what comes before than the other way round
+                while (end > 0) {
                         size_t from = end > n ? end - n : 0;
 
                         any |= without_steps(s, from, end - from);
@@ -126,7 +129,8 @@ static bool shrink_words(Shrink *s) {
         bool any = false;
 
         for (size_t i = 0; i < s->plan->n_steps; i++)
-                for (uint64_t word = 0; i < s->plan->n_steps && word < WORDS_TRIED && word < s->plan->steps[i].word; word++) {
+                for (uint64_t word = 0;
+                     i < s->plan->n_steps && word < WORDS_TRIED && word < s->plan->steps[i].word; word++) {
                         tried = *s->plan;
                         tried.steps[i].word = word;
                         any |= take(s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages as text: each field that is not as it is by default, by its name in the protocol. What is long is cut.
+// Messages as text: each field that is not as it is by default, by its name in the protocol. What is long is
+// cut.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -110,7 +111,8 @@ static void show_value(FILE *out, const ProtobufCFieldDescriptor *f, const void 
         }
 }
 
-static void show_field(FILE *out, const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, bool *first) {
+static void show_field(FILE *out, const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f,
+                       bool *first) {
         const char *at = (const char *) m + f->offset;
         size_t n = 1;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a story may contain, and how often. Of each story some features are left out first, since a run with three kinds of
-// faults finds what a run with all of them hides; then a weight is drawn for each one that is left (Groce et al., "Swarm
-// testing", ISSTA 2012).
+// What a story may contain, and how often. Of each story some features are left out first, since a run with
+// three kinds of faults finds what a run with all of them hides; then a weight is drawn for each one that is
+// left (Groce et al., "Swarm testing", ISSTA 2012).
 
 #include "choices.h"
 #include "leader-limits.h"
@@ -14,26 +14,26 @@ extern const char *const swarm_fault_names[];
 extern const unsigned swarm_n_faults;
 
 // Of what is asked. A group of kinds of requests, or a way of asking.
-#define SWARM_LOADS(F)                                                                                                 \
-        F(units, "start, stop, load, unload, submit, restart, destroy")                                                \
-        F(several, "of several units at once, and of instances of a template")                                         \
-        F(apply, "folders")                                                                                            \
-        F(undo, "what a job did is undone")                                                                            \
-        F(rollout, "updates and restarts one after the other")                                                         \
-        F(rebalance, "units are moved for balance")                                                                    \
-        F(nodes, "nodes are drained, cordoned, opened, labelled")                                                      \
-        F(roles, "roles and pools")                                                                                    \
-        F(queue, "jobs are held, released, cancelled; rules come and go")                                              \
-        F(access, "rights and tokens, and authors who have some of them")                                              \
-        F(secrets, "secrets and units that use them")                                                                  \
-        F(members, "hosts are removed, promoted, demoted")                                                             \
-        F(looks, "what is only looked at: lists, plans, reasons")                                                      \
-        F(waits, "somebody waits for something")                                                                       \
-        F(watches, "somebody watches all that happens")                                                                \
-        F(again, "who has not heard what became of a request asks again")                                              \
-        F(calls_off, "who asked does not wait for the answer")                                                         \
-        F(bound, "only if nothing has changed since")                                                                  \
-        F(options, "units say where they may run, and with whom")                                                     \
+#define SWARM_LOADS(F)                                                         \
+        F(units, "start, stop, load, unload, submit, restart, destroy")        \
+        F(several, "of several units at once, and of instances of a template") \
+        F(apply, "folders")                                                    \
+        F(undo, "what a job did is undone")                                    \
+        F(rollout, "updates and restarts one after the other")                 \
+        F(rebalance, "units are moved for balance")                            \
+        F(nodes, "nodes are drained, cordoned, opened, labelled")              \
+        F(roles, "roles and pools")                                            \
+        F(queue, "jobs are held, released, cancelled; rules come and go")      \
+        F(access, "rights and tokens, and authors who have some of them")      \
+        F(secrets, "secrets and units that use them")                          \
+        F(members, "hosts are removed, promoted, demoted")                     \
+        F(looks, "what is only looked at: lists, plans, reasons")              \
+        F(waits, "somebody waits for something")                               \
+        F(watches, "somebody watches all that happens")                        \
+        F(again, "who has not heard what became of a request asks again")      \
+        F(calls_off, "who asked does not wait for the answer")                 \
+        F(bound, "only if nothing has changed since")                          \
+        F(options, "units say where they may run, and with whom")              \
         F(crowd, "many units at once, which nobody looks at one by one")
 
 typedef enum SwarmLoad {

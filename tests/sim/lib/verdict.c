@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cmocka's assertions, for a program that is no test of cmocka's: which keeps what they have to say until the end of a test, and
-// then ends a process that has none. Here the process ends (see leader-sim.c), with what they had to say last.
+// cmocka's assertions, for a program that is no test of cmocka's: which keeps what they have to say until
+// the end of a test, and then ends a process that has none. Here the process ends (see leader-sim.c), with
+// what they had to say last.
 #include "verdict.h"
 
 #include "test.h"
@@ -66,7 +67,8 @@ static void say(const char *format, ...) {
 static void hear_error(const char *format, va_list ap) {
         static const char error[] = "ERROR: ";
 
-        (void) vsnprintf(verdict.words, sizeof(verdict.words), strncmp(format, error, strlen(error)) == 0 ? format + strlen(error) : format, ap);
+        (void) vsnprintf(verdict.words, sizeof(verdict.words),
+                         strncmp(format, error, strlen(error)) == 0 ? format + strlen(error) : format, ap);
 }
 
 void print_error(const char *const format, ...) {
@@ -93,36 +95,41 @@ void _fail(const char *const file, const int line) {
 
         if (len > 0 && verdict.words[len - 1] == '\n')
                 verdict.words[len - 1] = 0;
-        snprintf(verdict.place, sizeof(verdict.place), "%s:%d", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
+        snprintf(verdict.place, sizeof(verdict.place), "%s:%d",
+                 strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
         exit(1);
 }
 
-void _assert_true(const LargestIntegralType result, const char *const expression, const char *const file, const int line) {
+void _assert_true(const LargestIntegralType result, const char *const expression, const char *const file,
+                  const int line) {
         if (result)
                 return;
         say("not so: %s", expression);
         _fail(file, line);
 }
 
-void _assert_int_equal(const LargestIntegralType a, const LargestIntegralType b, const char *const file, const int line) {
+void _assert_int_equal(const LargestIntegralType a, const LargestIntegralType b, const char *const file,
+                       const int line) {
         if (a == b)
                 return;
         say("%" PRIdMAX " is not %" PRIdMAX "\n", (intmax_t) a, (intmax_t) b);
         _fail(file, line);
 }
 
-void _assert_int_not_equal(const LargestIntegralType a, const LargestIntegralType b, const char *const file, const int line) {
+void _assert_int_not_equal(const LargestIntegralType a, const LargestIntegralType b, const char *const file,
+                           const int line) {
         if (a != b)
                 return;
         say("%" PRIdMAX ", which it must not be\n", (intmax_t) a);
         _fail(file, line);
 }
 
-void _assert_in_range(const LargestIntegralType value, const LargestIntegralType minimum, const LargestIntegralType maximum,
-                      const char *const file, const int line) {
+void _assert_in_range(const LargestIntegralType value, const LargestIntegralType minimum,
+                      const LargestIntegralType maximum, const char *const file, const int line) {
         if (value >= minimum && value <= maximum)
                 return;
-        say("%" PRIdMAX " is not between %" PRIdMAX " and %" PRIdMAX "\n", (intmax_t) value, (intmax_t) minimum, (intmax_t) maximum);
+        say("%" PRIdMAX " is not between %" PRIdMAX " and %" PRIdMAX "\n", (intmax_t) value,
+            (intmax_t) minimum, (intmax_t) maximum);
         _fail(file, line);
 }
 
@@ -133,14 +140,15 @@ void _assert_string_equal(const char *const a, const char *const b, const char *
         _fail(file, line);
 }
 
-void _assert_memory_equal(const void *const a, const void *const b, const size_t size, const char *const file, const int line) {
+void _assert_memory_equal(const void *const a, const void *const b, const size_t size,
+                          const char *const file, const int line) {
         if (memcmp(a, b, size) == 0)
                 return;
         say("%zu bytes are not the same", size);
         _fail(file, line);
 }
 
-// ------------------------------------------------------------------------------------------------ a debugger
+// ----------------------------------------------------------------------------------------------- a debugger
 
 static bool is_debugged(void) {
         FILE *f = fopen("/proc/self/status", "re");
@@ -160,7 +168,8 @@ void verdict_stop_for_debugger(void) {
                 raise(SIGTRAP);
                 return;
         }
-        fprintf(stderr, "Here it stops in a debugger, of which there is none: gdb --args PROGRAM ..., with the same options\n");
+        fprintf(stderr, "Here it stops in a debugger, of which there is none: gdb --args PROGRAM ..., with "
+                        "the same options\n");
         fflush(NULL);
         _exit(0);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What units demand: each option of [X-Argosy] and [X-Fleet] has a row, which a test compares with the product's own table. What a row writes
-// is noted in the content as plain facts. Rows know what excludes each other and say nothing then, but for a careless author.
+// What units demand: each option of [X-Argosy] and [X-Fleet] has a row, which a test compares with the
+// product's own table. What a row writes is noted in the content as plain facts. Rows know what excludes
+// each other and say nothing then, but for a careless author.
 #include "world-options.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static int draw_other(Draw *d, const Options *o) {
         return o->careless || strcmp(asks.units[i].file, o->u->file) != 0 ? (int) i : -1;
 }
 
-// ------------------------------------------------------------------------------------------------ which nodes
+// ---------------------------------------------------------------------------------------------- which nodes
 
 static unsigned draw_hosts(Draw *d) {
         unsigned bits = 0;
@@ -77,9 +78,11 @@ static bool machine(Draw *d, Options *o, const char *option) {
         char name[16], hex[HASH_HEX_SIZE];
         Hash hash;
 
-        if (o->c->hosts || ((o->c->global || o->c->same_node || o->c->conflicts || o->c->replaces) && !o->careless))
+        if (o->c->hosts ||
+            ((o->c->global || o->c->same_node || o->c->conflicts || o->c->replaces) && !o->careless))
                 return false;
-        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", host + 1)); // as batch_host() has it
+        // as batch_host() has it
+        hash = hash_of(name, (size_t) snprintf(name, sizeof(name), "n%u", host + 1));
         hash_hex(&hash, 16, hex);
         o->c->hosts = 1u << host;
         o->c->machine = true;
@@ -146,7 +149,8 @@ static bool put_global(Draw *d, Options *o) {
 static bool same_node(Draw *d, Options *o, const char *option) {
         int other = draw_other(d, o);
 
-        if (other < 0 || o->c->same_node || ((o->c->conflicts | o->c->replaces) >> other & 1 && !o->careless))
+        if (other < 0 || o->c->same_node ||
+            ((o->c->conflicts | o->c->replaces) >> other & 1 && !o->careless))
                 return false;
         o->c->same_node |= 1u << other;
         return put(o, "%s=%s", option, asks.units[other].name);
@@ -223,7 +227,7 @@ static bool put_part_of(Draw *d, Options *o) {
         return depend(d, o, "PartOf", &o->c->part_of);
 }
 
-// ------------------------------------------------------------------------------------------------ rather where
+// --------------------------------------------------------------------------------------------- rather where
 
 static bool put_prefer_label(Draw *d, Options *o) {
         return put(o, "PreferLabel=zone=%s:%u", DRAW_PICK(d, world_zones), 1 + draw_below(d, 1000));
@@ -254,7 +258,7 @@ static bool put_rebalance(Draw *d, Options *o) {
         return put(o, "Rebalance=%s", o->c->stays ? "no" : "yes");
 }
 
-// ------------------------------------------------------------------------------------------------ how much, and for whom
+// ----------------------------------------------------------------------------------- how much, and for whom
 
 static bool put_cpu(Draw *d, Options *o) {
         o->c->cpu_milli = (unsigned) draw_log(d, 1, WORLD_CPU_MILLI);
@@ -295,7 +299,7 @@ static bool put_max_unavailable(Draw *d, Options *o) {
         return put(o, "MaxUnavailable=%u%%", o->c->max_unavailable);
 }
 
-// ------------------------------------------------------------------------------------------------ when things go wrong
+// ------------------------------------------------------------------------------------- when things go wrong
 
 static bool put_node_lost(Draw *d, Options *o) {
         static const char *const words[] = {"move", "keep", "never"};
@@ -347,7 +351,7 @@ static bool put_outcome_unknown(Draw *d, Options *o) {
         return put(o, "OutcomeUnknown=%s", o->c->rerun_unknown ? "rerun" : "keep");
 }
 
-// ------------------------------------------------------------------------------------------------ what comes with it
+// --------------------------------------------------------------------------------------- what comes with it
 
 static bool put_secret(Draw *d, Options *o) {
         if (o->manager && !o->careless)
@@ -434,14 +438,15 @@ static const Row rows[] = {
 
 // Of the names that both sections know those that fleet had.
 static bool is_of_fleet(const char *name) {
-        return str_has_prefix(name, "X-") || streq(name, "MachineID") || streq(name, "MachineMetadata") || streq(name, "MachineOf") ||
-               streq(name, "Conflicts");
+        return str_has_prefix(name, "X-") || streq(name, "MachineID") || streq(name, "MachineMetadata") ||
+               streq(name, "MachineOf") || streq(name, "Conflicts");
 }
 
 static bool is_told(const Options *o, const Row *row) {
         if (o->fleet ? !is_of_fleet(row->name) : str_has_prefix(row->name, "X-"))
                 return false;
-        return o->careless || !((row->not_with_global && o->c->global) || (row->not_with_machine && o->c->machine));
+        return o->careless ||
+               !((row->not_with_global && o->c->global) || (row->not_with_machine && o->c->machine));
 }
 
 const char *world_options_missing(void) {
@@ -474,6 +479,8 @@ void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) 
                 if (!said[i] && is_told(&o, &rows[i]))
                         said[i] = rows[i].put(d, &o);
         }
-        assert_int_equal(buf_printf(text, "[%s]\n%.*s", o.fleet ? "X-Fleet" : "X-Argosy", (int) o.text.len, o.text.len > 0 ? (char *) o.text.data : ""), 0);
+        assert_int_equal(buf_printf(text, "[%s]\n%.*s", o.fleet ? "X-Fleet" : "X-Argosy", (int) o.text.len,
+                                    o.text.len > 0 ? (char *) o.text.data : ""),
+                         0);
         buf_done(&o.text);
 }

@@ -14,8 +14,8 @@
 #include "unit-file.h"
 #include "world-options.h"
 
-const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"}, *const world_pools[] = {"fast", "slow"},
-                  *const world_secrets[] = {"db", "tls"};
+const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"},
+                  *const world_pools[] = {"fast", "slow"}, *const world_secrets[] = {"db", "tls"};
 
 // Every third is an instance of one of a few templates.
 void world_units_begin(Draw *d) {
@@ -90,11 +90,14 @@ static void put_service(Draw *d, Buf *text, WorldContent *c) {
         bool options = asks.swarm.loads[LOAD_options];
 
         c->oneshot = options && draw_one_in(d, 10);
-        assert_int_equal(buf_printf(text, "[Service]\n%sExecStart=/bin/%s %u\n", c->oneshot ? "Type=oneshot\n" : "", c->bad ? "false" : "sleep",
+        assert_int_equal(buf_printf(text, "[Service]\n%sExecStart=/bin/%s %u\n",
+                                    c->oneshot ? "Type=oneshot\n" : "", c->bad ? "false" : "sleep",
                                     1000 + draw_below(d, 4)),
                          0);
         if (options && draw_one_in(d, 6))
-                assert_int_equal(buf_printf(text, "ExecReload=/bin/true\nTimeoutStopSec=%u\n", 1 + draw_below(d, 3)), 0);
+                assert_int_equal(
+                        buf_printf(text, "ExecReload=/bin/true\nTimeoutStopSec=%u\n", 1 + draw_below(d, 3)),
+                        0);
 }
 
 static void put_guard(Draw *d, Buf *text, WorldContent *c) {

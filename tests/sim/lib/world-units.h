@@ -10,9 +10,15 @@
 #include "hash.h"
 
 // Contents: one for each unit in each of the steps that are drawn at most (swarm.c).
-enum { WORLD_UNITS_MAX = 32, WORLD_CONTENTS_MAX = 480 * WORLD_UNITS_MAX, WORLD_HOSTS_MAX = 16, WORLD_NAME_SIZE = 16 };
+enum {
+        WORLD_UNITS_MAX = 32,
+        WORLD_CONTENTS_MAX = 480 * WORLD_UNITS_MAX,
+        WORLD_HOSTS_MAX = 16,
+        WORLD_NAME_SIZE = 16
+};
 enum { WORLD_CROWD_MAX = 600 };
-enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 }; // of each host
+// of each host
+enum { WORLD_FILES_MAX = 2, WORLD_BODIES = 4, WORLD_CPU_MILLI = 4000, WORLD_MEMORY_MIB = 8192 };
 
 typedef struct WorldUnit {
         char name[48], file[48]; // file: itself, or its template
@@ -26,12 +32,14 @@ typedef struct WorldContent {
         bool global;
         bool picky;             // it has any demand on a node, or another unit
         bool careless;          // its author may have written what excludes each other: then it is refused
-        bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=; stays: Rebalance=no
+        bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=;
+                                                                   // stays: Rebalance=no
         unsigned hosts;         // Host=, MachineID=: bit N-1 of each that may have it; 0: any
         const char *zone;       // RequireLabel=zone=, MachineMetadata=zone=; NULL: any
         // Each NULL or 0 if nothing is said.
         const char *other_label, *pool, *managers, *spread, *role, *node_lost, *secret, *file_change;
-        unsigned conflicts, replaces, same_node, after, before, requires, binds_to, wants, part_of; // bit of each unit
+        // bit of each unit
+        unsigned conflicts, replaces, same_node, after, before, requires, binds_to, wants, part_of;
         unsigned spread_skew, cpu_milli, memory_mib, gpus, max_unavailable, delay_sec, restart_elsewhere;
         bool max_unavailable_percent;
         int priority, preemptible;        // preemptible: 1 is yes, -1 is no
@@ -45,7 +53,8 @@ typedef struct WorldContent {
 // long.
 
 // Names that requests and contents of units have in common.
-extern const char *const world_zones[2], *const world_roles[3], *const world_pools[2], *const world_secrets[2];
+extern const char *const world_zones[2], *const world_roles[3], *const world_pools[2],
+                                                                        *const world_secrets[2];
 
 void world_units_begin(Draw *d);
 const WorldUnit *world_unit_draw(Draw *d);

@@ -39,23 +39,31 @@ static inline Carried carried_beside(const char *unit, const char *text, const u
 }
 
 static inline Carried carried(const char *unit, const uint8_t *bytes, size_t len) {
-        return carried_beside(unit, "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data\n", bytes, len);
+        return carried_beside(unit, "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data\n", bytes,
+                              len);
 }
 
 static inline void order(const Carried *c, uint64_t revision) {
-        send_order((Order){.name = c->unit, .content = (const char *) c->content.data, .revision = revision, .start = revision});
+        send_order((Order){.name = c->unit,
+                           .content = (const char *) c->content.data,
+                           .revision = revision,
+                           .start = revision});
 }
 
 static inline void meet(const Carried *c, uint64_t revision) {
-        const Order o = {.name = c->unit, .content = (const char *) c->content.data, .revision = revision, .start = revision};
+        const Order o = {.name = c->unit,
+                         .content = (const char *) c->content.data,
+                         .revision = revision,
+                         .start = revision};
 
         w.term++;
         meet_leader(&o, 1);
 }
 
-// ------------------------------------------------------------------------------------------------ the leader's side
+// ---------------------------------------------------------------------------------------- the leader's side
 
-static inline void send_piece(const Hash *hash, uint64_t from, uint64_t size, const uint8_t *bytes, size_t len, bool there) {
+static inline void send_piece(const Hash *hash, uint64_t from, uint64_t size, const uint8_t *bytes,
+                              size_t len, bool there) {
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
@@ -82,7 +90,7 @@ static inline void await_ask(unsigned number) {
         assert_int_equal(w.n_file_asks, number);
 }
 
-// ------------------------------------------------------------------------------------------------ on the disk
+// ---------------------------------------------------------------------------------------------- on the disk
 
 static inline bool is_there(const char *path) {
         _cleanup_free_ char *full = str_printf("%s/%s", w.dir, path);

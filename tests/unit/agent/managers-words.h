@@ -232,7 +232,8 @@ static inline int helper_main(char **argv) {
                             *stuck = str_printf("%s/stuck", base);
         const char *dirs[] = {own, dir, NULL};
 
-        if (streq(argv[1], "write") && unlink(stuck) == 0) // of one helper; that it is gone says that it does
+        // of one helper; that it is gone says that it does
+        if (streq(argv[1], "write") && unlink(stuck) == 0)
                 return pause();
         if (streq(argv[1], "write"))
                 return manager_helper_write(base, "user", getuid(), dirs);

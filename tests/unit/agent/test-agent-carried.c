@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The agent and the files that come with units: asked of the leader piece by piece, of another leader from where the first one stopped, and
-// nothing that runs is touched before all of them are here. What they are bound over: test-agent-places.c.
+// The agent and the files that come with units: asked of the leader piece by piece, of another leader from
+// where the first one stopped, and nothing that runs is touched before all of them are here. What they are
+// bound over: test-agent-places.c.
 #include "carried-words.h"
 
 #include <sys/stat.h>
@@ -62,7 +63,11 @@ static void what_the_former_leader_says_late_is_passed_over(void **state) {
         agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches == 2);
         answer(&c);
-        send_welcome((Order[]){{.name = "web.service", .content = (const char *) c.content.data, .revision = 5, .start = 5}}, 1, 60000);
+        send_welcome((Order[]){{.name = "web.service",
+                                .content = (const char *) c.content.data,
+                                .revision = 5,
+                                .start = 5}},
+                     1, 60000);
         await_ask(3);
         assert_int_equal(w.file_asked_from, PIECE);
         answer_all(&c, 5);
@@ -102,7 +107,8 @@ static void a_file_with_another_hash_stops_nothing(void **state) {
         order(&c, 6);
         for (unsigned i = 1; i <= 3; i++) {
                 await_ask(i);
-                send_piece(&c.hash, w.file_asked_from, LARGE, wrong + w.file_asked_from, MIN_OF(LARGE - w.file_asked_from, (size_t) PIECE), true);
+                send_piece(&c.hash, w.file_asked_from, LARGE, wrong + w.file_asked_from,
+                           MIN_OF(LARGE - w.file_asked_from, (size_t) PIECE), true);
         }
         await_failure("web.service", 1, "its file data: what came is not what it is to be");
         assert_false(store_has(&c) || is_there("units/web.service"));
@@ -157,7 +163,8 @@ static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **st
         loop_until(answered("web.service", 5));
         disk_room_free = 250000 + LARGE / 4096; // one block less than it needs
         order(&c, 6);
-        await_failure("web.service", 1, "its files: a quarter of the memory of /run has to stay free on this node");
+        await_failure("web.service", 1,
+                      "its files: a quarter of the memory of /run has to stay free on this node");
         assert_int_equal(w.n_file_asks, 0);
         disk_room_free++;
         try_again_now("web.service");
@@ -167,7 +174,8 @@ static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **st
                 answer(&c);
         }
         loop_until(find("web.service")->work->failures == 2);
-        loop_until(streq(error_of("web.service"), "its file data: a quarter of the memory of /run has to stay free on this node"));
+        loop_until(streq(error_of("web.service"),
+                         "its file data: a quarter of the memory of /run has to stay free on this node"));
         assert_true(pid1_is_active(pid1, "web.service") && pid1_runs(pid1, "web.service") == 1);
         assert_false(store_has(&c) || is_there("units/web.service"));
         disk_room_free++;
@@ -180,7 +188,8 @@ static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **st
 
 // The unit that waits for it can be stopped and removed, and holds up no other one.
 static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
-        Carried c = carried("web.service", large, LARGE), other = carried("other.service", small, sizeof(small) - 1);
+        Carried c = carried("web.service", large, LARGE),
+                other = carried("other.service", small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -190,7 +199,8 @@ static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
         send_order((Order){.name = "plain.service", .content = web2, .revision = 7, .start = 7});
         loop_until(answered("plain.service", 7));
         assert_true(pid1_is_active(pid1, "web.service"));
-        send_order((Order){.name = "web.service", .content = web, .loaded_only = true, .revision = 8, .stop = 8});
+        send_order((Order){
+                .name = "web.service", .content = web, .loaded_only = true, .revision = 8, .stop = 8});
         loop_until(answered("web.service", 8));
         assert_false(pid1_is_active(pid1, "web.service"));
         order(&c, 9);
@@ -235,9 +245,11 @@ static bool waits_for_files(const char *unit) {
         return u && u->work && list_is_linked(&u->work->files_wanted);
 }
 
-// The leader answers for the unit in whose name the piece was asked for. The others go on with what has come.
+// The leader answers for the unit in whose name the piece was asked for. The others go on with what has
+// come.
 static void a_refusal_for_one_unit_is_none_for_another_that_waits(void **state) {
-        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE), c = carried("c.service", large, LARGE);
+        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE),
+                c = carried("c.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -293,8 +305,9 @@ static void a_file_that_one_leaves_and_another_gets_stays(void **state) {
 
 static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole(void **state) {
         Carried a = carried("a.service", small, sizeof(small) - 1), b = carried("b.service", large, LARGE);
-        const Order both[] = {{.name = "a.service", .content = (const char *) a.content.data, .revision = 5, .start = 5},
-                              {.name = "b.service", .content = (const char *) b.content.data, .revision = 6, .start = 6}};
+        const Order both[] = {
+                {.name = "a.service", .content = (const char *) a.content.data, .revision = 5, .start = 5},
+                {.name = "b.service", .content = (const char *) b.content.data, .revision = 6, .start = 6}};
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -317,10 +330,12 @@ static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole
         buf_done(&b.content);
 }
 
-// As an earlier run leaves it that has removed the unit and not lived to record that. The unit is not touched.
+// As an earlier run leaves it that has removed the unit and not lived to record that. The unit is not
+// touched.
 static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **state) {
         Carried a = carried("a.service", small, sizeof(small) - 1);
-        _cleanup_free_ char *data = str_printf("%s/units/a.service/data", w.dir), *folder = str_printf("%s/units/a.service", w.dir);
+        _cleanup_free_ char *data = str_printf("%s/units/a.service/data", w.dir),
+                            *folder = str_printf("%s/units/a.service", w.dir);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -338,11 +353,13 @@ static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **s
         buf_done(&a.content);
 }
 
-#define CHANGES(line, change) "[Service]\nExecStart=/bin/sleep 3\n" line "[X-Argosy]\nFile=data\nFileChange=" change "\n"
+#define CHANGES(line, change) \
+        "[Service]\nExecStart=/bin/sleep 3\n" line "[X-Argosy]\nFile=data\nFileChange=" change "\n"
 
 // As one that finds no more room in /run.
 static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **state) {
-        Carried a = carried_beside("web.service", CHANGES("", "none"), small, sizeof(small) - 1), b = carried_beside("web.service", CHANGES("", "none"), large, LARGE);
+        Carried a = carried_beside("web.service", CHANGES("", "none"), small, sizeof(small) - 1),
+                b = carried_beside("web.service", CHANGES("", "none"), large, LARGE);
         _cleanup_free_ char *in_the_way = str_printf("%s/units/web.service/..next", w.dir);
 
         meet_leader(NULL, 0);
@@ -355,7 +372,8 @@ static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **s
                 await_ask(i);
                 answer(&b);
         }
-        loop_until(find("web.service")->work && find("web.service")->work->failures == 1 && str_has_suffix(error_of("web.service"), ": Is a directory"));
+        loop_until(find("web.service")->work && find("web.service")->work->failures == 1 &&
+                   str_has_suffix(error_of("web.service"), ": Is a directory"));
         assert_int_equal(rmdir(in_the_way), 0);
         order(&a, 7);
         loop_until(answered("web.service", 7) && !*error_of("web.service"));
@@ -372,9 +390,11 @@ static void start_anew(const char *unit) {
         loop_until(find(unit)->watch.runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }
 
-// Whoever starts the unit anew, with Restart= or by hand, makes it read them; that it had been started so before does not.
+// Whoever starts the unit anew, with Restart= or by hand, makes it read them; that it had been started so
+// before does not.
 static void files_that_a_failed_reload_did_not_read_are_read_by_the_next_run(void **state) {
-        Carried a = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), small, sizeof(small) - 1),
+        Carried a = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), small,
+                                   sizeof(small) - 1),
                 b = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), large, LARGE);
 
         meet_leader(NULL, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The agent and unit files: new content, names of others, files that are hidden, removed or cannot be written.
+// The agent and unit files: new content, names of others, files that are hidden, removed or cannot be
+// written.
 #include "agent-world.h"
 
 #include "agent-private.h"
@@ -28,7 +29,8 @@ static void small_batches_of_files_keep_their_distance(void **state) {
 
                 send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
                 uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own, in which it is taken over
-                uv_run(&test_loop, UV_RUN_NOWAIT); // and one in which it is planned, and goes into the ledger
+                // and one in which it is planned, and goes into the ledger
+                uv_run(&test_loop, UV_RUN_NOWAIT);
                 queued = node->files_queued;
                 if (clock_boot_us() - begin_us < FILES_PACE_US)
                         in_time = queued;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is pulled before a container starts, or stops for new content; and what the leader is told of a tag. The test is
-// podman's generator, podman, skopeo and the registry.
+// What is pulled before a container starts, or stops for new content; and what the leader is told of a tag.
+// The test is podman's generator, podman, skopeo and the registry.
 #include <errno.h>
 
 #include "agent-world.h"
@@ -14,8 +14,9 @@
 
 #define DIGEST_1 "sha256:1111111111111111111111111111111111111111111111111111111111111111"
 #define DIGEST_2 "sha256:2222222222222222222222222222222222222222222222222222222222222222"
-#define BOX_OF(digest)                                                                                        \
-        "[Container]\nImage=reg.example/box:1\n\n# box.container.d/~0-image.conf\n[X-Argosy]\nImagePin=reg.example/box:1@" digest "\n"
+#define BOX_OF(digest)                               \
+        "[Container]\nImage=reg.example/box:1\n\n# " \
+        "box.container.d/~0-image.conf\n[X-Argosy]\nImagePin=reg.example/box:1@" digest "\n"
 #define IMAGE_OF(digest) "reg.example/box@" digest
 
 // ---- the generator makes of each container what starts /bin/box
@@ -38,8 +39,8 @@ int __wrap_unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVe
         return 0;
 }
 
-int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
-                             UnitVerified *done, void *userdata, uint64_t *ret) {
+int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
+                             unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
         generator.done = done;
         generator.userdata = userdata;
         generator.content = hash_of(files[0].content, files[0].len);
@@ -47,7 +48,8 @@ int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, siz
         return 0;
 }
 
-int __wrap_unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
+int __wrap_unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitVerified *done,
+                                    void *userdata, uint64_t *ret) {
         return -EALREADY;
 }
 
@@ -70,7 +72,12 @@ static void make(void) {
         done = generator.done;
         generator.done = NULL;
         assert_int_equal(quadlet_made_compose(&generator.content, "5.4", unit, strlen(unit), &made), 0);
-        done(0, &(UnitVerdict){.systemd = "systemd 257", .podman = "5.4", .findings = &findings, .made = &made, .n = 1},
+        done(0,
+             &(UnitVerdict){.systemd = "systemd 257",
+                            .podman = "5.4",
+                            .findings = &findings,
+                            .made = &made,
+                            .n = 1},
              generator.userdata);
         buf_done(&made);
 }
@@ -89,7 +96,8 @@ static size_t n_commands;
 typeof(transient_command_start) __wrap_transient_command_start;
 typeof(transient_command_cancel) __wrap_transient_command_cancel;
 
-int __wrap_transient_command_start(const TransientConfig *config, TransientDone *done, void *userdata, TransientCommand **ret) {
+int __wrap_transient_command_start(const TransientConfig *config, TransientDone *done, void *userdata,
+                                   TransientCommand **ret) {
         Command *c = &commands[n_commands++];
         _cleanup_buf_ Buf line = {};
 
@@ -101,7 +109,8 @@ int __wrap_transient_command_start(const TransientConfig *config, TransientDone 
         return 0;
 }
 
-void __wrap_transient_command_cancel(TransientCommand *command, void (*closed)(void *userdata), void *userdata) {
+void __wrap_transient_command_cancel(TransientCommand *command, void (*closed)(void *userdata),
+                                     void *userdata) {
         Command *c = (Command *) command;
 
         free(TAKE_PTR(c->line));
@@ -115,7 +124,8 @@ static Command *newest(const char *words) {
 }
 
 static void end(Command *c, int result, const char *output, const char *said) {
-        const Buf out = {.data = (uint8_t *) output, .len = strlen(output)}, err = {.data = (uint8_t *) said, .len = strlen(said)};
+        const Buf out = {.data = (uint8_t *) output, .len = strlen(output)},
+                  err = {.data = (uint8_t *) said, .len = strlen(said)};
 
         free(TAKE_PTR(c->line));
         c->done(result, &out, &err, c->userdata);
@@ -208,10 +218,12 @@ static void a_pull_that_fails_stops_nothing(void **state) {
         start_box();
         order("box.service", BOX_OF(DIGEST_2), 7);
         make();
-        end(pulls(IMAGE_OF(DIGEST_2)), -EIO, "", "Trying to pull\nError: initializing source: dial tcp: connection refused\n");
+        end(pulls(IMAGE_OF(DIGEST_2)), -EIO, "",
+            "Trying to pull\nError: initializing source: dial tcp: connection refused\n");
         loop_until(*report_of("box.service")->error);
-        assert_string_equal(report_of("box.service")->error,
-                            "pulling " IMAGE_OF(DIGEST_2) ": initializing source: dial tcp: connection refused");
+        assert_string_equal(
+                report_of("box.service")->error,
+                "pulling " IMAGE_OF(DIGEST_2) ": initializing source: dial tcp: connection refused");
         assert_false(report_of("box.service")->refused);
         assert_true(pid1_is_active(pid1, "box.service"));
         assert_int_equal(pid1_runs(pid1, "box.service"), 1);
@@ -222,7 +234,8 @@ static void what_the_registry_has_lost_is_refused(void **state) {
         order("box.service", BOX_OF(DIGEST_1), 6);
         make();
         list("");
-        end(pulls(IMAGE_OF(DIGEST_1)), -EIO, "", "Error: reading manifest " DIGEST_1 " in reg.example/box: manifest unknown\n");
+        end(pulls(IMAGE_OF(DIGEST_1)), -EIO, "",
+            "Error: reading manifest " DIGEST_1 " in reg.example/box: manifest unknown\n");
         loop_until(report_of("box.service") && report_of("box.service")->refused);
         assert_non_null(strstr(report_of("box.service")->error, "manifest unknown"));
 }
@@ -255,7 +268,11 @@ static void a_stop_ends_the_pull(void **state) {
 static void what_somebody_removed_is_pulled_again(void **state) {
         start_box();
         assert_int_equal(file_replace(AT_FDCWD, store, "[1]", 3, 0644, 0), 0);
-        send_order((Order){.name = "box.service", .content = BOX_OF(DIGEST_1), .revision = 7, .start = 6, .restart = 7});
+        send_order((Order){.name = "box.service",
+                           .content = BOX_OF(DIGEST_1),
+                           .revision = 7,
+                           .start = 6,
+                           .restart = 7});
         list("");
         end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
         loop_until(answered("box.service", 7) && pid1_runs(pid1, "box.service") == 2);
@@ -285,7 +302,8 @@ static void call(const char *image) {
 
 static const Argosy__ToVoter__ImageAnswer *answer_of(int result, const char *output, const char *said) {
         call("reg.example/box:1");
-        assert_string_equal(newest("skopeo")->line, "/usr/bin/skopeo inspect --raw docker://reg.example/box:1");
+        assert_string_equal(newest("skopeo")->line,
+                            "/usr/bin/skopeo inspect --raw docker://reg.example/box:1");
         end(newest("skopeo"), result, output, said);
         assert_non_null(w.call_reply);
         assert_int_equal(w.call_reply->call_reply->id, 9);
@@ -311,14 +329,17 @@ static void what_is_no_manifest_has_none(void **state) {
 
 static void a_registry_that_refuses_is_quoted(void **state) {
         const Argosy__ToVoter__ImageAnswer *a =
-                answer_of(-EIO, "", "time=\"2026-01-02\" level=fatal msg=\"Error parsing image name \\\"docker://x\\\": unauthorized\"\n");
+                answer_of(-EIO, "",
+                          "time=\"2026-01-02\" level=fatal msg=\"Error parsing image name "
+                          "\\\"docker://x\\\": unauthorized\"\n");
 
         assert_string_equal(a->error, "parsing image name \"docker://x\": unauthorized");
         assert_false(a->here);
 }
 
 static void a_registry_that_is_not_reached_may_be_by_another_host(void **state) {
-        const Argosy__ToVoter__ImageAnswer *a = answer_of(-EIO, "", "level=fatal msg=\"dial tcp: connection refused\"\n");
+        const Argosy__ToVoter__ImageAnswer *a =
+                answer_of(-EIO, "", "level=fatal msg=\"dial tcp: connection refused\"\n");
 
         assert_string_equal(a->error, "dial tcp: connection refused");
         assert_true(a->here);
@@ -326,7 +347,8 @@ static void a_registry_that_is_not_reached_may_be_by_another_host(void **state) 
 
 static void a_registry_that_hangs_is_named_so(void **state) {
         assert_string_equal(answer_of(-ETIMEDOUT, "", "")->error, "the registry does not answer");
-        assert_string_equal(answer_of(-EFBIG, "", "")->error, "the manifest that the registry sent is longer than 1 MiB");
+        assert_string_equal(answer_of(-EFBIG, "", "")->error,
+                            "the manifest that the registry sent is longer than 1 MiB");
 }
 
 static void a_question_that_is_over_ends_its_command(void **state) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How far a journal is read for somebody who takes its lines slowly, or not at all. PID 1 is in memory, and so is
-// the journal: its reader hands over a batch whenever the test lets it, unless it is held.
+// How far a journal is read for somebody who takes its lines slowly, or not at all. PID 1 is in memory, and
+// so is the journal: its reader hands over a batch whenever the test lets it, unless it is held.
 #include "agent-rig.h"
 
 #include "agent-private.h"

@@ -64,7 +64,8 @@ static void what_is_to_stay_as_it_is_does(void **state) {
                 for (size_t k = 0; k < w.attach->attach->n_held; k++)
                         if (streq(w.attach->attach->held[k]->name, "web.service"))
                                 assert_int_equal(w.attach->attach->held[k]->revision, 5);
-                send_order((Order){.name = "job.service", .content = job, .loaded_only = true, .revision = 6 + i});
+                send_order((Order){
+                        .name = "job.service", .content = job, .loaded_only = true, .revision = 6 + i});
                 loop_until(answered("job.service", 6 + i)); // and the other one was planned by then
                 assert_int_equal(pid1_runs(pid1, "web.service"), 1);
                 assert_false(report_of("web.service")->stays);
@@ -75,8 +76,8 @@ static void what_is_to_stay_as_it_is_does(void **state) {
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
-// Until it has been attached for a beat: the machine may stand still for longer than a lease. `answered`: so many
-// of its Attaches were welcomed.
+// Until it has been attached for a beat: the machine may stand still for longer than a lease. `answered`: so
+// many of its Attaches were welcomed.
 static void welcome_for(unsigned lease_ms, unsigned *answered) {
         unsigned beats = w.n_beats;
 
@@ -99,8 +100,8 @@ static void the_lease_runs_out_and_comes_back(void **state) {
         loop_until(w.attached);
 }
 
-// The leader answers the newest Attach only, after a barrier, and the answer waits for the fence: on a slow disk that
-// may take longer than the first is waited for.
+// The leader answers the newest Attach only, after a barrier, and the answer waits for the fence: on a slow
+// disk that may take longer than the first is waited for.
 static void an_answer_is_waited_for_longer_each_time(void **state) {
         uint64_t waited = 0;
 
@@ -191,7 +192,8 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         // Acknowledged beats hold it up.
         welcome_for(1000, &attaches);
         first = w.last_beat;
-        loop_until((ack_beat(w.last_beat), w.last_beat > first + 75)); // of 20 ms: one and a half times the lease
+        // of 20 ms: one and a half times the lease
+        loop_until((ack_beat(w.last_beat), w.last_beat > first + 75));
         assert_true(w.attached);
 }
 
@@ -229,8 +231,10 @@ static unsigned quiet_of_30(void) {
 }
 
 static void most_beats_need_no_answer_unless_somebody_waits_for_it(void **state) {
-        const Order cut = {.name = "cut.service", .content = "[Service]\nExecStart=/bin/a\n[X-Argosy]\nCutOff=stop\n",
-                           .revision = 5, .start = 5};
+        const Order cut = {.name = "cut.service",
+                           .content = "[Service]\nExecStart=/bin/a\n[X-Argosy]\nCutOff=stop\n",
+                           .revision = 5,
+                           .start = 5};
         unsigned attaches = 0;
 
         agent_on_leader(w.agent, 1, w.term);
@@ -523,7 +527,8 @@ static void hold_many(void) {
 
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(many_names[i], sizeof(many_names[i]), "many%zu.service", i);
-                orders[i] = (Order){.name = many_names[i], .content = web, .revision = 5, .loaded_only = true};
+                orders[i] =
+                        (Order){.name = many_names[i], .content = web, .revision = 5, .loaded_only = true};
         }
         meet_leader(NULL, 0);
         send_orders(orders, MANY);

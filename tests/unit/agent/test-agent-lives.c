@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives of a host: orders with other contents, files and secrets, files that come in pieces, wrong or not at all, argosyd that is killed,
-// another leader, and a boot at which nobody leads. In each turn of each life
+// Random lives of a host: orders with other contents, files and secrets, files that come in pieces, wrong or
+// not at all, argosyd that is killed, another leader, and a boot at which nobody leads. In each turn of each
+// life
 //   whatever runs has all files of the content that it runs, with their modes, and no others
 // and now and then the leader answers all that it was asked, and then
-//   each unit is as it was ordered, with its content, its files and its secrets in the versions that it was started with
+//   each unit is as it was ordered, with its content, its files and its secrets in the versions that it was
+//   started with
 //   no file, folder or secret is there that no unit here has
 //   a host that has booted without a leader has run nothing and has no secret
 //
@@ -25,7 +27,17 @@
 #include "fileio.h"
 #include "plan.h"
 
-enum { LIVES = 60, LIVES_LONG = 200, STEPS = 60, CALM_EVERY = 20, BODIES = 6, VARIANTS = 5, FILES_MAX = 4, SECRETS = 2, PIECE = 64 * 1024 };
+enum {
+        LIVES = 60,
+        LIVES_LONG = 200,
+        STEPS = 60,
+        CALM_EVERY = 20,
+        BODIES = 6,
+        VARIANTS = 5,
+        FILES_MAX = 4,
+        SECRETS = 2,
+        PIECE = 64 * 1024
+};
 #define PATIENCE_US (10 * USEC_PER_SEC)
 
 static const char *const units[] = {"a.service", "b.service", "w@1.service", "w@2.service"};
@@ -46,8 +58,9 @@ typedef struct Content { // of a unit, or of the template of two
 
 typedef struct Wanted { // of a unit, by the leader
         bool known, launched;
-        // It was stopped or destroyed and started again, or got another content and the one of before again, perhaps without the agent's having heard of that in
-        // between: then it runs on, in the versions of before.
+        // It was stopped or destroyed and started again, or got another content and the one of before again,
+        // perhaps without the agent's having heard of that in between: then it runs on, in the versions of
+        // before.
         bool stopped, joined;
         unsigned variant, seen_variant; // seen: when all was answered last
         bool changed;                   // since then
@@ -77,7 +90,7 @@ static unsigned dice(unsigned n) {
 
 #define fail_life(format, ...) fail_msg("seed %u: " format, seed __VA_OPT__(, ) __VA_ARGS__)
 
-// ------------------------------------------------------------------------------------------------ what there is to be had
+// ---------------------------------------------------------------------------------- what there is to be had
 
 static void make_bodies(void) {
         static const size_t sizes[BODIES] = {0, 1, 4000, PIECE, PIECE + 1, 3 * PIECE - 7};
@@ -113,8 +126,10 @@ static void make_content(unsigned unit, unsigned variant) {
         for (size_t i = 0; i < c->n_files; i++) {
                 c->body[i] = dice(BODIES);
                 assert_int_equal(buf_printf(&text, "File=%s\n", file_names[i]), 0);
-                assert_int_equal(carried_files_add(&files, file_names[i], str_has_suffix(file_names[i], ".sh"), bodies[c->body[i]].len,
-                                                   &bodies[c->body[i]].hash), 0);
+                assert_int_equal(carried_files_add(&files, file_names[i],
+                                                   str_has_suffix(file_names[i], ".sh"),
+                                                   bodies[c->body[i]].len, &bodies[c->body[i]].hash),
+                                 0);
         }
         assert_int_equal(unit_file_parse(name, text.data, text.len, &file, &why), 0);
         if (c->n_files > 0)
@@ -144,7 +159,7 @@ static const char *text_of(unsigned unit, unsigned variant) {
         return (const char *) contents[unit][variant].text.data;
 }
 
-// ------------------------------------------------------------------------------------------------ the leader's side
+// ---------------------------------------------------------------------------------------- the leader's side
 
 typedef struct Parcels { // of the secrets of some orders
         Argosy__OrderSecret order[UNITS][SECRETS], *orders[UNITS][SECRETS];
@@ -168,10 +183,12 @@ static void add_secrets(unsigned unit, Order *o) {
                 s->version = want->version[i];
                 parcels.orders[unit][o->n_secrets++] = s;
                 argosy__secret_value__init(&parcels.value[n]);
-                snprintf(parcels.text[n], sizeof(parcels.text[n]), "%s %u", secret_names[i], (unsigned) want->version[i]);
+                snprintf(parcels.text[n], sizeof(parcels.text[n]), "%s %u", secret_names[i],
+                         (unsigned) want->version[i]);
                 parcels.value[n].name = s->name;
                 parcels.value[n].version = s->version;
-                parcels.value[n].value = (ProtobufCBinaryData){strlen(parcels.text[n]), (uint8_t *) parcels.text[n]};
+                parcels.value[n].value =
+                        (ProtobufCBinaryData){strlen(parcels.text[n]), (uint8_t *) parcels.text[n]};
                 parcels.values[n] = &parcels.value[n];
                 w.n_secret_values++;
         }
@@ -220,7 +237,8 @@ static void tell(unsigned unit) {
         send_order(o);
 }
 
-// As the leader raises versions: what is started while it is down, restarted, or gets another content has the newest ones.
+// As the leader raises versions: what is started while it is down, restarted, or gets another content has
+// the newest ones.
 static void raise_versions(Wanted *want) {
         memcpy(want->version, newest, sizeof(newest));
 }
@@ -285,13 +303,16 @@ static void answer(unsigned chance_of_lies) {
         piece.there = !lies || dice(2);
         piece.piece.len = MIN_OF(b->len - piece.from, (size_t) PIECE);
         piece.piece.data = lies ? garbage : b->bytes + piece.from;
-        story("  a piece of file %u from %u%s\n", (unsigned) (b - bodies), (unsigned) piece.from, !piece.there ? ", which is not there" : lies ? ", a wrong one" : "");
+        story("  a piece of file %u from %u%s\n", (unsigned) (b - bodies), (unsigned) piece.from,
+              !piece.there ? ", which is not there"
+              : lies       ? ", a wrong one"
+                           : "");
         m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
         m.file_piece = &piece;
         agent_on_message(w.agent, &m);
 }
 
-// ------------------------------------------------------------------------------------------------ on the disk
+// ---------------------------------------------------------------------------------------------- on the disk
 
 static const Content *running(unsigned unit) {
         const char *text = pid1_is_active(pid1, units[unit]) ? pid1_content(pid1, units[unit]) : NULL;
@@ -322,7 +343,8 @@ static size_t count_files(const char *path) {
 static bool has_bytes(const char *path, const void *bytes, size_t len) {
         _cleanup_buf_ Buf b = {};
 
-        return file_read(AT_FDCWD, path, 1 << 20, &b) == 0 && b.len == len && (len == 0 || memcmp(b.data, bytes, len) == 0);
+        return file_read(AT_FDCWD, path, 1 << 20, &b) == 0 && b.len == len &&
+               (len == 0 || memcmp(b.data, bytes, len) == 0);
 }
 
 static void assert_folder(unsigned unit, const Content *c) {
@@ -334,7 +356,8 @@ static void assert_folder(unsigned unit, const Content *c) {
                 mode_t mode = str_has_suffix(file_names[i], ".sh") ? 0555 : 0444;
                 struct stat st;
 
-                if (stat(path, &st) < 0 || (st.st_mode & 07777) != mode || !has_bytes(path, b->bytes, b->len))
+                if (stat(path, &st) < 0 || (st.st_mode & 07777) != mode ||
+                    !has_bytes(path, b->bytes, b->len))
                         fail_life("%s of %s is not what it is to be", file_names[i], units[unit]);
         }
         if (count_files(folder) != c->n_files)
@@ -358,11 +381,13 @@ static void assert_store(void) {
 
         for (unsigned u = 0; u < UNITS; u++)
                 for (size_t i = 0; wanted[u].known && i < contents[u][wanted[u].variant].n_files; i++)
-                        used[contents[u][wanted[u].variant].body[i]][str_has_suffix(file_names[i], ".sh")] = true;
+                        used[contents[u][wanted[u].variant].body[i]][str_has_suffix(file_names[i], ".sh")] =
+                                true;
         for (unsigned i = 0; i < BODIES; i++)
                 n += used[i][0] + used[i][1];
         if (verbose && count_files(store) != n) {
-                _cleanup_free_ char *command = str_printf("ls -l %s/files >&2; find %s/units >&2", w.dir, w.dir);
+                _cleanup_free_ char *command =
+                        str_printf("ls -l %s/files >&2; find %s/units >&2", w.dir, w.dir);
 
                 (void) !system(command);
         }
@@ -373,7 +398,8 @@ static void assert_store(void) {
                         continue;
                 n_folders++;
                 for (unsigned u = 0; u < UNITS; u++)
-                        if (streq(units[u], e->d_name) && wanted[u].known && contents[u][wanted[u].variant].n_files > 0)
+                        if (streq(units[u], e->d_name) && wanted[u].known &&
+                            contents[u][wanted[u].variant].n_files > 0)
                                 n_folders--;
         }
         if (d)
@@ -392,7 +418,8 @@ static bool has_secret(unsigned unit, unsigned secret) {
 }
 
 static void assert_secrets(void) {
-        _cleanup_free_ char *values = str_printf("%s/values", w.secrets_dir), *links = str_printf("%s/units", w.secrets_dir);
+        _cleanup_free_ char *values = str_printf("%s/values", w.secrets_dir),
+                            *links = str_printf("%s/units", w.secrets_dir);
         size_t n_links = 0, n_values = 0;
 
         for (unsigned i = 0; i < SECRETS; i++) {
@@ -405,7 +432,8 @@ static void assert_secrets(void) {
 
                         if (!has_secret(u, i))
                                 continue;
-                        snprintf(text, sizeof(text), "%s %u", secret_names[i], (unsigned) wanted[u].version[i]);
+                        snprintf(text, sizeof(text), "%s %u", secret_names[i],
+                                 (unsigned) wanted[u].version[i]);
                         if (wanted[u].launched && !wanted[u].joined && !has_bytes(link, text, strlen(text)))
                                 fail_life("%s does not have %s", units[u], text);
                         n_links += access(link, F_OK) == 0;
@@ -426,7 +454,7 @@ static void assert_secrets(void) {
                 fail_life("%zu values are kept, and units here have %zu", count_files(values), n_values);
 }
 
-// ------------------------------------------------------------------------------------------------ what happens
+// --------------------------------------------------------------------------------------------- what happens
 
 static AgentUnit *find(unsigned unit) {
         return agent_unit_find(CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent), units[unit]);
@@ -441,8 +469,8 @@ static bool is_at_rest(unsigned unit) {
                 u->work->retry_us = 1;
                 agent_unit_mark(u);
         }
-        return wanted[unit].known && agent_unit_answered(u) == wanted[unit].revision && !list_is_linked(&u->dirty) &&
-               !(u->work && (u->work->busy != PLAN_NOTHING || u->work->error));
+        return wanted[unit].known && agent_unit_answered(u) == wanted[unit].revision &&
+               !list_is_linked(&u->dirty) && !(u->work && (u->work->busy != PLAN_NOTHING || u->work->error));
 }
 
 static bool all_at_rest(void) {
@@ -452,7 +480,8 @@ static bool all_at_rest(void) {
         assert_what_runs_has_its_files();
         for (unsigned u = 0; u < UNITS; u++)
                 rest &= is_at_rest(u);
-        return rest && list_is_empty(&w.agent->carried_fetches) && !w.agent->carried_is_left && !w.agent->carried_left;
+        return rest && list_is_empty(&w.agent->carried_fetches) && !w.agent->carried_is_left &&
+               !w.agent->carried_left;
 }
 
 static void tell_who_is_not_at_rest(void) {
@@ -460,8 +489,9 @@ static void tell_who_is_not_at_rest(void) {
                 if (!is_at_rest(u)) {
                         const AgentUnit *a = find(u);
 
-                        story("  %s: wanted %u, answered %u, step %s, error %s\n", units[u], (unsigned) wanted[u].revision,
-                              a ? (unsigned) agent_unit_answered(a) : 0, a && a->work ? plan_step_to_string(a->work->busy) : "-",
+                        story("  %s: wanted %u, answered %u, step %s, error %s\n", units[u],
+                              (unsigned) wanted[u].revision, a ? (unsigned) agent_unit_answered(a) : 0,
+                              a && a->work ? plan_step_to_string(a->work->busy) : "-",
                               a && a->work && a->work->error ? a->work->error : "-");
                 }
 }
@@ -470,7 +500,8 @@ static void calm_down(void) {
         story("  all is answered\n");
         if (!led)
                 meet();
-        for (uint64_t until_us = clock_boot_us() + PATIENCE_US; !all_at_rest(); uv_run(&test_loop, UV_RUN_ONCE)) // it beats every 20 ms
+        for (uint64_t until_us = clock_boot_us() + PATIENCE_US; !all_at_rest();
+             uv_run(&test_loop, UV_RUN_ONCE)) // it beats every 20 ms
                 if (clock_boot_us() > until_us) {
                         tell_who_is_not_at_rest();
                         fail_life("what was ordered does not come to an end");
@@ -478,9 +509,11 @@ static void calm_down(void) {
         for (unsigned i = 0; i < 3; i++)
                 uv_run(&test_loop, UV_RUN_NOWAIT);
         for (unsigned u = 0; u < UNITS; u++) {
-                const Content *c = running(u), *due = wanted[u].launched ? &contents[u][wanted[u].variant] : NULL;
+                const Content *c = running(u),
+                              *due = wanted[u].launched ? &contents[u][wanted[u].variant] : NULL;
 
-                if ((c == NULL) != (due == NULL) || (c && !streq((char *) c->text.data, (char *) due->text.data)))
+                if ((c == NULL) != (due == NULL) ||
+                    (c && !streq((char *) c->text.data, (char *) due->text.data)))
                         fail_life("%s does not run what it is to run", units[u]);
                 if (wanted[u].known)
                         assert_folder(u, &contents[u][wanted[u].variant]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Unit files of managers that are not the system's: who writes them, who looks at them, and what is not followed.
+// Unit files of managers that are not the system's: who writes them, who looks at them, and what is not
+// followed.
 
 #include "managers-words.h"
 
@@ -277,8 +278,10 @@ static void a_question_about_names_is_answered_as_its_order_would_be(void **stat
         meet();
         for (size_t i = 0; i < ELEMENTSOF(asked); i++)
                 if (i != 1)
-                        assert_int_equal(file_replace(AT_FDCWD, own_path(o, i == 2 ? "w@.service" : asked[i]), web,
-                                                      strlen(web), 0644, 0), 0);
+                        assert_int_equal(file_replace(AT_FDCWD,
+                                                      own_path(o, i == 2 ? "w@.service" : asked[i]), web,
+                                                      strlen(web), 0644, 0),
+                                         0);
         fake_systemd_set(o->systemd, "up.service", "active", "running", "success");
         said = answers_to(asked, ELEMENTSOF(asked), NULL);
         assert_non_null(strstr(said[0], "/own/mine.service"));
@@ -320,7 +323,8 @@ static char *mark_of_stuck(const Other *o) {
         return path;
 }
 
-// What was handed to a helper of its last run nobody answers any more, whether it was to be written or only asked.
+// What was handed to a helper of its last run nobody answers any more, whether it was to be written or only
+// asked.
 static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **state) {
         static const char *const asked[] = {"mine.service"};
         Other *o = add_other(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The newest lines of a container's units: read inside, by as few helpers as that takes. The helper here writes its
-// number down, then says a line for each unit, or that nothing can be read.
+// The newest lines of a container's units: read inside, by as few helpers as that takes. The helper here
+// writes its number down, then says a line for each unit, or that nothing can be read.
 
 #include "helper-frame.h"
 #include "managers-words.h"
@@ -28,7 +28,8 @@ static void answer_one(const Argosy__HelperRequest *q, bool fails) {
         reply.lines = &line;
         reply.n_lines = fails ? 0 : 1;
         reply.error = fails ? -EIO : 0;
-        if (helper_frame_pack(&reply.base, &frame) < 0 || write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
+        if (helper_frame_pack(&reply.base, &frame) < 0 ||
+            write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
                 _exit(EXIT_FAILURE);
 }
 

@@ -258,7 +258,8 @@ enum {
         FLOOD_AT_A_TIME = 60,           // more than are read in a turn
         FLOOD_MAX = 1500,               // what waits in the other's queue has an end, too
         FLOOD_MESSAGE = 1024 * 1024,    // bytes
-        FLOOD_GROWTH = 1024 * 1024,     // bytes that the first leaves: interned words, buffers, the other's tables
+        FLOOD_GROWTH = 1024 * 1024,     // bytes that the first leaves: interned words, buffers, the other's
+                                        // tables
         FLOOD_GROWTH_AGAIN = 32 * 1024, // and each other one
 };
 
@@ -283,8 +284,8 @@ static void flood_on(Other *loud, unsigned round, unsigned *i) {
         }
 }
 
-// The other's own queue has then been longer than any flood makes it: how much memory it keeps for that depends on how
-// slowly it is read, and is not what is measured.
+// The other's own queue has then been longer than any flood makes it: how much memory it keeps for that
+// depends on how slowly it is read, and is not what is measured.
 static void fill_queue(Other *loud) {
         char name[64];
 
@@ -308,7 +309,8 @@ static size_t after_flood(Other *loud, unsigned round) {
         while (i < FLOOD)
                 flood_on(loud, round, &i);
         order_everywhere("plain-%d.service", revision, web);
-        send_order((Order){.name = "plain.service", .content = web, .revision = revision, .start = revision});
+        send_order(
+                (Order){.name = "plain.service", .content = web, .revision = revision, .start = revision});
         while (!answered("plain.service", revision) || !answered("plain-1.service", revision)) {
                 flood_on(loud, round, &i); // it is never read to its end meanwhile
                 uv_run(&test_loop, UV_RUN_ONCE);
@@ -319,7 +321,8 @@ static size_t after_flood(Other *loud, unsigned round) {
         assert_in_range(strlen(refused->error), 1, AGENT_ERROR_MAX);
         while (i < FLOOD_MAX)
                 flood_on(loud, round, &i);
-        fake_systemd_set(loud->systemd, "plain-0.service", "failed", "failed", "signal"); // the last that it says
+        // the last that it says
+        fake_systemd_set(loud->systemd, "plain-0.service", "failed", "failed", "signal");
         loop_until(report_of("plain-0.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(all_online());
         return bytes_in_use();

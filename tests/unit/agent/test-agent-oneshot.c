@@ -196,7 +196,8 @@ static void a_failure_that_somebody_resets_while_we_are_away_is_one(void **state
 }
 
 static void a_oneshot_that_cannot_begin_has_failed(void **state) {
-        static const char needy[] = "[Unit]\nRequires=nobody.service\n[Service]\nType=oneshot\nExecStart=/bin/true\n";
+        static const char needy[] =
+                "[Unit]\nRequires=nobody.service\n[Service]\nType=oneshot\nExecStart=/bin/true\n";
         Order o = {.name = "job.service", .content = needy, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
@@ -215,7 +216,8 @@ static void a_oneshot_that_cannot_begin_has_failed(void **state) {
 }
 
 static void a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so(void **state) {
-        static const char anyway[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nOutcomeUnknown=rerun\n";
+        static const char anyway[] =
+                "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nOutcomeUnknown=rerun\n";
         Order o = {.name = "job.service", .content = anyway, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The agent and what the files of units are bound over: whether it is there, on file systems that answer and on others. A unit that is refused
-// for it may come when it is there.
+// The agent and what the files of units are bound over: whether it is there, on file systems that answer and
+// on others. A unit that is refused for it may come when it is there.
 #include "carried-words.h"
 
 #include <errno.h>
@@ -33,10 +33,12 @@ static _Atomic unsigned dead_minor = DEAD_MINOR;
 int __wrap_mount_table_read(Buf *ret);
 int __wrap_mount_table_read(Buf *ret) {
         n_tables++;
-        assert_int_equal(buf_printf(ret, "1 0 0:%u / / rw\n2 1 0:%u / /alive rw\n3 1 0:%u / /dead rw\n", (unsigned) ROOT_MINOR,
-                                    (unsigned) ALIVE_MINOR, dead_minor), 0);
+        assert_int_equal(buf_printf(ret, "1 0 0:%u / / rw\n2 1 0:%u / /alive rw\n3 1 0:%u / /dead rw\n",
+                                    (unsigned) ROOT_MINOR, (unsigned) ALIVE_MINOR, dead_minor),
+                         0);
         for (unsigned i = 0; one_mount_for_each && i < 3; i++)
-                assert_int_equal(buf_printf(ret, "%u 1 0:%u / " DEAD "%u rw\n", 4 + i, FIRST_MINOR + i, i), 0);
+                assert_int_equal(buf_printf(ret, "%u 1 0:%u / " DEAD "%u rw\n", 4 + i, FIRST_MINOR + i, i),
+                                 0);
         return buf_append(ret, "", 1);
 }
 
@@ -65,13 +67,16 @@ int __wrap_statfs64(const char *path, struct statfs *ret) {
 char *__wrap_realpath(const char *path, char *ret);
 char *__wrap_realpath(const char *path, char *ret) {
         assert_null(ret);
-        return strdup(streq(path, LINK_TO_USR) ? "/usr" : streq(path, LINK_TO_OWN) ? "/usr/local/own" : path);
+        return strdup(streq(path, LINK_TO_USR)   ? "/usr"
+                      : streq(path, LINK_TO_OWN) ? "/usr/local/own"
+                                                 : path);
 }
 
 int __real_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret);
 int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct statx *ret) {
-        bool is_link = streq(path, LINK_TO_DEAD) || streq(path, LINK_SEEN), follows = !(flags & AT_SYMLINK_NOFOLLOW);
+        bool is_link = streq(path, LINK_TO_DEAD) || streq(path, LINK_SEEN),
+             follows = !(flags & AT_SYMLINK_NOFOLLOW);
 
         if ((str_has_prefix(path, DEAD) || (streq(path, LINK_TO_DEAD) && follows)) && !is_alive_again)
                 hang();
@@ -80,11 +85,12 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
         if (streq(path, "/dead") || streq(path, "/alive") || streq(path, "/srv/argosy-test") || is_link) {
                 *ret = (struct statx){.stx_mode = is_link && !follows ? S_IFLNK : S_IFDIR};
                 ret->stx_dev_minor = streq(path, "/dead") || (streq(path, LINK_SEEN) && follows) ? dead_minor
-                                     : str_has_prefix(path, "/alive")                                    ? (unsigned) ALIVE_MINOR
-                                                                                                         : (unsigned) ROOT_MINOR;
+                                     : str_has_prefix(path, "/alive") ? (unsigned) ALIVE_MINOR
+                                                                      : (unsigned) ROOT_MINOR;
                 return 0;
         }
-        if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || streq(path, OF_A_SERVER) || str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
+        if (str_has_prefix(path, DEAD) || streq(path, ALIVE) || streq(path, OF_A_SERVER) ||
+            str_has_prefix(path, LINK_TO_DEAD) || str_has_prefix(path, LINK_SEEN)) {
                 *ret = (struct statx){.stx_mode = S_IFREG};
                 ret->stx_dev_minor = streq(path, ALIVE) ? ALIVE_MINOR : ROOT_MINOR;
                 return 0;
@@ -96,21 +102,26 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
         if (!streq(path, PLACE))
                 return __real_statx(dir, path, flags, mask, ret);
         n_place_asks++;
-        assert_int_equal(flags, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW); // no file server is asked, nor anything mounted
+        // no file server is asked, nor anything mounted
+        assert_int_equal(flags, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
         *ret = (struct statx){.stx_mode = S_IFREG};
         errno = place_error;
         return place_error ? -1 : 0;
 }
 
 static void a_place_that_cannot_be_seen_is_none(void **state) {
-        Carried c = carried_beside("web.service", "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:" PLACE "\n", small, sizeof(small) - 1);
+        Carried c = carried_beside("web.service",
+                                   "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:" PLACE "\n",
+                                   small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
         place_error = EACCES;
         order(&c, 6);
-        await_failure("web.service", 1, PLACE ", where File=data is to be, lies in a folder that is closed to others, so that argosyd cannot see it on this node");
+        await_failure("web.service", 1,
+                      PLACE ", where File=data is to be, lies in a folder that is closed to others, so that "
+                            "argosyd cannot see it on this node");
         assert_int_equal(w.n_file_asks, 0);
         place_error = 0;
         n_place_asks = 0;
@@ -122,12 +133,14 @@ static void a_place_that_cannot_be_seen_is_none(void **state) {
 }
 
 static Carried bound_over(const char *unit, const char *place) {
-        _cleanup_free_ char *text = str_printf("[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:%s\n", place);
+        _cleanup_free_ char *text =
+                str_printf("[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:%s\n", place);
 
         return carried_beside(unit, text, small, sizeof(small) - 1);
 }
 
-#define NO_ANSWER(place) place ", where File=data is to be, lies on a file system that does not answer on this node"
+#define NO_ANSWER(place) \
+        place ", where File=data is to be, lies on a file system that does not answer on this node"
 
 // As if the time had passed.
 static void await_no_longer(void) {
@@ -158,7 +171,8 @@ static void loop_until_stuck_and_let_be(void) {
 
 // The look at it is lost; neither the loop nor another unit is.
 static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state) {
-        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", ALIVE), c = bound_over("c.service", DEAD "c");
+        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", ALIVE),
+                c = bound_over("c.service", DEAD "c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -185,7 +199,8 @@ static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state
 
 // What the link leads to is not known, and nothing else is blamed for it.
 static void what_hangs_behind_a_link_bars_what_lies_beneath_the_link(void **state) {
-        Carried a = bound_over("a.service", LINK_TO_DEAD "/a"), b = bound_over("b.service", ALIVE), c = bound_over("c.service", LINK_TO_DEAD "/c");
+        Carried a = bound_over("a.service", LINK_TO_DEAD "/a"), b = bound_over("b.service", ALIVE),
+                c = bound_over("c.service", LINK_TO_DEAD "/c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -208,7 +223,8 @@ static void what_hangs_behind_a_link_bars_what_lies_beneath_the_link(void **stat
 
 // A path may lead there by a link, and the place may have been given to another file system.
 static void a_dead_file_system_is_known_by_its_device(void **state) {
-        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", LINK_SEEN "/b"), c = bound_over("c.service", DEAD "c");
+        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", LINK_SEEN "/b"),
+                c = bound_over("c.service", DEAD "c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -239,7 +255,9 @@ static void a_link_that_leads_to_the_system_is_no_place(void **state) {
 
         meet_leader(NULL, 0);
         order(&a, 5);
-        await_failure("a.service", 1, LINK_TO_USR ", where File=data is to be, leads by a link to what no unit may hide on this node");
+        await_failure("a.service", 1,
+                      LINK_TO_USR
+                      ", where File=data is to be, leads by a link to what no unit may hide on this node");
         order(&b, 6);
         await_ask(1);
         answer_all(&b, 6);
@@ -254,8 +272,10 @@ static void what_systemd_would_hang_with_is_no_place(void **state) {
 
         meet_leader(NULL, 0);
         order(&a, 5);
-        await_failure("a.service", 1, OF_A_SERVER ", where File=data is to be, is in /etc, where systemd itself looks, and lies on a file system of a server or "
-                                                  "of a program on this node");
+        await_failure("a.service", 1,
+                      OF_A_SERVER ", where File=data is to be, is in /etc, where systemd itself looks, and "
+                                  "lies on a file system of a server or "
+                                  "of a program on this node");
         is_local_now = true;
         try_again_now("a.service");
         await_ask(1);
@@ -284,7 +304,8 @@ static void those_who_wait_are_answered_some_in_each_turn(void **state) {
                 AgentPlaces places = {.list = calloc(1, sizeof(*places.list)), .n = 1};
 
                 assert_non_null(places.list);
-                places.list[0] = (struct AgentPlace){.path = strdup(DEAD "more"), .source = strdup("data"), .is_file = true};
+                places.list[0] = (struct AgentPlace){
+                        .path = strdup(DEAD "more"), .source = strdup("data"), .is_file = true};
                 assert_int_equal(agent_places_look(w.agent, &places, count_answer, &n), 0);
         }
         read = n_tables;
@@ -313,7 +334,9 @@ static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
                 await_no_longer();
         }
         order(&alive, 9);
-        await_failure("d.service", 1, ALIVE ", where File=data is to be, cannot be looked at, since 3 looks at other places of this node get no answer, as that at " DEAD "2");
+        await_failure("d.service", 1,
+                      ALIVE ", where File=data is to be, cannot be looked at, since 3 looks at other places "
+                            "of this node get no answer, as that at " DEAD "2");
         let_dead_be();
         one_mount_for_each = false;
         try_again_now("d.service");
@@ -337,10 +360,20 @@ static void a_stop_overtakes_a_look_and_so_does_the_end(void **state) {
         answer(&a);
         loop_until_stuck_and_let_be();
         loop_until(pid1_is_active(pid1, "a.service") && answered("a.service", 5));
-        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .revision = 6, .start = 5, .restart = 6});
+        send_order((Order){.name = a.unit,
+                           .content = (const char *) a.content.data,
+                           .revision = 6,
+                           .start = 5,
+                           .restart = 6});
         loop_until(n_stuck == 1);
         assert_true(pid1_is_active(pid1, "a.service"));
-        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .loaded_only = true, .revision = 7, .start = 5, .restart = 6, .stop = 7});
+        send_order((Order){.name = a.unit,
+                           .content = (const char *) a.content.data,
+                           .loaded_only = true,
+                           .revision = 7,
+                           .start = 5,
+                           .restart = 6,
+                           .stop = 7});
         loop_until(answered("a.service", 7));
         assert_false(pid1_is_active(pid1, "a.service"));
         assert_int_equal(pid1_runs(pid1, "a.service"), 1);
@@ -362,10 +395,17 @@ static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(
         order(&a, 5);
         await_ask(1);
         answer_all(&a, 5);
-        send_order((Order){.name = "b.service", .content = "[Unit]\nBindsTo=a.service\n[Service]\nExecStart=/bin/sleep 3\n", .revision = 6, .start = 6});
+        send_order((Order){.name = "b.service",
+                           .content = "[Unit]\nBindsTo=a.service\n[Service]\nExecStart=/bin/sleep 3\n",
+                           .revision = 6,
+                           .start = 6});
         loop_until(answered("b.service", 6));
         is_alive_again = false;
-        send_order((Order){.name = a.unit, .content = (const char *) a.content.data, .revision = 7, .start = 5, .restart = 7});
+        send_order((Order){.name = a.unit,
+                           .content = (const char *) a.content.data,
+                           .revision = 7,
+                           .start = 5,
+                           .restart = 7});
         loop_until(n_stuck == 1);
         pid1_stop(pid1, "b.service"); // by hand
         loop_until(report_of("b.service")->down != ARGOSY__DOWN_CAUSE__DOWN_NOT);
@@ -377,7 +417,7 @@ static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(
         buf_done(&a.content);
 }
 
-// ------------------------------------------------------------------------------------------------ refused for what may pass
+// -------------------------------------------------------------------------------- refused for what may pass
 
 static void refused(const Carried *c, uint64_t revision, const char *why) {
         order(c, revision);
@@ -480,7 +520,8 @@ static void a_users_argosyd_never_says_that_it_takes_files(void **state) {
         meet_leader(NULL, 0);
         w.agent->user = true;
         order(&c, 5);
-        await_failure("web.service", 1, "a unit with files of its own (File=) runs under a host's system manager only");
+        await_failure("web.service", 1,
+                      "a unit with files of its own (File=) runs under a host's system manager only");
         assert_true(report_of("web.service")->refused);
         assert_int_equal(w.agent->barred.names.count, 0);
         w.agent->user = false;

@@ -37,7 +37,8 @@ static void begin(void) {
         send_orders((Order[]){db, web_of_db, cache}, 3);
         loop_until(answered("db.service", 5) && answered("web.service", 6) && answered("cache.service", 7));
         start_foreign("proxy.service", "[Unit]\nRequires=web.service\n[Service]\nExecStart=/bin/proxy\n");
-        assert_true(is_up("db.service") && is_up("web.service") && is_up("cache.service") && is_up("proxy.service"));
+        assert_true(is_up("db.service") && is_up("web.service") && is_up("cache.service") &&
+                    is_up("proxy.service"));
         assert_int_equal(pid1_n_surveys(pid1), 0);
 }
 
@@ -48,7 +49,8 @@ static Order with(Order order, const char *content, uint64_t revision) {
 }
 
 static bool all_is_up(void) {
-        return is_up("db.service") && is_up("web.service") && is_up("cache.service") && is_up("proxy.service");
+        return is_up("db.service") && is_up("web.service") && is_up("cache.service") &&
+               is_up("proxy.service");
 }
 
 static void what_a_new_file_takes_down_is_back_when_the_order_is_answered(void **state) {
@@ -80,8 +82,10 @@ static void what_hangs_on_a_unit_by_another_goes_along_with_it(void **state) {
                                .start = 7}},
                     3);
         loop_until(answered("db.service", 5) && answered("web.service", 6) && answered("proxy.service", 7));
-        send_order((Order){.name = "db.service", .content = DB, .revision = 8, .start = 5, .loaded_only = true});
-        loop_until(answered("db.service", 8) && report_of("proxy.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+        send_order((Order){
+                .name = "db.service", .content = DB, .revision = 8, .start = 5, .loaded_only = true});
+        loop_until(answered("db.service", 8) &&
+                   report_of("proxy.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
                    report_of("proxy.service")->down != ARGOSY__DOWN_CAUSE__DOWN_NOT);
         assert_int_equal(report_of("proxy.service")->down, ARGOSY__DOWN_CAUSE__DOWN_BOUND);
 }
@@ -119,7 +123,8 @@ static void a_crash_at_any_moment_forgets_nobody(void **state) {
                 loop_until(report_of("db.service") && answered("db.service", revision) && all_is_up());
                 assert_string_equal(pid1_content(pid1, "db.service"), content);
                 loop_until(w.agent->system->returns.count == 0);
-                assert_false(report_of("web.service") && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
+                assert_false(report_of("web.service") &&
+                             report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         }
 }
 
@@ -131,7 +136,8 @@ static void what_needs_a_unit_that_does_not_start_is_down_until_it_does(void **s
         assert_false(is_up("db.service") || is_up("web.service") || is_up("proxy.service"));
         assert_true(is_up("cache.service")); // a part of it, and needs nothing
         assert_int_equal(pid1_runs(pid1, "db.service"), 2);
-        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND && report_of("web.service")->comes_back);
+        loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND &&
+                   report_of("web.service")->comes_back);
         assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         agent_down(); // which it outlives
         agent_up();
@@ -189,7 +195,8 @@ static void both_may_get_new_files_at_once(void **state) {
 
 static void what_does_not_come_back_is_named(void **state) {
         begin();
-        start_foreign("proxy.service", "[Unit]\nRequires=web.service\n[Service]\nExecStart=/bin/false\n"); // from its next load on
+        // from its next load on
+        start_foreign("proxy.service", "[Unit]\nRequires=web.service\n[Service]\nExecStart=/bin/false\n");
         send_order(with(db, NEW_DB, 8));
         loop_until(answered("db.service", 8));
         assert_true(is_up("db.service") && is_up("web.service"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The agent and secrets: a unit that runs after an order has those that the order names, whatever this host has missed.
+// The agent and secrets: a unit that runs after an order has those that the order names, whatever this host
+// has missed.
 #include "agent-world.h"
 
 #include <sys/stat.h>
@@ -120,7 +121,8 @@ static void one_that_has_it_runs_on(void **state) {
         order(1, (Order){.revision = 7, .start = 7, .stop = 6});
         loop_until(answered("web.service", 7));
         assert_runs_with(1, 1);
-        order(2, (Order){.revision = 8, .start = 7, .stop = 6}); // a version for its next start, which nobody asks for
+        // a version for its next start, which nobody asks for
+        order(2, (Order){.revision = 8, .start = 7, .stop = 6});
         loop_until(answered("web.service", 8));
         assert_runs_with(1, 1);
 }
@@ -135,7 +137,8 @@ static void an_undo_of_what_never_came_to_run_restarts_nothing(void **state) {
 
 // The look at what its files are bound over goes well each time.
 static void a_look_before_the_start_ends_neither_the_pause_nor_the_error(void **state) {
-        static const char text[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\nFile=data:/srv\n";
+        static const char text[] =
+                "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\nFile=data:/srv\n";
         _cleanup_carried_files_ CarriedFiles files = {};
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_buf_ Buf content = {};

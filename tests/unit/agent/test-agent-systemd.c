@@ -187,7 +187,8 @@ static void a_process_that_died_unheard_has_not_lived(void **state) {
         began_ms = report_of("web.service")->probation_ms;
         fake_systemd_restart(systemd, "web.service", "exit-code", true);
         uv_sleep(PROBATION_MS + 50); // nothing of that was read
-        loop_until(w.lived_ms >= began_ms || probation_of("web.service") == ARGOSY__PROBATION__PROBATION_RESTARTED);
+        loop_until(w.lived_ms >= began_ms ||
+                   probation_of("web.service") == ARGOSY__PROBATION__PROBATION_RESTARTED);
         assert_true(w.lived_ms < began_ms);
 }
 
@@ -268,7 +269,8 @@ static void what_happened_before_argosyd_began_is_asked_for(void **state) {
         agent_up();
         w.term++;
         meet_leader(&order, 1);
-        loop_until(report_of("web.service")->restarts == 1 && report_of("web.service")->since_us == since_us);
+        loop_until(report_of("web.service")->restarts == 1 &&
+                   report_of("web.service")->since_us == since_us);
         assert_int_equal(report_of("web.service")->failed_restarts, 0); // of what, nobody knows
 }
 
@@ -475,7 +477,8 @@ static void a_stop_for_another_unit_is_systemds_doing(void **state) {
                 fake_systemd_stop(systemd, name);
                 loop_until(report_of(name)->down == stops[i].cause);
                 assert_string_equal(report_of(name)->down_by,
-                                    stops[i].cause == ARGOSY__DOWN_CAUSE__DOWN_STOPPED ? "" : stops[i].other);
+                                    stops[i].cause == ARGOSY__DOWN_CAUSE__DOWN_STOPPED ? ""
+                                                                                       : stops[i].other);
                 assert_int_equal(fake_systemd_calls(systemd, "GetAll"), asked + 2);
         }
 }
@@ -498,20 +501,24 @@ static void what_ends_by_itself_is_nobodys_doing(void **state) {
 }
 
 static void what_systemd_skips_is_said_with_its_condition(void **state) {
-        static const char conditional[] = "[Unit]\nConditionPathExists=/nowhere\n[Service]\nExecStart=/bin/sleep 1\n";
+        static const char conditional[] =
+                "[Unit]\nConditionPathExists=/nowhere\n[Service]\nExecStart=/bin/sleep 1\n";
 
         fake_systemd_behave(systemd, "web.service", FAKE_SKIPS);
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = conditional, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5) && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED);
+        loop_until(answered("web.service", 5) &&
+                   report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_SKIPPED);
         assert_string_equal(report_of("web.service")->down_by, "ConditionPathExists=/nowhere");
         assert_string_equal(report_of("web.service")->error, "");
         fake_systemd_behave(systemd, "web.service", FAKE_RUNS);
         send_order((Order){.name = "web.service", .content = conditional, .revision = 6, .start = 6});
-        loop_until(answered("web.service", 6) && report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_NOT);
+        loop_until(answered("web.service", 6) &&
+                   report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_NOT);
 }
 
-// Told one by one, that an order has come, its file is written, systemd has it and it is active would be five.
+// Told one by one, that an order has come, its file is written, systemd has it and it is active would be
+// five.
 static void what_a_start_goes_through_is_told_with_its_end(void **state) {
         enum { STARTS = 10 };
         char web_names[STARTS][32];

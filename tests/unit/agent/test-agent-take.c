@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What another program has left behind becomes ours as it runs, and nothing else does: whatever fails on the way, and
-// wherever argosyd ends in between. The other program is fleet, its files are in a directory beside that of the units.
+// What another program has left behind becomes ours as it runs, and nothing else does: whatever fails on the
+// way, and wherever argosyd ends in between. The other program is fleet, its files are in a directory beside
+// that of the units.
 #include "agent-private.h"
 #include "agent-world.h"
 
@@ -90,7 +91,8 @@ static void put_file(const char *dir, const char *name, const char *content) {
 }
 
 static void put_link(const char *name, const char *of) {
-        _cleanup_free_ char *link = str_printf("%s/%s", w.unit_dir, name), *target = str_printf("%s/%s", fleet_dir, of);
+        _cleanup_free_ char *link = str_printf("%s/%s", w.unit_dir, name),
+                            *target = str_printf("%s/%s", fleet_dir, of);
 
         assert_int_equal(symlink(target, link), 0);
 }
@@ -115,7 +117,8 @@ static bool is_link(const char *name) {
 }
 
 static bool is_as_it_was_left(const char *name) {
-        _cleanup_free_ char *below = str_printf("multi-user.target.wants/%s", name), *dropin = str_printf("%s.d", name);
+        _cleanup_free_ char *below = str_printf("multi-user.target.wants/%s", name),
+                            *dropin = str_printf("%s.d", name);
 
         return is_link(name) && is_link(below) && !has_file(dropin);
 }
@@ -170,7 +173,8 @@ static void what_runs_goes_on_running(void **state) {
         // It is not read again by the next argosyd.
         agent_down();
         agent_up();
-        meet_leader(&(Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .restart = 6}, 1);
+        meet_leader(&(Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .restart = 6},
+                    1);
         loop_until(answered("web.service", 7));
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }
@@ -316,7 +320,8 @@ static void what_was_not_left_behind_leaves_no_trace_of_ours(void **state) {
                 send_order(launch("plain.service", web, revision));
                 loop_until(answered("plain.service", revision) && report_of("plain.service")->refused);
         }
-        assert_non_null(strstr(report_of("plain.service")->error, "already active on this node and is not argosy's"));
+        assert_non_null(strstr(report_of("plain.service")->error,
+                               "already active on this node and is not argosy's"));
         assert_int_equal(n_puts, 0);
         send_order(nobody_wants("plain.service", 8));
         loop_until(is_gone("plain.service"));
@@ -331,7 +336,8 @@ static void what_the_system_has_too_keeps_its_links(void **state) {
         leave_behind("web@1.service", LEFT);
         meet_leader(NULL, 0);
         send_order(launch("etcd.service", web, 5));
-        send_order((Order){.name = "web@1.service", .content = web, .from_template = true, .revision = 6, .start = 6});
+        send_order((Order){
+                .name = "web@1.service", .content = web, .from_template = true, .revision = 6, .start = 6});
         loop_until(answered("etcd.service", 5) && answered("web@1.service", 6));
         assert_non_null(strstr(report_of("etcd.service")->error, "/etc/etcd.service"));
         assert_non_null(strstr(report_of("web@1.service")->error, "/web@.service"));
@@ -492,7 +498,8 @@ static void without_memory_for_a_batch_it_stays_who_it_was(void **state) {
         send_order(launch("web.service", web, 5));
         send_order(launch("plain.service", web, 6));
         send_order(launch("nginx.service", web, 7));
-        loop_until(answered("web.service", 5) && answered("plain.service", 6) && answered("nginx.service", 7));
+        loop_until(answered("web.service", 5) && answered("plain.service", 6) &&
+                   answered("nginx.service", 7));
         assert_true(report_of("plain.service")->refused && report_of("nginx.service")->refused);
         assert_true(is_as_it_was_left("web.service"));
         batches_fail = false;
@@ -518,7 +525,8 @@ static void a_record_without_a_file_makes_nothing_ours(void **state) {
         send_order(nobody_wants("left.service", 6));
         loop_until(is_gone("left.service"));
         assert_true(pid1_is_active(pid1, "left.service") && pid1_is_active(pid1, "plain.service"));
-        assert_true(is_as_it_was_left("left.service") && has_file("plain.service") && !has_file("plain.service.d"));
+        assert_true(is_as_it_was_left("left.service") && has_file("plain.service") &&
+                    !has_file("plain.service.d"));
         assert_int_equal(pid1_n_jobs(pid1), 0);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What systemd would refuse does not take the unit down that it was to replace; and an answer that is late, or does not come,
-// changes nothing about how units are replaced. The test is who knows what systemd would say.
+// What systemd would refuse does not take the unit down that it was to replace; and an answer that is late,
+// or does not come, changes nothing about how units are replaced. The test is who knows what systemd would
+// say.
 #include <errno.h>
 
 #include "agent-world.h"
@@ -40,13 +41,14 @@ int __wrap_unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVe
         return 0;
 }
 
-int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user, unsigned patience_ms,
-                             UnitVerified *done, void *userdata, uint64_t *ret) {
+int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
+                             unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
         assert_int_equal(n, 1);
         assert_false(user);
         asked = (Asked){.number = ++n_asked, .done = done, .userdata = userdata};
         snprintf(asked.name, sizeof(asked.name), "%s", files[0].name);
-        snprintf(asked.content, sizeof(asked.content), "%.*s", (int) files[0].len, (const char *) files[0].content);
+        snprintf(asked.content, sizeof(asked.content), "%.*s", (int) files[0].len,
+                 (const char *) files[0].content);
         *ret = asked.number;
         return 0;
 }
@@ -110,7 +112,11 @@ static int verify_up(void **state) {
 }
 
 static void order_new(uint64_t revision) {
-        send_order((Order){.name = "web.service", .content = NEW, .revision = revision, .start = 5, .restart = revision});
+        send_order((Order){.name = "web.service",
+                           .content = NEW,
+                           .revision = revision,
+                           .start = 5,
+                           .restart = revision});
 }
 
 static void expect_old_to_run(uint64_t revision) {
@@ -172,7 +178,12 @@ static void going_back_needs_no_stop(void **state) {
 static void a_stop_overtakes_the_question(void **state) {
         order_new(6);
         loop_until(asked.number > 0);
-        send_order((Order){.name = "web.service", .content = NEW, .loaded_only = true, .revision = 7, .start = 5, .stop = 7});
+        send_order((Order){.name = "web.service",
+                           .content = NEW,
+                           .loaded_only = true,
+                           .revision = 7,
+                           .start = 5,
+                           .stop = 7});
         loop_until(!pid1_is_active(pid1, "web.service"));
         answer(0, UNIT_FINDING_REFUSED); // too late
         loop_until(answered("web.service", 7));
@@ -183,9 +194,10 @@ static void a_stop_overtakes_the_question(void **state) {
 static void order_newer_meanwhile(void) {
         order_new(6);
         loop_until(asked.number > 0);
-        send_orders((Order[]){{.name = "web.service", .content = NEWER, .revision = 7, .start = 5, .restart = 7},
-                              {.name = "other.service", .content = OLD, .revision = 7, .start = 7}},
-                    2);
+        send_orders(
+                (Order[]){{.name = "web.service", .content = NEWER, .revision = 7, .start = 5, .restart = 7},
+                          {.name = "other.service", .content = OLD, .revision = 7, .start = 7}},
+                2);
         loop_until(answered("other.service", 7)); // the other order has come, too
 }
 

@@ -5,7 +5,8 @@
 
 enum { SEC = 1000 * 1000 };
 
-// Each beat that asks is answered at once. Returns how many of `n` asked, and the least that was left of the lease.
+// Each beat that asks is answered at once. Returns how many of `n` asked, and the least that was left of the
+// lease.
 static unsigned beats_that_ask(uint64_t lease_us, uint64_t beat_us, unsigned n, uint64_t *ret_left_us) {
         BeatPace p = {.lease_until_us = 100 * SEC + lease_us, .lease_us = lease_us, .beat_us = beat_us};
         uint64_t now = 100 * SEC;

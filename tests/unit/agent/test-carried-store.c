@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files of units on the disk: each content once, gone with the last that has it, and a folder is the old one or the new one.
+// Files of units on the disk: each content once, gone with the last that has it, and a folder is the old one
+// or the new one.
 #include "test.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static int setup(void **state) {
         Fixture *f = calloc(1, sizeof(*f));
 
         // A quarter of the file system is to be free, as of /run, which is one in memory as well.
-        str_fit(f->dir, sizeof(f->dir), "%s/argosy-test-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        str_fit(f->dir, sizeof(f->dir), "%s/argosy-test-XXXXXX",
+                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         assert_non_null(mkdtemp(f->dir));
         umask(0077); // as argosyd's
         *state = f;
@@ -54,7 +56,9 @@ static CarriedFiles files(const Fixture *f, const char *const *names) {
         for (; *names; names++) {
                 Hash hash = put(f, *names, str_has_suffix(*names, ".sh"));
 
-                assert_int_equal(carried_files_add(&c, *names, str_has_suffix(*names, ".sh"), strlen(*names), &hash), 0);
+                assert_int_equal(
+                        carried_files_add(&c, *names, str_has_suffix(*names, ".sh"), strlen(*names), &hash),
+                        0);
         }
         return c;
 }
@@ -101,7 +105,9 @@ static int put_folder(const Fixture *f, const char *unit, const CarriedFiles *li
 
 // Files change in it as the unit runs; these folders of it are bound.
 static int put_staying(const Fixture *f, const CarriedFiles *list, FileSource *sources, size_t n) {
-        return carried_folder_put(f->dir, "web.service", &(CarriedFolder){.files = list, .sources = sources, .n_sources = n, .stays = true});
+        return carried_folder_put(
+                f->dir, "web.service",
+                &(CarriedFolder){.files = list, .sources = sources, .n_sources = n, .stays = true});
 }
 
 static void a_folder_has_its_files_under_their_names(void **state) {
@@ -159,8 +165,10 @@ static void what_runs_keeps_a_folder_that_has_the_files_already(void **state) {
 
 static void what_is_bound_stays_and_its_files_change_in_it(void **state) {
         Fixture *f = *state;
-        FileSource bound[] = {{.source = (char *) "conf", .destination = (char *) "/etc/web"}, {.source = (char *) "conf/in", .destination = (char *) "/etc/in"}};
-        _cleanup_carried_files_ CarriedFiles old = FILES(f, "conf/a", "conf/sub/b", "conf/in/c", "env"), new = FILES(f, "conf/d", "conf/in/e", "env", "x/y");
+        FileSource bound[] = {{.source = (char *) "conf", .destination = (char *) "/etc/web"},
+                              {.source = (char *) "conf/in", .destination = (char *) "/etc/in"}};
+        _cleanup_carried_files_ CarriedFiles old = FILES(f, "conf/a", "conf/sub/b", "conf/in/c", "env"),
+                                             new = FILES(f, "conf/d", "conf/in/e", "env", "x/y");
         ino_t folder, in;
 
         assert_int_equal(put_staying(f, &old, bound, 2), 0);
@@ -184,7 +192,8 @@ static void what_is_bound_stays_and_its_files_change_in_it(void **state) {
         assert_int_equal(inode(f, "units/web.service/conf"), folder);
         assert_int_equal(inode(f, "units/web.service/conf/in"), in);
         carried_store_drop(f->dir, &carried_files_find(&new, "conf/d")->hash, false);
-        assert_false(carried_store_has(f->dir, &carried_files_find(&new, "conf/d")->hash, false)); // nothing of it is left behind
+        // nothing of it is left behind
+        assert_false(carried_store_has(f->dir, &carried_files_find(&new, "conf/d")->hash, false));
 }
 
 static void what_stays_is_the_old_one_until_all_of_the_new_one_is_there(void **state) {
@@ -206,7 +215,8 @@ static void what_stays_is_the_old_one_until_all_of_the_new_one_is_there(void **s
 }
 
 static int remove_folder(Fixture *f, const char *unit) {
-        int folders = carried_folders_open(f->dir), r = folders < 0 ? folders : carried_folder_remove(folders, unit);
+        int folders = carried_folders_open(f->dir),
+            r = folders < 0 ? folders : carried_folder_remove(folders, unit);
 
         if (folders >= 0)
                 close(folders);
@@ -278,7 +288,8 @@ static void a_quarter_of_the_file_system_stays_free(void **state) {
         disk_room_inodes = 1000000;
 }
 
-// Each is in pages of its own, and in one inode: what is said to have room is then not refused with the last of them.
+// Each is in pages of its own, and in one inode: what is said to have room is then not refused with the last
+// of them.
 static void what_many_files_take_is_known_before(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles two = {};
@@ -377,12 +388,14 @@ static bool is_there(const Fixture *f, const char *path) {
         return false;
 }
 
-// Each folder is what it was to be or what it was, whenever argosyd ended, before anybody has said what is to be there.
+// Each folder is what it was to be or what it was, whenever argosyd ended, before anybody has said what is
+// to be there.
 static void no_link_leads_nowhere_after_a_crash(void **state) {
         static const char *const all[] = {"a", "b", "conf/c", "conf/sub/d", "e", "conf/f", "sub/g"};
         Fixture *f = *state;
         FileSource conf = {.source = (char *) "conf", .destination = (char *) "/etc/conf"};
-        _cleanup_carried_files_ CarriedFiles before = FILES(f, "a", "b", "conf/c", "conf/sub/d"), after = FILES(f, "b", "conf/f", "conf/sub/d", "e", "sub/g");
+        _cleanup_carried_files_ CarriedFiles before = FILES(f, "a", "b", "conf/c", "conf/sub/d"),
+                                             after = FILES(f, "b", "conf/f", "conf/sub/d", "e", "sub/g");
 
         for (unsigned switched = 1; switched <= 2; switched++) {
                 assert_int_equal(put_staying(f, &before, &conf, 1), 0);

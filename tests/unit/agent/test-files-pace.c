@@ -27,8 +27,9 @@ static void the_more_jobs_the_more_is_gathered(void **state) {
         assert_int_equal(files_pace_due(1, FILES_LADEN_JOBS, SEC), SEC + FILES_LADEN_PACE_US);
 }
 
-// A unit ordered each millisecond, and PID 1 does one job in each three: it looks at most once in FILES_LADEN_PACE_US once it has
-// much to do, and never is without a job for more than a millisecond after its first one.
+// A unit ordered each millisecond, and PID 1 does one job in each three: it looks at most once in
+// FILES_LADEN_PACE_US once it has much to do, and never is without a job for more than a millisecond after
+// its first one.
 static void a_laden_systemd_is_not_idle_and_seldom_looks(void **state) {
         enum { UNITS = 1000 };
         size_t ordered = 0, writes = 0, jobs = 0, started = 0;

@@ -26,8 +26,10 @@ static void on_read(void *userdata) {
 static const JournalOps ops = {.lines = on_lines, .read = on_read, .ended = on_ended};
 
 static JournalReader *read_nobodys(unsigned n_lines, bool follow) {
-        const JournalQuestion q = {
-                .manager = JOURNAL_SYSTEM, .unit = "argosy-test-nobody.service", .n_lines = n_lines, .follow = follow};
+        const JournalQuestion q = {.manager = JOURNAL_SYSTEM,
+                                   .unit = "argosy-test-nobody.service",
+                                   .n_lines = n_lines,
+                                   .follow = follow};
         JournalReader *r;
 
         assert_int_equal(journal_reader_new(&test_loop, &q, &ops, NULL, &r), 0);
@@ -71,8 +73,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(the_journal_of_nobody_is_empty, loop_setup, loop_teardown),
                 cmocka_unit_test_setup_teardown(following_ends_only_when_it_is_closed, loop_setup,
                                                 loop_teardown),
-                cmocka_unit_test_setup_teardown(it_is_said_when_all_was_read_and_more_is_waited_for, loop_setup,
-                                                loop_teardown),
+                cmocka_unit_test_setup_teardown(it_is_said_when_all_was_read_and_more_is_waited_for,
+                                                loop_setup, loop_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

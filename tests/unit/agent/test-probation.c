@@ -16,12 +16,16 @@ static ProbationStart start;
 static UnitRuntime unit;
 
 static int setup(void **state) {
-        unit = (UnitRuntime){.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, .sub = "running", .result = "success", .since_us = WALL_US};
+        unit = (UnitRuntime){.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                             .sub = "running",
+                             .result = "success",
+                             .since_us = WALL_US};
         assert_int_equal(probation_begin(&unit, false, 1000, &start), ON);
         return 0;
 }
 
-static Argosy__Probation becomes_stamped(Argosy__ActiveState active, const char *sub, const char *result, uint64_t now_ms, uint64_t stamp_ms) {
+static Argosy__Probation becomes_stamped(Argosy__ActiveState active, const char *sub, const char *result,
+                                         uint64_t now_ms, uint64_t stamp_ms) {
         unit.active = (uint8_t) active;
         unit.sub = sub;
         unit.result = result;
@@ -29,7 +33,8 @@ static Argosy__Probation becomes_stamped(Argosy__ActiveState active, const char 
         return probation_on_change(&start, &unit, false, now_ms);
 }
 
-static Argosy__Probation becomes(Argosy__ActiveState active, const char *sub, const char *result, uint64_t now_ms) {
+static Argosy__Probation becomes(Argosy__ActiveState active, const char *sub, const char *result,
+                                 uint64_t now_ms) {
         return becomes_stamped(active, sub, result, now_ms, now_ms - 1000);
 }
 
@@ -84,9 +89,12 @@ static void what_fails_later_has_passed(void **state) {
 
 // Whenever that was read: systemd's stamps count.
 static void when_an_end_was_read_does_not_matter(void **state) {
-        assert_int_equal(becomes_stamped(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1001, 5000), PASSED);
+        assert_int_equal(
+                becomes_stamped(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1001, 5000),
+                PASSED);
         setup(NULL);
-        assert_int_equal(becomes_stamped(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1500, 50), NONE);
+        assert_int_equal(
+                becomes_stamped(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 1500, 50), NONE);
 }
 
 static void of_an_end_that_was_not_told_the_shorter_time_counts(void **state) {
@@ -98,10 +106,12 @@ static void of_an_end_that_was_not_told_the_shorter_time_counts(void **state) {
 }
 
 static void a_restart_is_a_failure(void **state) {
-        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", "exit-code", 1010), RESTARTED);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", "exit-code", 1010),
+                         RESTARTED);
         setup(NULL);
         assert_int_equal(probation_on_change(&start, &unit, true, 1010), RESTARTED); // it is up already
-        assert_int_equal(probation_begin(&unit, true, 1000, &start), RESTARTED);     // before its start has ended
+        // before its start has ended
+        assert_int_equal(probation_begin(&unit, true, 1000, &start), RESTARTED);
 }
 
 static void what_ended_well_may_be_about_to_be_restarted(void **state) {
@@ -109,18 +119,21 @@ static void what_ended_well_may_be_about_to_be_restarted(void **state) {
         assert_true(start.left && start.waits);
         assert_int_equal(probation_due_ms(&start, 0), 1050 + PROBATION_MS);
         assert_int_equal(probation_on_time(&start), ENDED);
-        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", "success", 1051), RESTARTED);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", "success", 1051),
+                         RESTARTED);
 }
 
 // However long what comes after its process takes (ExecStopPost=).
 static void who_is_waited_for_after_its_end_has_not_lived_longer(void **state) {
-        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-post", "exit-code", 1005), ON);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-post", "exit-code", 1005),
+                         ON);
         assert_false(start.waits);
         assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed", "exit-code", 9000), NONE);
 }
 
 static void a_condition_of_the_program_is_no_good_end(void **state) {
-        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "exec-condition", 1005), NONE);
+        assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "exec-condition", 1005),
+                         NONE);
 }
 
 static void what_remains_after_its_exit_has_passed(void **state) {

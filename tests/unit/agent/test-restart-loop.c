@@ -41,7 +41,8 @@ static void a_loop_does_not_end_with_a_good_run_that_is_short(void **state) {
         RestartLoop loop = {};
 
         (void) restart_loop_note(&loop, 3, 3, MIN);
-        assert_false(restart_loop_note(&loop, 4, 3, 10 * (uint64_t) MIN)); // restarted, and not for a failure
+        // restarted, and not for a failure
+        assert_false(restart_loop_note(&loop, 4, 3, 10 * (uint64_t) MIN));
         assert_true(loop.looping);
         assert_true(restart_loop_note(&loop, 5, 3, 11 * (uint64_t) MIN));
         assert_false(loop.looping);

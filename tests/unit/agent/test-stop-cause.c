@@ -14,7 +14,8 @@
 
 enum { FROM = 1000 };
 
-static void assert_cause(StopTie tie, Argosy__ActiveState active, bool has_job, uint64_t down_at, Argosy__DownCause cause) {
+static void assert_cause(StopTie tie, Argosy__ActiveState active, bool has_job, uint64_t down_at,
+                         Argosy__DownCause cause) {
         const StopOther other = {.tie = tie, .active = active, .has_job = has_job, .down_at_us = down_at};
 
         assert_int_equal(stop_cause(&other, FROM), cause);

@@ -173,7 +173,8 @@ static void a_timer_starts_when_all_that_came_with_it_is_written(void **state) {
         assert_int_equal(pid1_runs(pid1, "late.service"), 0);
 }
 
-// The service's file is there long before that of the socket, which is in the last of several batches of files.
+// The service's file is there long before that of the socket, which is in the last of several batches of
+// files.
 static void a_service_starts_after_the_socket_that_came_with_it(void **state) {
         enum { N = 800 };
         static char names[N][32];

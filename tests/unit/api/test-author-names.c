@@ -67,7 +67,8 @@ static int find_group(gid_t gid, char **ret) {
 
 static int begin(void **state) {
         memset(&w, 0, sizeof(w));
-        w.source = (AccountSource){find_user, find_group, .hangs_ms = NEVER_MS, .limit_ms = NEVER_MS, .fresh_ms = NEVER_MS};
+        w.source = (AccountSource){find_user, find_group, .hangs_ms = NEVER_MS, .limit_ms = NEVER_MS,
+                                   .fresh_ms = NEVER_MS};
         for (size_t i = 0; i < GATES; i++)
                 assert_int_equal(sem_init(&w.gates[i], 0, 0), 0);
         assert_int_equal(uv_loop_init(&w.loop), 0);
@@ -149,7 +150,8 @@ static void a_user_comes_with_the_names_of_his_groups(void **state) {
         assert_string_equal(w.askers[0].author->user, "u1000");
         assert_int_equal(w.askers[0].author->uid, 1000);
         assert_false(w.askers[0].author->owner);
-        assert_int_equal(w.askers[0].author->n_groups, 2); // each once; one has no name, one none that can be shown
+        // each once; one has no name, one none that can be shown
+        assert_int_equal(w.askers[0].author->n_groups, 2);
         assert_string_equal(w.askers[0].author->groups[0], "g5");
         assert_string_equal(w.askers[0].author->groups[1], "g7");
 }

@@ -81,7 +81,8 @@ static LocalApiAdmission admits(const Argosy__Author *author, void *userdata) {
                                                            : LOCAL_API_MAY_ASK;
 }
 
-static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled, .admits = admits, .drained = on_drained};
+static const LocalApiOps api_ops = {
+        .request = on_request, .cancelled = on_cancelled, .admits = admits, .drained = on_drained};
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
         struct Peer *p = userdata;
@@ -221,7 +222,8 @@ static void unanswered_requests_have_a_limit(void **state) {
         assert_int_equal(w.peers[0].last_status, EBUSY);
 }
 
-// How many came in the first turn that any came in, of so many for each of the clients, who send them at once.
+// How many came in the first turn that any came in, of so many for each of the clients, who send them at
+// once.
 static size_t calls_of_one_turn(size_t n_clients, uint64_t n_each) {
         uint64_t before_ms = uv_now(&w.loop);
         size_t n;
@@ -243,7 +245,8 @@ static size_t calls_of_one_turn(size_t n_clients, uint64_t n_each) {
         return n;
 }
 
-// What one client has under way goes into one batch of the log; where others are there, too, each has its share of the turn.
+// What one client has under way goes into one batch of the log; where others are there, too, each has its
+// share of the turn.
 static void who_is_alone_has_more_of_a_turn(void **state) {
         enum { ALONE = 64, SHARE = 16 };
 

@@ -57,8 +57,9 @@ static Principal token(unsigned n) {
 }
 
 static Principal four(unsigned n) {
-        struct sockaddr_in at = {
-                .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000000 + n), .sin_port = htons((uint16_t) (n + 7))};
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(0x0a000000 + n),
+                                 .sin_port = htons((uint16_t) (n + 7))};
 
         return principal_of_address((struct sockaddr *) &at);
 }
@@ -121,7 +122,8 @@ static void who_has_many_addresses_is_one(void **state) {
 // ---- amounts
 
 static void one_of_the_others_has_a_share(void **state) {
-        Account *a = enter(user(1)), *again = enter(user(1)), *b = enter(token(1)), *c = enter(user(2)), *d = enter(user(3));
+        Account *a = enter(user(1)), *again = enter(user(1)), *b = enter(token(1)), *c = enter(user(2)),
+                *d = enter(user(3));
 
         assert_ptr_equal(a, again);
         assert_int_equal(fill(a), EACH);
@@ -138,7 +140,8 @@ static void one_of_the_others_has_a_share(void **state) {
 }
 
 static void owners_have_what_the_others_leave(void **state) {
-        Account *others[] = {enter(user(1)), enter(user(2)), enter(token(1)), enter(token(2))}, *owner = enter(root());
+        Account *others[] = {enter(user(1)), enter(user(2)), enter(token(1)), enter(token(2))},
+                *owner = enter(root());
         size_t n[ELEMENTSOF(others)];
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
@@ -319,7 +322,8 @@ static Principal any(unsigned n) {
 static void count(size_t n[3]) {
         n[0] = n[1] = n[2] = 0;
         for (size_t i = 0; i < HOLDINGS; i++) {
-                size_t mine = holdings[i].account ? account_has(holdings[i].account, ACCOUNT_CONNECTIONS) : 0;
+                size_t mine =
+                        holdings[i].account ? account_has(holdings[i].account, ACCOUNT_CONNECTIONS) : 0;
 
                 n[0] += mine > 0;
                 n[1] += mine > 0 && !account_is_owner(holdings[i].account);

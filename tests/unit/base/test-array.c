@@ -60,7 +60,8 @@ static void more_than_can_be_counted_changes_nothing(void **state) {
         list[9] = 9;
         before = list;
         assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX), -ENOMEM);
-        assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX / sizeof(*list) + 1), -ENOMEM); // wraps to nothing
+        // wraps to nothing
+        assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX / sizeof(*list) + 1), -ENOMEM);
         assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX / sizeof(*list) / 2 + 1), -ENOMEM);
         assert_int_equal(ARRAY_RESERVE(list, SIZE_MAX), -ENOMEM);
         assert_int_equal(ARRAY_RESERVE(list, SIZE_MAX / sizeof(*list) + 1), -ENOMEM);

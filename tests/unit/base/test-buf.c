@@ -27,7 +27,8 @@ static void gives_its_bytes_away_as_a_string(void **state) {
         free(s);
 }
 
-static void assert_wrapped(const char *text, size_t column, size_t indent, size_t width, const char *expected) {
+static void assert_wrapped(const char *text, size_t column, size_t indent, size_t width,
+                           const char *expected) {
         _cleanup_buf_ Buf b = {};
         _cleanup_free_ char *got = NULL;
 
@@ -43,7 +44,8 @@ static void breaks_lines_between_words(void **state) {
         assert_wrapped("one two three", 4, 4, 11, "one two\n    three");
         assert_wrapped("one two three", 0, 0, 0, "one two three");
         assert_wrapped("far-too-long for it", 0, 1, 5, "far-too-long\n for\n it");
-        assert_wrapped("\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9", 0, 0, 7, "\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9"); // 7 characters
+        assert_wrapped("\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9", 0, 0, 7,
+                       "\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9"); // 7 characters
         assert_wrapped("", 0, 0, 7, "");
 }
 
@@ -74,7 +76,9 @@ static void crc_is_the_same_wherever_bytes_lie_and_are_parted(void **state) {
                         uint32_t crc = crc_by_bits(0, bytes + from, len);
 
                         assert_int_equal(crc32c(0, bytes + from, len), crc);
-                        assert_int_equal(crc32c(crc32c(0, bytes + from, len / 3), bytes + from + len / 3, len - len / 3), crc);
+                        assert_int_equal(crc32c(crc32c(0, bytes + from, len / 3), bytes + from + len / 3,
+                                                len - len / 3),
+                                         crc);
                 }
 }
 

@@ -20,8 +20,10 @@ static struct sockaddr_in here = {.sin_family = AF_INET};
 static struct addrinfo answer = {.ai_family = AF_INET, .ai_addr = (struct sockaddr *) &here};
 static _Atomic unsigned n_given, n_freed;
 
-int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret);
-int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
+int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret);
+int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret) {
         if (streq(name, "hangs"))
                 while (sem_wait(&go) < 0)
                         ;

@@ -64,7 +64,8 @@ static void strings_are_escaped_and_made_valid(void **state) {
         assert_string_equal(text, "\"\\\"\\\\\\n\\t\\u0001\\u007f\xc3\xa4\\ufffd/\"");
 }
 
-// A string is written in pieces, and eight bytes at a time: whatever stands at whichever place of either comes out.
+// A string is written in pieces, and eight bytes at a time: whatever stands at whichever place of either
+// comes out.
 static void odd_bytes_are_found_wherever_they_stand(void **state) {
         static const struct {
                 const char *in, *out;

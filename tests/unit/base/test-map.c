@@ -215,7 +215,8 @@ static void finds_and_takes_while_it_grows(void **state) {
         }
 }
 
-// A walk meets each once, in either table, also if each is taken as soon as it was met; nothing moves meanwhile.
+// A walk meets each once, in either table, also if each is taken as soon as it was met; nothing moves
+// meanwhile.
 static void may_take_while_walking_while_it_grows(void **state) {
         static Item of[N_GROWN];
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A paged table against an array that is copied whenever a snapshot is taken. The records point to heap blocks, which are
-// retired when they are replaced: what a view reaches too late or too early is found by AddressSanitizer, and what the
-// loop writes where a thread reads by ThreadSanitizer.
+// A paged table against an array that is copied whenever a snapshot is taken. The records point to heap
+// blocks, which are retired when they are replaced: what a view reaches too late or too early is found by
+// AddressSanitizer, and what the loop writes where a thread reads by ThreadSanitizer.
 
 #include "test.h"
 

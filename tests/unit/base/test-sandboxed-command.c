@@ -45,13 +45,15 @@ static void it_finds_its_files_and_leaves_none(void **state) {
 
 static void it_is_nobody_if_we_are_root(void **state) {
         static const char *const args[] = {"id", "-u", NULL};
-        _cleanup_free_ char *uid = output_of(args, NULL, 0), *expected = str_printf("%u\n", getuid() == 0 ? 65534 : getuid());
+        _cleanup_free_ char *uid = output_of(args, NULL, 0),
+                            *expected = str_printf("%u\n", getuid() == 0 ? 65534 : getuid());
 
         assert_string_equal(uid, expected);
 }
 
 static void it_may_have_a_home_that_goes_with_it(void **state) {
-        static const char *const args[] = {"sh", "-c", "mkdir $XDG_RUNTIME_DIR/d && touch $HOME/d/f && echo $HOME", NULL};
+        static const char *const args[] = {
+                "sh", "-c", "mkdir $XDG_RUNTIME_DIR/d && touch $HOME/d/f && echo $HOME", NULL};
         _cleanup_free_ char *home = NULL;
         _cleanup_buf_ Buf output = {};
         SandboxedCommand *c;
@@ -74,9 +76,10 @@ static int read_home(const SandboxedCommand *c, const char *name) {
 
 // Whatever it is that has written there.
 static void what_it_writes_is_read_if_it_is_a_file(void **state) {
-        static const char *const args[] = {
-                "/bin/sh", "-c",
-                "cd home && cat $MY_DIR/in >out && echo large >large && ln -s ../in link && mkdir dir && mkfifo pipe", NULL};
+        static const char *const args[] = {"/bin/sh", "-c",
+                                           "cd home && cat $MY_DIR/in >out && echo large >large && ln -s "
+                                           "../in link && mkdir dir && mkfifo pipe",
+                                           NULL};
         static const SandboxedFile in = {"in", "in\n", 3};
         _cleanup_buf_ Buf output = {}, text = {};
         SandboxedCommand *c;
@@ -101,8 +104,9 @@ static void what_it_writes_is_read_if_it_is_a_file(void **state) {
 }
 
 static void it_gets_no_socket_and_no_other_process(void **state) {
-        static const char *const args[] = {"bash", "-c", "(exec 3<>/dev/udp/127.0.0.1/9) && echo socket; kill -0 $$ && echo signal; :",
-                                           NULL};
+        static const char *const args[] = {
+                "bash", "-c",
+                "(exec 3<>/dev/udp/127.0.0.1/9) && echo socket; kill -0 $$ && echo signal; :", NULL};
         _cleanup_free_ char *said = output_of(args, NULL, 0);
 
         assert_null(strstr(said, "socket\n"));

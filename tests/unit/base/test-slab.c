@@ -74,7 +74,8 @@ static void room_is_used_again(void **state) {
 
 static void it_counts_what_it_holds(void **state) {
         Slab s = {};
-        void *a = slab_alloc(&s, 1), *b = slab_alloc(&s, SLAB_STEP + 1), *large = slab_alloc(&s, SLAB_OBJECT_MAX + 1);
+        void *a = slab_alloc(&s, 1), *b = slab_alloc(&s, SLAB_STEP + 1),
+             *large = slab_alloc(&s, SLAB_OBJECT_MAX + 1);
 
         assert_non_null(a);
         assert_non_null(b);

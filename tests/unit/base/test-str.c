@@ -124,9 +124,21 @@ static void bytes_that_are_no_characters_are_cut_anywhere(void **state) {
 }
 
 static void words_of_people_turn_no_text_around(void **state) {
-        static const char *const good[] = {"", "alice", "J\xc3\xb6rg M\xc3\xbcller", "\xe6\x9d\xb1\xe4\xba\xac", "\xf0\x9f\x90\x99"},
-                                 *const bad[] = {"a\nb", "a\x1b[31m", "\x7f", "\xc2\x85", "\xff", "\xc3", "\xe2\x80\xae" "a",
-                                                "\xe2\x81\xa6", "\xd8\x9c", "\xe2\x80\x8f", "\xed\xa0\x80", "\xe2\x80\xa8"};
+        static const char *const good[] = {"", "alice", "J\xc3\xb6rg M\xc3\xbcller",
+                                           "\xe6\x9d\xb1\xe4\xba\xac", "\xf0\x9f\x90\x99"},
+                                 *const bad[] = {"a\nb",
+                                                 "a\x1b[31m",
+                                                 "\x7f",
+                                                 "\xc2\x85",
+                                                 "\xff",
+                                                 "\xc3",
+                                                 "\xe2\x80\xae"
+                                                 "a",
+                                                 "\xe2\x81\xa6",
+                                                 "\xd8\x9c",
+                                                 "\xe2\x80\x8f",
+                                                 "\xed\xa0\x80",
+                                                 "\xe2\x80\xa8"};
 
         for (size_t i = 0; i < ELEMENTSOF(good); i++)
                 assert_true(str_is_plain(good[i]));

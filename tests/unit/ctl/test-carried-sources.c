@@ -24,21 +24,24 @@ typedef struct Fixture {
         int fd;
 } Fixture;
 
-// What the next file that is read meets: somebody appends to x.sh of that folder behind the first byte; or an error.
+// What the next file that is read meets: somebody appends to x.sh of that folder behind the first byte; or
+// an error.
 static int change = -1, error;
 
 int __real_file_read_fd(int fd, size_t max, Buf *ret);
 int __wrap_file_read_fd(int fd, size_t max, Buf *ret);
 
 int __wrap_file_read_fd(int fd, size_t max, Buf *ret) {
-        int dir = change, failed = error, writer = dir >= 0 ? openat(dir, "x.sh", O_WRONLY | O_APPEND | O_CLOEXEC) : -1, r;
+        int dir = change, failed = error,
+            writer = dir >= 0 ? openat(dir, "x.sh", O_WRONLY | O_APPEND | O_CLOEXEC) : -1, r;
         struct stat ours, theirs;
 
         error = 0;
         if (failed < 0)
                 return failed;
         r = __real_file_read_fd(fd, max, ret);
-        if (writer >= 0 && fstat(fd, &ours) == 0 && fstat(writer, &theirs) == 0 && ours.st_ino == theirs.st_ino) {
+        if (writer >= 0 && fstat(fd, &ours) == 0 && fstat(writer, &theirs) == 0 &&
+            ours.st_ino == theirs.st_ino) {
                 change = -1;
                 assert_int_equal(write(writer, "y", 1), 1);
         }
@@ -48,7 +51,9 @@ int __wrap_file_read_fd(int fd, size_t max, Buf *ret) {
 }
 
 static void put(const Fixture *f, const char *path, const char *text) {
-        assert_int_equal(file_replace(f->fd, path, text, strlen(text), str_has_suffix(path, ".sh") ? 0755 : 0644, 0), 0);
+        assert_int_equal(
+                file_replace(f->fd, path, text, strlen(text), str_has_suffix(path, ".sh") ? 0755 : 0644, 0),
+                0);
 }
 
 static int setup(void **state) {
@@ -221,7 +226,13 @@ static void what_is_too_large_is_not_read(void **state) {
         }
         assert_read(f, "a", "a");
         assert_refused(f, "a b", "more than the unit may still have");
-        assert_int_equal(truncate(({ static char path[96]; snprintf(path, sizeof(path), "%s/a", f->dir); path; }), CARRIED_FILE_MAX + 1), 0);
+        assert_int_equal(truncate(({
+                                          static char path[96];
+                                          snprintf(path, sizeof(path), "%s/a", f->dir);
+                                          path;
+                                  }),
+                                  CARRIED_FILE_MAX + 1),
+                         0);
         assert_refused(f, "a", "larger than 512 KiB");
 }
 

@@ -109,10 +109,11 @@ static void programs_get_the_plan_with_its_revision(void **state) {
         _cleanup_outcome_ Outcome o = run_here(plans, "apply --plan --json=short --set=shop", "");
 
         assert_int_equal(o.code, 5);
-        assert_string_equal(
-                o.out, "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
-                       "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
-                       "\"why\":\"\",\"node\":\"\",\"file_change\":\"\",\"adopt\":false,\"wrong\":false,\"revision\":42}]\n");
+        assert_string_equal(o.out,
+                            "[{\"unit\":\"a.service\",\"change\":\"make\",\"rev\":\"\",\"rev_after\":\"" ONE
+                            "\",\"desired\":\"\",\"desired_after\":\"launched\",\"set\":\"\",\"state\":\"\","
+                            "\"why\":\"\",\"node\":\"\",\"file_change\":\"\",\"adopt\":false,\"wrong\":"
+                            "false,\"revision\":42}]\n");
 }
 
 #define DROP_IN "\n# a.service.d/x.conf\n[Service]\nNice=1\n"
@@ -142,10 +143,12 @@ static void plans_another_content(FakeDaemon *d) {
 }
 
 static void programs_get_the_parts_that_differ(void **state) {
-        _cleanup_outcome_ Outcome o = run_here(plans_another_content, "apply --plan --json=short --set=shop", "");
+        _cleanup_outcome_ Outcome o =
+                run_here(plans_another_content, "apply --plan --json=short --set=shop", "");
 
         assert_int_equal(o.code, 5);
-        assert_non_null(strstr(o.out, "\"parts\":{\"added\":0,\"changed\":0,\"removed\":1,\"first\":[{\"part\":\"a.service.d/x.conf\",\"change\":\"removed\"}]}"));
+        assert_non_null(strstr(o.out, "\"parts\":{\"added\":0,\"changed\":0,\"removed\":1,\"first\":[{"
+                                      "\"part\":\"a.service.d/x.conf\",\"change\":\"removed\"}]}"));
 }
 
 static void is_the_same(FakeDaemon *d) {
@@ -224,7 +227,8 @@ static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
         assert_int_equal(looping.code, 1);
         assert_non_null(strstr(looping.out, "a.service: fails again and again, on n1; is left as it is\n"));
         assert_int_equal(at_once.code, 1);
-        assert_non_null(strstr(at_once.err, "1 of 1 units is not as it is to be: a.service fails again and again\n"));
+        assert_non_null(strstr(at_once.err,
+                               "1 of 1 units is not as it is to be: a.service fails again and again\n"));
 }
 
 // Asked again when all is done: what was started has failed once more.
@@ -256,8 +260,10 @@ static void units_that_are_wrong_after_it_are_named(void **state) {
         assert_int_equal(people.code, 1);
         assert_non_null(strstr(people.err, "1 of 1 units is not as it is to be: a.service failed\n"));
         assert_int_equal(programs.code, 1);
-        assert_string_equal(programs.out, "[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"\",\"message\":\"\"},"
-                                          "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"n1\",\"message\":\"failed\"}]\n");
+        assert_string_equal(
+                programs.out,
+                "[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"\",\"message\":\"\"},"
+                "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"n1\",\"message\":\"failed\"}]\n");
 }
 
 static uint8_t seen_id[2][16];

@@ -99,8 +99,8 @@ static void one_fails_on_a_node(FakeDaemon *d) {
         expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
         reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "it failed", .node = "n2"}), true);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 && q->status->lines == 3 &&
-               q->status->cause_within_ms > 0);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 &&
+               q->status->lines == 3 && q->status->cause_within_ms > 0);
         assert(streq(q->status->names[0], "a.service"));
         done(q);
         status.log = lines;
@@ -121,7 +121,8 @@ static void who_fails_on_a_node_has_the_last_word(void **state) {
                                    "  n2 a[7]: alas\n");
 }
 
-// The daemon is restarted in the middle: what was asked is asked again, and what was heard is not said again.
+// The daemon is restarted in the middle: what was asked is asked again, and what was heard is not said
+// again.
 static void answers_in_parts(FakeDaemon *d) {
         uint8_t id[16];
 
@@ -137,7 +138,8 @@ static void answers_in_parts(FakeDaemon *d) {
         reply_change_part(d, RESULTS({"a.service", .status = ENOENT, .message = "no such unit"}), 0, false);
         reply_change_part(d, RESULTS({"b.service", .revision = 5}), 1, false);
         reply_change_part(d, RESULTS({"c.service", .revision = 6}), 2, true);
-        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"b.service", .revision = 5}, {"c.service", .revision = 6}));
+        expect_wait(d, ARGOSY__VERB__VERB_START,
+                    RESULTS({"b.service", .revision = 5}, {"c.service", .revision = 6}));
         reply_progress(d, RESULTS({"b.service"}, {"c.service"}), true);
         fake_expect_end(d);
 }
@@ -171,8 +173,9 @@ static void destroys_on_a_silent_node(FakeDaemon *d) {
         expect_wait(d, ARGOSY__VERB__VERB_DESTROY,
                     RESULTS({"a.service", .revision = 5}, {"b.service", .revision = 6}));
         reply_progress(d, RESULTS({"b.service"}), false);
-        reply_progress(
-                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        reply_progress(d,
+                       RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}),
+                       true);
         fake_expect_end(d);
 }
 
@@ -221,8 +224,9 @@ static void destroys_and_fails(FakeDaemon *d) {
         reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
                                 {"b.service", .status = ENOENT, .message = "no such unit"}));
         expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
-        reply_progress(
-                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        reply_progress(d,
+                       RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}),
+                       true);
         fake_expect_end(d);
 }
 
@@ -319,7 +323,8 @@ static void ctrl_c_names_the_job_that_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(interrupts_the_wait_for_a_job, "start a");
 
         assert_int_equal(o.code, 130);
-        assert_string_equal(o.err, "argosyctl: detached; the cluster goes on with 1 unit (see argosyctl job wait 12)\n");
+        assert_string_equal(
+                o.err, "argosyctl: detached; the cluster goes on with 1 unit (see argosyctl job wait 12)\n");
 }
 
 static void ctrl_c_detaches_and_cancels_nothing(void **state) {
@@ -416,7 +421,8 @@ static void what_is_too_much_at_once_goes_in_parts(void **state) {
 
 // A request of so many units, all of which are stopped.
 static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
-        Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)), **pointers = calloc(n, sizeof(*pointers));
+        Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)),
+                                     **pointers = calloc(n, sizeof(*pointers));
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);

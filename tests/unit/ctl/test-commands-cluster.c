@@ -57,8 +57,9 @@ static void what_the_host_has_done_with_a_manager_is_said_apart(void **state) {
         assert_string_equal(a.err, "");
         assert_int_equal(b.code, 0);
         assert_int_equal(c.code, 1);
-        assert_string_equal(c.err, "argosyctl: user@1001 is detached on this host, but the cluster may still "
-                                   "show it: it has 20000 labels\n");
+        assert_string_equal(c.err,
+                            "argosyctl: user@1001 is detached on this host, but the cluster may still "
+                            "show it: it has 20000 labels\n");
 }
 
 // ---- roles and pools
@@ -176,8 +177,10 @@ static void takes_a_right(FakeDaemon *d) {
 }
 
 static void a_right_is_given_and_taken_back_in_the_same_words(void **state) {
-        _cleanup_outcome_ Outcome give = run(takes_a_right, "access grant operate to user:alice@n2 on role web"),
-                                  take = run(takes_a_right, "access revoke operate from user:alice@n2 on role web");
+        _cleanup_outcome_ Outcome give = run(takes_a_right,
+                                             "access grant operate to user:alice@n2 on role web"),
+                                  take = run(takes_a_right,
+                                             "access revoke operate from user:alice@n2 on role web");
 
         assert_string_equal(give.err, "");
         assert_int_equal(give.code, 0);
@@ -187,9 +190,13 @@ static void a_right_is_given_and_taken_back_in_the_same_words(void **state) {
 
 static void what_is_no_right_never_reaches_the_daemon(void **state) {
         static const char *const bad[] = {
-                "access grant start to user:alice", "access grant view user:alice x", "access grant view to alice",
-                "access grant view to user:",       "access grant view to user:alice role web",
-                "access grant view to user:alice on role", "access grant view to user:alice on pool web",
+                "access grant start to user:alice",
+                "access grant view user:alice x",
+                "access grant view to alice",
+                "access grant view to user:",
+                "access grant view to user:alice role web",
+                "access grant view to user:alice on role",
+                "access grant view to user:alice on pool web",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
@@ -200,10 +207,13 @@ static void what_is_no_right_never_reaches_the_daemon(void **state) {
 }
 
 static void has_rights(FakeDaemon *d) {
-        Argosy__GrantRecord grants[3] = {ARGOSY__GRANT_RECORD__INIT, ARGOSY__GRANT_RECORD__INIT, ARGOSY__GRANT_RECORD__INIT};
-        Argosy__Response__AccessRow rows[4] = {ARGOSY__RESPONSE__ACCESS_ROW__INIT, ARGOSY__RESPONSE__ACCESS_ROW__INIT,
-                                               ARGOSY__RESPONSE__ACCESS_ROW__INIT, ARGOSY__RESPONSE__ACCESS_ROW__INIT},
-                                   *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
+        Argosy__GrantRecord grants[3] = {ARGOSY__GRANT_RECORD__INIT, ARGOSY__GRANT_RECORD__INIT,
+                                         ARGOSY__GRANT_RECORD__INIT};
+        Argosy__Response__AccessRow rows[4] = {ARGOSY__RESPONSE__ACCESS_ROW__INIT,
+                                               ARGOSY__RESPONSE__ACCESS_ROW__INIT,
+                                               ARGOSY__RESPONSE__ACCESS_ROW__INIT,
+                                               ARGOSY__RESPONSE__ACCESS_ROW__INIT},
+                                    *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
         Argosy__Response__Access access = ARGOSY__RESPONSE__ACCESS__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
@@ -230,15 +240,20 @@ static void has_rights(FakeDaemon *d) {
 }
 
 static void rights_are_shown_as_they_are_typed(void **state) {
-        _cleanup_outcome_ Outcome table = run(has_rights, "access list"), json = run(has_rights, "access list --json=short");
+        _cleanup_outcome_ Outcome table = run(has_rights, "access list"),
+                                  json = run(has_rights, "access list --json=short");
 
         assert_string_equal(table.out, "RIGHT   WHO                  ON ROLE\n"
                                        "operate user:alice@n2        web\n"
                                        "view    user:al@example.org@ -\n"
                                        "admin   group:argosy         -\n");
-        assert_string_equal(json.out, "[{\"right\":\"operate\",\"user\":\"alice\",\"group\":null,\"host\":\"n2\",\"role\":\"web\"},"
-                                      "{\"right\":\"view\",\"user\":\"al@example.org\",\"group\":null,\"host\":null,\"role\":null},"
-                                      "{\"right\":\"admin\",\"user\":null,\"group\":\"argosy\",\"host\":null,\"role\":null}]\n");
+        assert_string_equal(
+                json.out,
+                "[{\"right\":\"operate\",\"user\":\"alice\",\"group\":null,\"host\":\"n2\",\"role\":\"web\"}"
+                ","
+                "{\"right\":\"view\",\"user\":\"al@example.org\",\"group\":null,\"host\":null,\"role\":null}"
+                ","
+                "{\"right\":\"admin\",\"user\":null,\"group\":\"argosy\",\"host\":null,\"role\":null}]\n");
 }
 
 static void takes_a_pool(FakeDaemon *d) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// history, diff, cat --at, history forget, undo: which questions they ask, and what they make of the answers.
+// history, diff, cat --at, history forget, undo: which questions they ask, and what they make of the
+// answers.
 #include <unistd.h>
 
 #include "command-words.h"
@@ -96,7 +97,8 @@ static void knows_job(FakeDaemon *d, uint64_t number) {
 static void tells_of_no_late_jobs(FakeDaemon *d) {
         Argosy__Request *q = fake_read(d);
 
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after > 0 && q->list_jobs->changes);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after > 0 &&
+               q->list_jobs->changes);
         done(q);
         reply_changes(d, 0, 0, 0);
 }
@@ -146,7 +148,10 @@ static void a_history_says_what_each_job_did(void **state) {
 static Argosy__Response__Parts *some_parts(void) {
         static Argosy__Response__PartRow rows[3], *pointers[3];
         static Argosy__Response__Parts parts;
-        static const char *const names[] = {"a.service.d/x.conf", "web.conf", "web.key"}, *const words[] = {"added", "changed", "removed"};
+        static const char *const names[] = {"a.service.d/x.conf", "web.conf", "web.key"}, *const words[] = {
+                                                                                                  "added",
+                                                                                                  "changed",
+                                                                                                  "removed"};
 
         argosy__response__parts__init(&parts);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -168,12 +173,18 @@ static void tells_history_with_parts(FakeDaemon *d) {
 }
 
 static void a_history_names_parts_that_differ(void **state) {
-        _cleanup_outcome_ Outcome o = run(tells_history_with_parts, "history a --fields=job,change --no-legend"),
-                                  programs = run(tells_history_with_parts, "history a --fields=job,change --json=short");
+        _cleanup_outcome_ Outcome o = run(tells_history_with_parts,
+                                          "history a --fields=job,change --no-legend"),
+                                  programs = run(tells_history_with_parts,
+                                                 "history a --fields=job,change --json=short");
 
-        assert_non_null(strstr(o.out, "\n5 file 1111111 -> 2222222 (a.service.d/x.conf added, web.conf changed and 3 more)\n"));
-        assert_non_null(strstr(programs.out, "\"parts\":{\"added\":1,\"changed\":3,\"removed\":1,\"first\":[{\"part\":\"a.service.d/x.conf\",\"change\":\"added\"},"
-                                             "{\"part\":\"web.conf\",\"change\":\"changed\"},{\"part\":\"web.key\",\"change\":\"removed\"}]}"));
+        assert_non_null(strstr(
+                o.out,
+                "\n5 file 1111111 -> 2222222 (a.service.d/x.conf added, web.conf changed and 3 more)\n"));
+        assert_non_null(strstr(programs.out, "\"parts\":{\"added\":1,\"changed\":3,\"removed\":1,\"first\":["
+                                             "{\"part\":\"a.service.d/x.conf\",\"change\":\"added\"},"
+                                             "{\"part\":\"web.conf\",\"change\":\"changed\"},{\"part\":"
+                                             "\"web.key\",\"change\":\"removed\"}]}"));
 }
 
 static void programs_get_both_sides(void **state) {
@@ -299,14 +310,17 @@ static void a_difference_is_printed(void **state) {
 #define B HASH_OF("bbbbbbbb")
 #define C HASH_OF("cccccccc")
 #define D HASH_OF("dddddddd")
-#define LISTS(files) "[Unit]\n\n# a.service.d/~argosy.conf\n[Service]\n\n# mode, bytes, SHA-256 and name of each file\n" files
+#define LISTS(files)                                                                                  \
+        "[Unit]\n\n# a.service.d/~argosy.conf\n[Service]\n\n# mode, bytes, SHA-256 and name of each " \
+        "file\n" files
 
 static void tells_of_files(FakeDaemon *d) {
         fake_accept(d);
         read_history(d, 0);
         reply_changes(d, 1, 4, 0);
         reply_content(d, ONE, LISTS("# 0444 3 " A " bin\n# 0444 4 " B " conf/a\n# 0444 2 " C " same\n"));
-        reply_content(d, TWO, LISTS("# 0444 2 " D " conf/a\n# 0555 2 " D " conf/new\n# 0444 2 " C " same\n"));
+        reply_content(d, TWO,
+                      LISTS("# 0444 2 " D " conf/a\n# 0555 2 " D " conf/new\n# 0444 2 " C " same\n"));
         reply_content(d, A, NULL);
         reply_content(d, B, "1\n2\n");
         reply_content(d, D, "1\n");
@@ -320,8 +334,10 @@ static void what_differs_in_files_that_come_with_a_unit_is_printed(void **state)
 
         assert_int_equal(o.code, 0);
         assert_non_null(strstr(o.out, "-# 0444 4 " B " conf/a\n"));
-        assert_non_null(strstr(o.out, "--- a.service, before job 5: bin\n+++ /dev/null\n-3 bytes, " A ", not kept any more\n+not there\n"));
-        assert_non_null(strstr(o.out, "--- a.service, before job 5: conf/a\n+++ a.service, job 5: conf/a\n@@ -1,2 +1 @@\n 1\n-2\n"));
+        assert_non_null(strstr(o.out, "--- a.service, before job 5: bin\n+++ /dev/null\n-3 bytes, " A
+                                      ", not kept any more\n+not there\n"));
+        assert_non_null(strstr(o.out, "--- a.service, before job 5: conf/a\n+++ a.service, job 5: "
+                                      "conf/a\n@@ -1,2 +1 @@\n 1\n-2\n"));
         assert_non_null(strstr(o.out, "--- /dev/null\n+++ a.service, job 5: conf/new\n@@ -0,0 +1 @@\n+1\n"));
         assert_null(strstr(o.out, ": same"));
 }
@@ -332,7 +348,8 @@ static void read_all_changes(FakeDaemon *d, uint64_t before) {
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
-        assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before && q->list_jobs->begun_before == 0);
+        assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before &&
+               q->list_jobs->begun_before == 0);
         done(q);
 }
 
@@ -431,17 +448,21 @@ static void all_that_differs_between_two_jobs_is_printed(void **state) {
         _cleanup_outcome_ Outcome since = run(tells_what_differs_since, "diff @4"),
                                   between = run(tells_what_differs_between, "diff @2 @7"),
                                   back = run(tells_it_backwards, "diff @7 @2"),
-                                  bad = run_at("/nowhere", "diff @2 7"), none = run_at("/nowhere", "diff @0");
+                                  bad = run_at("/nowhere", "diff @2 7"),
+                                  none = run_at("/nowhere", "diff @0");
 
         assert_int_equal(since.code + between.code + back.code, 0);
-        assert_string_equal(since.out, "- a.service: was launched\n"
-                                       "--- a.service, job 4\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-[Unit]\n-# 1\n");
-        assert_string_equal(between.out,
-                            "~ a.service: another file, launched -> loaded\n"
-                            "--- a.service, job 2\n+++ a.service, job 7\n@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
-        assert_string_equal(back.out,
-                            "~ a.service: another file, loaded -> launched\n"
-                            "--- a.service, job 7\n+++ a.service, job 2\n@@ -1,2 +1,2 @@\n [Unit]\n-# 2\n+# 1\n");
+        assert_string_equal(since.out,
+                            "- a.service: was launched\n"
+                            "--- a.service, job 4\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-[Unit]\n-# 1\n");
+        assert_string_equal(
+                between.out,
+                "~ a.service: another file, launched -> loaded\n"
+                "--- a.service, job 2\n+++ a.service, job 7\n@@ -1,2 +1,2 @@\n [Unit]\n-# 1\n+# 2\n");
+        assert_string_equal(
+                back.out,
+                "~ a.service: another file, loaded -> launched\n"
+                "--- a.service, job 7\n+++ a.service, job 2\n@@ -1,2 +1,2 @@\n [Unit]\n-# 2\n+# 1\n");
         assert_int_equal(bad.code, 2);
         assert_int_equal(none.code, 2);
 }
@@ -477,10 +498,12 @@ static void programs_get_what_differs_with_its_hashes(void **state) {
                                   bad = run_at("/nowhere", "diff a.service --json");
 
         assert_int_equal(back.code + since.code, 0);
-        assert_string_equal(back.out, "{\"from\":7,\"to\":2,\"incomplete\":false,\"settings\":[],\"units\":[{\"unit\":\"a.service\","
+        assert_string_equal(back.out, "{\"from\":7,\"to\":2,\"incomplete\":false,\"settings\":[],\"units\":["
+                                      "{\"unit\":\"a.service\","
                                       "\"change\":\"change\",\"rev\":\"" TWO "\",\"rev_after\":\"" ONE
                                       "\",\"desired\":\"loaded\",\"desired_after\":\"launched\"}]}\n");
-        assert_non_null(strstr(since.out, "{\"from\":4,\"to\":null,\"incomplete\":false,\"settings\":[{\"setting\":\"label disk of n2\","
+        assert_non_null(strstr(since.out, "{\"from\":4,\"to\":null,\"incomplete\":false,\"settings\":[{"
+                                          "\"setting\":\"label disk of n2\","
                                           "\"change\":\"change\",\"before\":\"hdd\",\"after\":\"ssd\"},"
                                           "{\"setting\":\"role web\",\"change\":\"make\",\"before\":\"\","));
         assert_non_null(strstr(since.out, "\"unit\":\"w@2.service\""));
@@ -590,7 +613,8 @@ static void has_forgotten_a_late_job(FakeDaemon *d) {
 }
 
 static void of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missing(void **state) {
-        _cleanup_outcome_ Outcome o = run(tells_of_late_jobs, "diff @4 @7"), missing = run(has_forgotten_a_late_job, "diff @4 @7");
+        _cleanup_outcome_ Outcome o = run(tells_of_late_jobs, "diff @4 @7"),
+                                  missing = run(has_forgotten_a_late_job, "diff @4 @7");
 
         assert_string_equal(o.err, "");
         assert_string_equal(missing.out, o.out);
@@ -636,8 +660,10 @@ static void lists_what_there_was(FakeDaemon *d) {
 
 static void units_are_listed_as_they_were(void **state) {
         _cleanup_outcome_ Outcome o = run(lists_what_there_was, "list-unit-files --at=4 --no-legend"),
-                                  some = run(lists_what_there_was, "list-unit-files 'b*' --at=4 --no-legend"),
-                                  loaded = run(lists_what_there_was, "list-unit-files --at=4 --no-legend --state=inactive,loaded"),
+                                  some = run(lists_what_there_was,
+                                             "list-unit-files 'b*' --at=4 --no-legend"),
+                                  loaded = run(lists_what_there_was,
+                                               "list-unit-files --at=4 --no-legend --state=inactive,loaded"),
                                   labels = run_at("/nowhere", "list-unit-files --at=4 --label=disk=ssd");
 
         assert_int_equal(o.code, 0);
@@ -713,7 +739,8 @@ static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int sta
 // Only of the unit that did not start is it asked why.
 static void tells_the_cause(FakeDaemon *d, const char *name) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
-        char *lines[] = {"n2 systemd[1]: a.service: Failed to load environment files: No such file or directory"};
+        char *lines[] = {
+                "n2 systemd[1]: a.service: Failed to load environment files: No such file or directory"};
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Request *q = fake_read(d);
 
@@ -775,7 +802,9 @@ static void undoes_in_parts(FakeDaemon *d) {
                 q = fake_read(d);
                 assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO);
                 done(q);
-                reply_change_part(d, RESULTS({"a.service", .status = ESTALE, .message = "it was changed since"}), 0, false);
+                reply_change_part(
+                        d, RESULTS({"a.service", .status = ESTALE, .message = "it was changed since"}), 0,
+                        false);
                 reply_change_part(d, RESULTS({"b.service"}), 1, i == 1);
                 if (i == 0)
                         fake_hang_up(d);
@@ -814,7 +843,8 @@ static void a_plan_is_printed(void **state) {
                                   both = run_at("/nowhere", "undo 7 --force --only-untouched");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service: is to be launched again\nn1: is cordoned (?[2Jdisks?) again\n");
+        assert_string_equal(o.out,
+                            "a.service: is to be launched again\nn1: is cordoned (?[2Jdisks?) again\n");
         assert_int_equal(both.code, 2);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What goes with a request so that the cluster keeps it as a job, what is said of its number, and the commands that show
-// jobs.
+// What goes with a request so that the cluster keeps it as a job, what is said of its number, and the
+// commands that show jobs.
 #include <errno.h>
 #include <unistd.h>
 
@@ -30,7 +30,8 @@ static void stops(FakeDaemon *d) {
 
         fake_accept(d);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
-        assert(q->job && q->job->n_targets == 2 && streq(q->job->targets[0], "a") && streq(q->job->targets[1], "a.service"));
+        assert(q->job && q->job->n_targets == 2 && streq(q->job->targets[0], "a") &&
+               streq(q->job->targets[1], "a.service"));
         assert(q->job->age_ms == 0 && q->job->if_revision == 0 && !*q->job->reason);
         done(q);
         answer(d, "a.service", 17);
@@ -79,8 +80,10 @@ static void stops_with_a_key(FakeDaemon *d) {
 }
 
 static void a_key_is_the_same_request_whoever_sends_it(void **state) {
-        _cleanup_outcome_ Outcome a = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
-                                  b = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a");
+        _cleanup_outcome_ Outcome a = run(stops_with_a_key,
+                                          "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
+                                  b = run(stops_with_a_key,
+                                          "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a");
 
         assert_int_equal(a.code + b.code, 0);
         assert_string_equal(a.err, "");
@@ -93,7 +96,8 @@ static void says_why(FakeDaemon *d) {
 
         fake_accept(d);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE ||
+               q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
                q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
         assert(q->job && streq(q->job->reason, "cold"));
         done(q);
@@ -120,8 +124,10 @@ static void who_leaves_without_the_cluster_tells_nobody_why(void **state) {
 }
 
 static void other_keys_are_other_requests(void **state) {
-        _cleanup_outcome_ Outcome a = run(stops_with_a_key, "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
-                                  b = run(stops_with_a_key, "stop -q --no-block --key=k2 --reason=cold --if-revision=99 a");
+        _cleanup_outcome_ Outcome a = run(stops_with_a_key,
+                                          "stop -q --no-block --key=k1 --reason=cold --if-revision=99 a"),
+                                  b = run(stops_with_a_key,
+                                          "stop -q --no-block --key=k2 --reason=cold --if-revision=99 a");
 
         assert_memory_not_equal(seen_id[0], seen_id[1], 16);
         assert_int_equal(a.code + b.code, 0);
@@ -237,7 +243,8 @@ static void lists_in_two_answers(FakeDaemon *d) {
 
         fake_accept(d);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->before == 0 && q->list_jobs->limit == 3);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->before == 0 &&
+               q->list_jobs->limit == 3);
         assert(q->list_jobs->n_patterns == 1 && streq(q->list_jobs->patterns[0], "w*"));
         assert(streq(q->list_jobs->author, "root"));
         done(q);
@@ -250,8 +257,9 @@ static void lists_in_two_answers(FakeDaemon *d) {
 }
 
 static void jobs_are_asked_for_until_there_are_enough(void **state) {
-        _cleanup_outcome_ Outcome
-                o = run(lists_in_two_answers, "list-jobs --limit=3 --unit=w* --author=root --fields=job,author,targets,reason");
+        _cleanup_outcome_ Outcome o =
+                run(lists_in_two_answers,
+                    "list-jobs --limit=3 --unit=w* --author=root --fields=job,author,targets,reason");
 
         assert_int_equal(o.code, 0);
         assert_string_equal(o.out, "JOB AUTHOR  TARGETS        REASON\n"
@@ -284,7 +292,8 @@ static void programs_get_all_fields_of_a_job(void **state) {
 }
 
 static void shows(FakeDaemon *d) {
-        Argosy__Response__JobUnitRow units[2] = {ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT},
+        Argosy__Response__JobUnitRow units[2] = {ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT,
+                                                 ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT},
                                      *pointers[2] = {&units[0], &units[1]};
         Argosy__Response__JobRow job = row(9);
         Argosy__Request *q;
@@ -304,7 +313,8 @@ static void shows(FakeDaemon *d) {
         units[1].by = 11;
         fake_accept(d);
         q = fake_read(d);
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 && q->list_jobs->first_unit == 0);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 &&
+               q->list_jobs->first_unit == 0);
         done(q);
         job.units = pointers;
         job.n_units = 1;
@@ -328,11 +338,14 @@ static void a_job_is_shown_with_its_units(void **state) {
 
         assert_int_equal(o.code, 0);
         assert_non_null(strstr(o.out, "Job 9: stop a b and 3 more\n"));
-        assert_non_null(strstr(o.out, "  Author: root@n1\n  Reason: cold ?[31m\nRevision: 42, before it 40\n Changed: 2 units\n"));
+        assert_non_null(strstr(
+                o.out,
+                "  Author: root@n1\n  Reason: cold ?[31m\nRevision: 42, before it 40\n Changed: 2 units\n"));
         assert_non_null(strstr(o.out, "   State: failed (1 failed, 2 unplaced): too ?[31m bad\n"));
-        assert_non_null(strstr(o.out, "\nUNIT      BEFORE           REVISION END    NOW       WHY\n"
-                                      "a.service launched 0123456 41       -      as asked\n"
-                                      "b.service new              42       failed otherwise n2: exit-code\n"));
+        assert_non_null(strstr(o.out,
+                               "\nUNIT      BEFORE           REVISION END    NOW       WHY\n"
+                               "a.service launched 0123456 41       -      as asked\n"
+                               "b.service new              42       failed otherwise n2: exit-code\n"));
 }
 
 static void programs_get_a_list_of_jobs(void **state) {
@@ -340,9 +353,11 @@ static void programs_get_a_list_of_jobs(void **state) {
 
         assert_non_null(strstr(o.out, "[{\"job\":9,"));
         assert_non_null(strstr(o.out, "\"targets\":[\"a\",\"b\"]"));
-        assert_non_null(strstr(o.out, "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"end\":\"failed\",\"end_message\":"
-                                      "\"exit-code\",\"node\":\"n2\",\"now\":\"otherwise\",\"message\":\"it has failed since\","
-                                      "\"revision\":42,\"by\":11,\"from\":\"\",\"time\":0}]}]\n"));
+        assert_non_null(strstr(
+                o.out,
+                "{\"unit\":\"b.service\",\"rev\":\"\",\"desired\":\"\",\"end\":\"failed\",\"end_message\":"
+                "\"exit-code\",\"node\":\"n2\",\"now\":\"otherwise\",\"message\":\"it has failed since\","
+                "\"revision\":42,\"by\":11,\"from\":\"\",\"time\":0}]}]\n"));
 }
 
 static void asks_for_states(FakeDaemon *d) {
@@ -362,8 +377,10 @@ static void asks_for_states(FakeDaemon *d) {
 
 static void jobs_are_chosen_by_state_and_time(void **state) {
         _cleanup_outcome_ Outcome a = run(asks_for_states, "jobs --all --state=running,failed --since=2h"),
-                                  b = run(asks_for_states, "jobs --all --state=running,failed --since=2026-01-31"),
-                                  c = run_at("/nowhere", "jobs --state=lost"), d = run_at("/nowhere", "jobs --since=soon");
+                                  b = run(asks_for_states,
+                                          "jobs --all --state=running,failed --since=2026-01-31"),
+                                  c = run_at("/nowhere", "jobs --state=lost"),
+                                  d = run_at("/nowhere", "jobs --since=soon");
 
         assert_int_equal(a.code, 0);
         assert_int_equal(b.code, 0);
@@ -478,7 +495,8 @@ static void there_is_none(FakeDaemon *d) {
 }
 
 static void what_is_not_there_is_not_waited_for(void **state) {
-        _cleanup_outcome_ Outcome o = run(there_is_none, "job wait 9 10"), p = run_at("/nowhere", "job wait web");
+        _cleanup_outcome_ Outcome o = run(there_is_none, "job wait 9 10"),
+                                  p = run_at("/nowhere", "job wait web");
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.err, "argosyctl: there is no job 9: the newest is 8\n");
@@ -496,13 +514,16 @@ static void of_a_job_whose_end_was_not_seen_nothing_is_claimed(void **state) {
         _cleanup_outcome_ Outcome o = run(says_nothing, "job wait 9 --timeout=500ms");
 
         assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: job 9: timed out waiting; its end was not seen (see argosyctl job show 9)\n");
+        assert_string_equal(
+                o.err,
+                "argosyctl: job 9: timed out waiting; its end was not seen (see argosyctl job show 9)\n");
 }
 
 // ---- again
 
 static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool with_ends) {
-        Argosy__Response__JobUnitRow units[4], *pointers[4] = {&units[0], &units[1], &units[2], &units[3]}, *ends = &units[3];
+        Argosy__Response__JobUnitRow units[4], *pointers[4] = {&units[0], &units[1], &units[2], &units[3]},
+                                               *ends = &units[3];
         static const char *const how[] = {"failed", "ok", "cancelled", "unplaced"};
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service"};
         Argosy__Response__JobRow job = row(9);
@@ -537,7 +558,8 @@ static void asks_again(FakeDaemon *d) {
         assert(q->change->n_names == 3 && streq(q->change->names[0], "a.service") &&
                streq(q->change->names[1], "c.service") && streq(q->change->names[2], "d.service"));
         assert(q->change->n_files == 0 && q->job->retries == 9);
-        assert(q->job->n_targets == 3 && q->job->more_targets == 0 && streq(q->job->targets[2], "d.service"));
+        assert(q->job->n_targets == 3 && q->job->more_targets == 0 &&
+               streq(q->job->targets[2], "d.service"));
         done(q);
         answer(d, "a.service", 17);
         fake_expect_end(d);
@@ -603,7 +625,8 @@ static void what_ended_well_is_never_asked_for_again(void **state) {
         assert_int_equal(all.code, 0);
         assert_int_equal(some.code + overtaken.code, 2);
         assert_non_null(strstr(some.err, "of the 3 units of job 9 that did not end well it names 1 only"));
-        assert_non_null(strstr(overtaken.err, "of the 2 units of job 9 that did not end well it names 1 only"));
+        assert_non_null(
+                strstr(overtaken.err, "of the 2 units of job 9 that did not end well it names 1 only"));
 }
 
 static void runs(FakeDaemon *d) {

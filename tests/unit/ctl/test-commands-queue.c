@@ -129,7 +129,9 @@ static void is_called_off_in_parts(FakeDaemon *d) {
                 q = fake_read(d);
                 assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL);
                 done(q);
-                reply_change_part(d, RESULTS({"a.service", .status = ENODATA, .message = "the file is gone"}), 0, false);
+                reply_change_part(d,
+                                  RESULTS({"a.service", .status = ENODATA, .message = "the file is gone"}),
+                                  0, false);
                 reply_change_part(d, RESULTS({"b.service"}), 1, i == 1);
                 if (i == 0)
                         fake_hang_up(d);
@@ -204,7 +206,8 @@ static void rebalance_is_not_waited_for(FakeDaemon *d) {
 static void a_rebalance_that_is_held_is_a_job_like_others(void **state) {
         _cleanup_outcome_ Outcome a = run(rebalance_is_held, "rebalance --queue"),
                                   b = run(rebalance_is_not_waited_for, "rebalance --queue --no-block"),
-                                  c = run(rebalance_is_not_waited_for, "rebalance --queue --no-block --json=short");
+                                  c = run(rebalance_is_not_waited_for,
+                                          "rebalance --queue --no-block --json=short");
 
         assert_int_equal(a.code, 0);
         assert_null(strstr(a.out, "better off"));
@@ -385,23 +388,26 @@ static void rules_are_listed_in_their_order(void **state) {
                                    "7    limit 3         unit=db*   3       1\n"
                                    "9    refuse \"frozen\" everything 0       0\n"
                                    "\nThe queue is closed: racks; 1 job is held back.\n"
-                                   "Of jobs that are over 64 MiB are kept, and as many of their files: what jobs before 117 have changed may not be there whole to be undone.\n"
-                                   "A file of a unit may have 256 KiB, a unit with all of its files 512 KiB; all of them may have 32 MiB, and have 3 KiB.\n");
+                                   "Of jobs that are over 64 MiB are kept, and as many of their files: what "
+                                   "jobs before 117 have changed may not be there whole to be undone.\n"
+                                   "A file of a unit may have 256 KiB, a unit with all of its files 512 "
+                                   "KiB; all of them may have 32 MiB, and have 3 KiB.\n");
 }
 
 static void programs_get_the_rules(void **state) {
         _cleanup_outcome_ Outcome o = run(lists, "queue rule list --json=short");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out,
-                            "{\"rules\":[{\"rule\":7,\"action\":\"limit\",\"text\":null,\"limit\":3,"
-                            "\"author\":null,\"verb\":null,"
-                            "\"unit\":\"db*\",\"role\":null,\"reason\":null,\"running\":3,\"held\":1},"
-                            "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
-                            "null,\"verb\":null,"
-                            "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
-                            "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":64,"
-                            "\"file_kib\":256,\"unit_files_kib\":512,\"files_mib\":32,\"files_bytes\":2049,\"undo_from\":117}\n");
+        assert_string_equal(
+                o.out, "{\"rules\":[{\"rule\":7,\"action\":\"limit\",\"text\":null,\"limit\":3,"
+                       "\"author\":null,\"verb\":null,"
+                       "\"unit\":\"db*\",\"role\":null,\"reason\":null,\"running\":3,\"held\":1},"
+                       "{\"rule\":9,\"action\":\"refuse\",\"text\":\"frozen\",\"limit\":0,\"author\":"
+                       "null,\"verb\":null,"
+                       "\"unit\":null,\"role\":null,\"reason\":null,\"running\":0,\"held\":0}],"
+                       "\"closed\":true,\"reason\":\"racks\",\"held\":1,\"open_max\":0,\"history_mib\":64,"
+                       "\"file_kib\":256,\"unit_files_kib\":512,\"files_mib\":32,\"files_bytes\":2049,"
+                       "\"undo_from\":117}\n");
 }
 
 static void closes(FakeDaemon *d) {
@@ -447,7 +453,8 @@ static void limits_files(FakeDaemon *d) {
         fake_accept(d);
         q = fake_read(d);
         m = q->queue_change;
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && m->file_kib == 256 && m->unit_files_kib == 0 && m->files_mib == 32);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && m->file_kib == 256 &&
+               m->unit_files_kib == 0 && m->files_mib == 32);
         done(q);
         r.final = true;
         fake_reply(d, &r);
@@ -455,7 +462,8 @@ static void limits_files(FakeDaemon *d) {
 }
 
 static void files_of_units_have_a_size(void **state) {
-        _cleanup_outcome_ Outcome o = run(limits_files, "files limit file=256K all=32M"), bad = run_at("/nowhere", "files limit file=256"),
+        _cleanup_outcome_ Outcome o = run(limits_files, "files limit file=256K all=32M"),
+                                  bad = run_at("/nowhere", "files limit file=256"),
                                   other = run_at("/nowhere", "files limit some=256K");
 
         assert_int_equal(o.code, 0);

@@ -13,8 +13,8 @@
 
 // ---- reading
 
-static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, size_t first, bool final, bool drift,
-                       uint64_t stale_ms) {
+static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, size_t first, bool final,
+                       bool drift, uint64_t stale_ms) {
         Argosy__Response__UnitRow units[4], *pointers[4];
         Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -41,7 +41,8 @@ static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, si
         fake_reply(d, &r);
 }
 
-static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift, uint64_t stale_ms) {
+static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift,
+                        uint64_t stale_ms) {
         reply_part(d, rows, n, 0, true, drift, stale_ms);
 }
 
@@ -139,7 +140,8 @@ static void lists_by_label(FakeDaemon *d) {
 }
 
 static void units_are_listed_by_the_labels_of_their_nodes(void **state) {
-        _cleanup_outcome_ Outcome a = run(lists_by_label, "list-units -q --no-legend --label=disk=ssd,zone=eu"),
+        _cleanup_outcome_ Outcome a = run(lists_by_label,
+                                          "list-units -q --no-legend --label=disk=ssd,zone=eu"),
                                   b = run_at("/nowhere", "list-units --label=disk"),
                                   c = run_at("/nowhere", "list-nodes --label=disk=ssd,"),
                                   e = run_at("/nowhere", "list-units --local --label=disk=ssd");
@@ -153,7 +155,9 @@ static void units_are_listed_by_the_labels_of_their_nodes(void **state) {
 }
 
 static void lists_two_nodes(FakeDaemon *d) {
-        Argosy__Response__NodeRow rows[2] = {ARGOSY__RESPONSE__NODE_ROW__INIT, ARGOSY__RESPONSE__NODE_ROW__INIT}, *pointers[] = {&rows[0], &rows[1]};
+        Argosy__Response__NodeRow rows[2] = {ARGOSY__RESPONSE__NODE_ROW__INIT,
+                                             ARGOSY__RESPONSE__NODE_ROW__INIT},
+                                  *pointers[] = {&rows[0], &rows[1]};
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
@@ -173,9 +177,10 @@ static void lists_two_nodes(FakeDaemon *d) {
 }
 
 static void nodes_are_chosen_by_state_and_mode(void **state) {
-        _cleanup_outcome_ Outcome all = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost,online"),
-                                  draining = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=draining"),
-                                  lost = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost");
+        _cleanup_outcome_ Outcome
+                all = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost,online"),
+                draining = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=draining"),
+                lost = run(lists_two_nodes, "list-nodes --no-legend --fields=node --state=lost");
 
         assert_string_equal(all.out, "n1\nn2\n");
         assert_string_equal(draining.out, "n2\n");
@@ -230,7 +235,8 @@ static Outcome list_into(int fd, size_t buffer_size) {
 }
 
 static void what_is_no_command_is_quoted_without_what_a_terminal_obeys(void **state) {
-        char *words[] = {(char *) "\x1b[31mstart", (char *) "--\x1b]0;x\x07", (char *) "c\xc2\x9b\xe2\x80\xae"};
+        char *words[] = {(char *) "\x1b[31mstart", (char *) "--\x1b]0;x\x07",
+                         (char *) "c\xc2\x9b\xe2\x80\xae"};
 
         for (size_t i = 0; i < ELEMENTSOF(words); i++) {
                 char *argv[] = {(char *) "argosyctl", words[i]}, *text = NULL;
@@ -489,7 +495,8 @@ static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
         _cleanup_outcome_ Outcome o = run(matches_too_many, "stop web@*");
 
         assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "argosyctl: 'web@*' means more than 100000 units; name fewer at a time\n");
+        assert_string_equal(o.err,
+                            "argosyctl: 'web@*' means more than 100000 units; name fewer at a time\n");
 }
 
 static void status_of_nothing(FakeDaemon *d) {
@@ -532,7 +539,8 @@ static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(voi
         _cleanup_outcome_ Outcome o = run(status_of_a_slip, "status wbe");
 
         assert_int_equal(o.code, 4);
-        assert_string_equal(o.err, "argosyctl: wbe.service: no such unit\nargosyctl: did you mean web.service?\n");
+        assert_string_equal(o.err,
+                            "argosyctl: wbe.service: no such unit\nargosyctl: did you mean web.service?\n");
 }
 
 static void status_of_a_quadlet_file(FakeDaemon *d) {
@@ -600,10 +608,12 @@ static void counters_of_states_and_times(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
         Argosy__Response__Counter rows[4], *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
-        static const char *const words[4][2] = {{"start", "done"}, {"start", "failed"}, {"stop", "done"}, {"online", NULL}};
+        static const char *const words[4][2] = {
+                {"start", "done"}, {"start", "failed"}, {"stop", "done"}, {"online", NULL}};
         static const uint64_t values[] = {7, 0, 2, 3};
         Argosy__Label labels[4][2], *label_pointers[4][2];
-        Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT, none = ARGOSY__RESPONSE__TURN_TIMES__INIT;
+        Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT,
+                                    none = ARGOSY__RESPONSE__TURN_TIMES__INIT;
         Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times[] = {&commits};
         uint64_t bounds[] = {250, 2500, 10000000}, counts[] = {50, 98, 100, 100}, zeros[] = {0, 0, 0, 0};
 
@@ -655,12 +665,13 @@ static void counters_of_states_and_times_are_shown_for_people_and_programs(void 
                                    "turn       100   250us 10s 10s     how long turns of the loop took\n"
                                    "log_commit 0     -     -   -       -\n");
         assert_int_equal(j.code, 0);
-        assert_string_equal(j.out, "{\"jobs\":{\"start\":{\"done\":7,\"failed\":0},\"stop\":{\"done\":2}},"
-                                   "\"nodes\":{\"online\":3},"
-                                   "\"turn_seconds\":{\"count\":100,\"sum_us\":123,\"p50_us\":250,\"p99_us\":10000000,"
-                                   "\"max_us\":10000000},"
-                                   "\"log_commit_seconds\":{\"count\":0,\"sum_us\":0,\"p50_us\":null,\"p99_us\":null,"
-                                   "\"max_us\":null}}\n");
+        assert_string_equal(
+                j.out, "{\"jobs\":{\"start\":{\"done\":7,\"failed\":0},\"stop\":{\"done\":2}},"
+                       "\"nodes\":{\"online\":3},"
+                       "\"turn_seconds\":{\"count\":100,\"sum_us\":123,\"p50_us\":250,\"p99_us\":10000000,"
+                       "\"max_us\":10000000},"
+                       "\"log_commit_seconds\":{\"count\":0,\"sum_us\":0,\"p50_us\":null,\"p99_us\":null,"
+                       "\"max_us\":null}}\n");
 }
 
 // ---- roles and pools

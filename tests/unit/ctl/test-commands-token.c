@@ -103,7 +103,8 @@ static void it_is_printed_as_json(void **state) {
 }
 
 static void a_certificate_is_printed_with_its_key(void **state) {
-        _cleanup_outcome_ Outcome o = run(takes_a_token, "token create --right deploy --name fleet --certificate");
+        _cleanup_outcome_ Outcome o =
+                run(takes_a_token, "token create --right deploy --name fleet --certificate");
         gnutls_datum_t pem = {(unsigned char *) o.out, (unsigned) strlen(o.out)}, der = {};
         Hash proof, hash;
 
@@ -236,12 +237,13 @@ static void they_are_listed(void **state) {
         _cleanup_outcome_ Outcome table = run(has_tokens, "token list"),
                                   json = run(has_tokens, "token list --json=short");
 
-        assert_string_equal(
-                table.out,
-                "ID       NAME RIGHT   ON ROLE CREATED BY EXPIRES                     LAST USED                   STATE\n"
-                "0123abcd ci   operate web     root@n1    Tue 2023-11-14 22:13:20 UTC Sat 2023-07-22 04:26:40 UTC active\n"
-                "ffffffff old  admin   -       ann@n2     Tue 2023-11-14 22:13:20 UTC -                           "
-                "revoked\n");
+        assert_string_equal(table.out, "ID       NAME RIGHT   ON ROLE CREATED BY EXPIRES                    "
+                                       " LAST USED                   STATE\n"
+                                       "0123abcd ci   operate web     root@n1    Tue 2023-11-14 22:13:20 "
+                                       "UTC Sat 2023-07-22 04:26:40 UTC active\n"
+                                       "ffffffff old  admin   -       ann@n2     Tue 2023-11-14 22:13:20 "
+                                       "UTC -                           "
+                                       "revoked\n");
         assert_non_null(strstr(
                 json.out, "\"id\":\"0123abcd\",\"name\":\"ci\",\"right\":\"operate\",\"role\":\"web\""));
         assert_non_null(strstr(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// verify, without a daemon: what argosy says of files, what this machine's systemd does, and the exit status of both.
+// verify, without a daemon: what argosy says of files, what this machine's systemd does, and the exit status
+// of both.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -63,7 +64,8 @@ static void options_of_argosy_need_no_systemd(void **state) {
 static void all_that_is_wrong_in_a_file_is_said(void **state) {
         _cleanup_outcome_ Outcome o = {};
 
-        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHots=a\nGlobal=per\\\n haps\nMachineOf=b c\nLink=x\n[X-Argosi]\nFoo=1\n");
+        put("a.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHots=a\nGlobal=per\\\n "
+                         "haps\nMachineOf=b c\nLink=x\n[X-Argosi]\nFoo=1\n");
         o = verify("", "a.service");
         assert_int_equal(o.code, EXIT_FAILED);
         expect_line(o.out, "a.service:4: error: unknown option Hots= in [X-Argosy]");
@@ -82,7 +84,9 @@ static void sections_and_names_are_looked_at(void **state) {
         assert_int_equal(section.code, EXIT_FAILED);
         assert_non_null(strstr(section.out, "a.service:3: error: [X-Argosi] means nothing"));
         assert_int_equal(name.code, EXIT_FAILED);
-        expect_line(name.out, "argosyd-x.service: error: this name belongs to the system: argosy manages it on no node");
+        expect_line(
+                name.out,
+                "argosyd-x.service: error: this name belongs to the system: argosy manages it on no node");
 }
 
 static void a_folder_is_read_to_its_end(void **state) {
@@ -123,7 +127,8 @@ static void lines_that_systemd_ignores_are_warnings(void **state) {
 
         if (!has_analyze())
                 skip();
-        put("a@.service", "[Service]\nExecStart=/bin/true\nRestat=always\nNice=%i\n[Instal]\nWantedBy=x.target\n");
+        put("a@.service",
+            "[Service]\nExecStart=/bin/true\nRestat=always\nNice=%i\n[Instal]\nWantedBy=x.target\n");
         o = verify("", "a@.service");
         assert_int_equal(o.code, EXIT_WARNINGS);
         expect_line(o.out, "a@.service:3: warning: Unknown key 'Restat' in section [Service], ignoring");
@@ -252,7 +257,8 @@ static void a_secret_that_is_not_there_is_a_warning(void **state) {
         snprintf(line, sizeof(line), "verify %s/a.service", dir);
         o = run(one_secret_is_there, line);
         assert_int_equal(o.code, EXIT_WARNINGS);
-        expect_line(o.out, "a.service:5: warning: Secret=gone: there is no such secret; `argosyctl secret set gone` makes it");
+        expect_line(o.out, "a.service:5: warning: Secret=gone: there is no such secret; `argosyctl secret "
+                           "set gone` makes it");
         assert_null(strstr(o.out, "Secret=there"));
         put("a@.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nSecret=key-%i\n");
         snprintf(line, sizeof(line), "verify %s/a@.service", dir);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What drains, rolling updates and rebalances ask for, again and again, and what they say when they stop waiting.
+// What drains, rolling updates and rebalances ask for, again and again, and what they say when they stop
+// waiting.
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +19,8 @@ static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) 
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
-        assert(q->node_change->n_nodes == 1 && streq(q->node_change->nodes[0], node) && q->node_change->mode == mode);
+        assert(q->node_change->n_nodes == 1 && streq(q->node_change->nodes[0], node) &&
+               q->node_change->mode == mode);
         done(q);
         reply_ok(d);
 }
@@ -115,8 +117,8 @@ static void a_drain_that_takes_too_long_goes_on(void **state) {
         _cleanup_outcome_ Outcome o = run(is_not_heard_again, "drain --timeout=500ms n1");
 
         assert_int_equal(o.code, 1);
-        assert_string_equal(o.err,
-                            "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
+        assert_string_equal(
+                o.err, "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
 }
 
 static void goes_away_during_the_drain(FakeDaemon *d) {
@@ -185,9 +187,10 @@ static void each_node_is_waited_for_whatever_became_of_the_others(void **state) 
         _cleanup_outcome_ Outcome o = run(ends_in_three_ways, "drain n1 n2 n3");
 
         assert_int_equal(o.code, 1);
-        assert_string_equal(o.err, "and 1 more units\n"
-                                   "argosyctl: n1: 1 unit cannot leave; the drain goes on (see argosyctl list-nodes)\n"
-                                   "argosyctl: n2 is not being drained any more\n");
+        assert_string_equal(
+                o.err, "and 1 more units\n"
+                       "argosyctl: n1: 1 unit cannot leave; the drain goes on (see argosyctl list-nodes)\n"
+                       "argosyctl: n2 is not being drained any more\n");
 }
 
 // ---- rolling
@@ -500,14 +503,16 @@ static void a_state_is_waited_for_over_daemon_and_leader(void **state) {
         _cleanup_outcome_ Outcome o = run(gets_there_with_breaks, "wait a b c.timer a --for=active -v");
 
         assert_int_equal(o.code, 0);
-        assert_string_equal(o.out, "a.service: active on n1\nc.timer: active on n3\nb.service: active on n2\n");
+        assert_string_equal(o.out,
+                            "a.service: active on n1\nc.timer: active on n3\nb.service: active on n2\n");
         assert_string_equal(o.err, "");
 }
 
 static void knows_one_of_two(FakeDaemon *d) {
         fake_accept(d);
         expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_FAILED, "a.service", 2);
-        reply_progress(d, RESULTS({"b.service", .status = ENOENT, .message = "there is no such unit"}), false);
+        reply_progress(d, RESULTS({"b.service", .status = ENOENT, .message = "there is no such unit"}),
+                       false);
         reply_progress(d, RESULTS({"a.service", .node = "n1"}), true);
         fake_expect_end(d);
 }
@@ -524,7 +529,8 @@ static void is_not_heard(FakeDaemon *d) {
         fake_accept(d);
         expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_GONE, "a.service", 1);
         reply_progress(d,
-                       RESULTS({"a.service", .status = EHOSTDOWN, .message = "may still run on n4", .may_run_on = (char *) "n4"}),
+                       RESULTS({"a.service", .status = EHOSTDOWN, .message = "may still run on n4",
+                                .may_run_on = (char *) "n4"}),
                        true);
         fake_expect_end(d);
 }

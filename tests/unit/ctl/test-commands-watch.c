@@ -61,7 +61,8 @@ static void reply_events(FakeDaemon *d, uint64_t seq, const Argosy__Event *event
         fake_reply(d, &r);
 }
 
-static char *web[] = {(char *) "web.service", (char *) "n1", (char *) "loaded", (char *) "failed", (char *) "failed"};
+static char *web[] = {(char *) "web.service", (char *) "n1", (char *) "loaded", (char *) "failed",
+                      (char *) "failed"};
 
 static void reply_failure(FakeDaemon *d, uint64_t seq) {
         static uint32_t changed[] = {3};
@@ -107,7 +108,8 @@ static void it_goes_on_over_daemon_and_leader(void **state) {
 }
 
 static void tells_all(FakeDaemon *d) {
-        Argosy__Event events[] = {ARGOSY__EVENT__INIT, state_event(7, web, ELEMENTSOF(web), NULL), ARGOSY__EVENT__INIT};
+        Argosy__Event events[] = {ARGOSY__EVENT__INIT, state_event(7, web, ELEMENTSOF(web), NULL),
+                                  ARGOSY__EVENT__INIT};
         char *begins[] = {(char *) "begins"};
 
         events[0].kind = ARGOSY__EVENT_KIND__EVENT_STREAM;
@@ -128,11 +130,13 @@ static void programs_get_a_line_of_json_for_each_with_its_cursor(void **state) {
         char cursor[EVENT_CURSOR_SIZE], *expected;
 
         cursor_at(7, EVENT_CURSOR_STATE, cursor);
-        expected = str_printf("{\"kind\":\"state\",\"time\":%llu,\"cursor\":\"%s\",\"mark\":\"state\",\"gone\":false,"
-                              "\"changed\":[],\"unit\":\"web.service\",\"node\":\"n1\",\"load\":\"loaded\","
-                              "\"active\":\"failed\",\"sub\":\"failed\",\"result\":\"\",\"error\":\"\","
-                              "\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null,\"looping\":false}\n",
-                              (unsigned long long) AT_US, cursor);
+        expected = str_printf(
+                "{\"kind\":\"state\",\"time\":%llu,\"cursor\":\"%s\",\"mark\":\"state\",\"gone\":false,"
+                "\"changed\":[],\"unit\":\"web.service\",\"node\":\"n1\",\"load\":\"loaded\","
+                "\"active\":\"failed\",\"sub\":\"failed\",\"result\":\"\",\"error\":\"\","
+                "\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null,\"looping\":"
+                "false}\n",
+                (unsigned long long) AT_US, cursor);
         assert_non_null(expected);
         if (!strstr(o.out, expected))
                 fail_msg("%s is not in %s", expected, o.out);
@@ -144,7 +148,8 @@ static void reply_lead(FakeDaemon *d, const char *cursor, const char *leader) {
         Argosy__Response__Events m = ARGOSY__RESPONSE__EVENTS__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Event e = ARGOSY__EVENT__INIT;
-        char *values[] = {(char *) leader, (char *) "7", (char *) (*leader ? "" : "n2 reaches no host that leads")};
+        char *values[] = {(char *) leader, (char *) "7",
+                          (char *) (*leader ? "" : "n2 reaches no host that leads")};
         uint8_t bytes[256];
 
         e.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
@@ -185,10 +190,10 @@ static void tells_that_nobody_leads(FakeDaemon *d) {
 static void people_and_programs_are_told_that_nobody_leads(void **state) {
         _cleanup_outcome_ Outcome o = run(tells_that_nobody_leads, "watch --kinds=unit"),
                                   json = run(tells_that_nobody_leads, "watch --json=short --kinds=unit");
-        _cleanup_free_ char *expected =
-                str_printf("\"cursor\":\"%s\",\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\",\"term\":7,"
-                           "\"reason\":\"n2 reaches no host that leads\"}\n",
-                           at(10));
+        _cleanup_free_ char *expected = str_printf("\"cursor\":\"%s\",\"mark\":\"here\",\"gone\":false,"
+                                                   "\"changed\":[],\"leader\":\"\",\"term\":7,"
+                                                   "\"reason\":\"n2 reaches no host that leads\"}\n",
+                                                   at(10));
 
         assert_non_null(strstr(o.out, " leader nobody leads: n2 reaches no host that leads\n"));
         assert_non_null(strstr(o.out, " leader n3 leads\n"));
@@ -212,7 +217,8 @@ static void make_program(const char *dir, const char *script) {
 }
 
 static void tells_two(FakeDaemon *d) {
-        Argosy__Event events[] = {state_event(11, web, ELEMENTSOF(web), NULL), state_event(12, web, ELEMENTSOF(web), NULL)};
+        Argosy__Event events[] = {state_event(11, web, ELEMENTSOF(web), NULL),
+                                  state_event(12, web, ELEMENTSOF(web), NULL)};
 
         fake_accept(d);
         expect_question(d, at(10), false);
@@ -223,14 +229,18 @@ static void tells_two(FakeDaemon *d) {
 
 static void a_program_is_run_for_each_and_has_it_all(void **state) {
         const char *dir = *state;
-        _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/cursor", at(10), dir, dir);
-        _cleanup_free_ char *script = str_printf("#!/bin/sh\necho $ARGOSY_EVENT_KIND $ARGOSY_EVENT_UNIT $ARGOSY_EVENT_ACTIVE >> %s/out\n"
-                                                 "cat >> %s/json\n", dir, dir);
+        _cleanup_free_ char *line =
+                str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/cursor", at(10), dir, dir);
+        _cleanup_free_ char *script = str_printf(
+                "#!/bin/sh\necho $ARGOSY_EVENT_KIND $ARGOSY_EVENT_UNIT $ARGOSY_EVENT_ACTIVE >> %s/out\n"
+                "cat >> %s/json\n",
+                dir, dir);
 
         make_program(dir, script);
         {
                 _cleanup_outcome_ Outcome o = run(tells_two, line);
-                _cleanup_free_ char *out = read_text(dir, "out"), *json = read_text(dir, "json"), *cursor = read_text(dir, "cursor");
+                _cleanup_free_ char *out = read_text(dir, "out"), *json = read_text(dir, "json"),
+                                    *cursor = read_text(dir, "cursor");
                 _cleanup_free_ char *expected = str_printf("%s\n", at(12));
 
                 assert_string_equal(o.err, "argosyctl: enough\n");
@@ -241,7 +251,8 @@ static void a_program_is_run_for_each_and_has_it_all(void **state) {
 }
 
 static void tells_two_to_one_that_fails(FakeDaemon *d) {
-        Argosy__Event events[] = {state_event(11, web, ELEMENTSOF(web), NULL), state_event(12, web, ELEMENTSOF(web), NULL)};
+        Argosy__Event events[] = {state_event(11, web, ELEMENTSOF(web), NULL),
+                                  state_event(12, web, ELEMENTSOF(web), NULL)};
 
         fake_accept(d);
         expect_question(d, at(10), false);
@@ -257,8 +268,10 @@ static void goes_on_behind_the_first(FakeDaemon *d) {
 
 static void a_program_that_fails_ends_it_and_is_given_that_event_again(void **state) {
         const char *dir = *state;
-        _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/cursor", at(10), dir, dir);
-        _cleanup_free_ char *script = str_printf("#!/bin/sh\ntest ! -e %s/once || exit 3\ntouch %s/once\n", dir, dir);
+        _cleanup_free_ char *line =
+                str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/cursor", at(10), dir, dir);
+        _cleanup_free_ char *script =
+                str_printf("#!/bin/sh\ntest ! -e %s/once || exit 3\ntouch %s/once\n", dir, dir);
 
         make_program(dir, script);
         {
@@ -286,8 +299,9 @@ static void a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run(void *
 
         make_program(dir, script);
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/none/cursor",
-                                                       places[i] ?: at(10), dir, dir);
+                _cleanup_free_ char *line =
+                        str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/none/cursor",
+                                   places[i] ?: at(10), dir, dir);
                 _cleanup_outcome_ Outcome o = run(nobody_asks, line);
 
                 assert_int_equal(o.code, 1);
@@ -299,14 +313,16 @@ static void a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run(void *
 // The folder of the cursor goes while the program runs: nobody runs it a second time for that.
 static void a_program_is_not_run_again_and_again_for_want_of_a_cursor(void **state) {
         const char *dir = *state;
-        _cleanup_free_ char *line = str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/kept/cursor", at(10), dir, dir);
+        _cleanup_free_ char *line =
+                str_printf("watch --since=%s --exec=%s/hook --cursor-file=%s/kept/cursor", at(10), dir, dir);
         _cleanup_free_ char *script = str_printf("#!/bin/sh\necho x >> %s/out\nrm -r %s/kept\n", dir, dir);
         _cleanup_free_ char *folder = str_printf("%s/kept", dir);
 
         make_program(dir, script);
         assert_int_equal(mkdir(folder, 0755), 0);
         {
-                _cleanup_outcome_ Outcome o = run(tells_two_to_one_that_fails, line), again = run(nobody_asks, line);
+                _cleanup_outcome_ Outcome o = run(tells_two_to_one_that_fails, line),
+                                          again = run(nobody_asks, line);
                 _cleanup_free_ char *out = read_text(dir, "out");
 
                 assert_int_equal(o.code, 1);
@@ -331,7 +347,8 @@ static void tells_since_a_job(FakeDaemon *d) {
 
 static void a_job_is_a_place_to_begin_at_also_when_it_is_started_again(void **state) {
         const char *dir = *state;
-        _cleanup_free_ char *line = str_printf("watch --since=@12 --cursor-file=%s/cursor", dir), *kept = NULL;
+        _cleanup_free_ char *line = str_printf("watch --since=@12 --cursor-file=%s/cursor", dir),
+                            *kept = NULL;
         _cleanup_outcome_ Outcome o = run(refuse_at_once, line), again = {};
 
         kept = read_text(dir, "cursor");
@@ -346,7 +363,8 @@ static void a_job_is_a_place_to_begin_at_also_when_it_is_started_again(void **st
 static void what_is_kept_and_is_no_cursor_is_said(void **state) {
         static const char *const garbage[] = {"", "\n", "hello", "@", "@x", "00", "\x01\x02\xff"};
         const char *dir = *state;
-        _cleanup_free_ char *line = str_printf("watch --cursor-file=%s/cursor", dir), *path = str_printf("%s/cursor", dir);
+        _cleanup_free_ char *line = str_printf("watch --cursor-file=%s/cursor", dir),
+                            *path = str_printf("%s/cursor", dir);
 
         for (size_t i = 0; i < ELEMENTSOF(garbage); i++) {
                 assert_int_equal(file_replace(AT_FDCWD, path, garbage[i], strlen(garbage[i]), 0644, 0), 0);
@@ -360,8 +378,9 @@ static void what_is_kept_and_is_no_cursor_is_said(void **state) {
 }
 
 static void what_is_no_cursor_or_kind_is_refused(void **state) {
-        static const char *const lines[] = {"watch --since=hello", "watch --kinds=unit,colour", "watch --kinds=,",
-                                            "watch --since=@", "watch --since=@0", "watch --since=@-1", "watch --since=@1x"};
+        static const char *const lines[] = {
+                "watch --since=hello", "watch --kinds=unit,colour", "watch --kinds=,",  "watch --since=@",
+                "watch --since=@0",    "watch --since=@-1",         "watch --since=@1x"};
 
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
                 _cleanup_outcome_ Outcome o = run(nobody_asks, lines[i]);
@@ -375,16 +394,19 @@ int main(void) {
                 cmocka_unit_test(it_goes_on_over_daemon_and_leader),
                 cmocka_unit_test(people_and_programs_are_told_that_nobody_leads),
                 cmocka_unit_test(programs_get_a_line_of_json_for_each_with_its_cursor),
-                cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again, tmpdir_make,
+                cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make,
                                                 tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run, tmpdir_make,
+                cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again,
+                                                tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(
+                        a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run, tmpdir_make,
+                        tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_program_is_not_run_again_and_again_for_want_of_a_cursor,
+                                                tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_job_is_a_place_to_begin_at_also_when_it_is_started_again,
+                                                tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(what_is_kept_and_is_no_cursor_is_said, tmpdir_make,
                                                 tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_program_is_not_run_again_and_again_for_want_of_a_cursor, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_job_is_a_place_to_begin_at_also_when_it_is_started_again, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_is_kept_and_is_no_cursor_is_said, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test(what_is_no_cursor_or_kind_is_refused),
         };
 

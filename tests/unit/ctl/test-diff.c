@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Differences as diff -u prints them: examples, and at random that applying one to the first text gives the second,
-// with as few lines as can be.
+// Differences as diff -u prints them: examples, and at random that applying one to the first text gives the
+// second, with as few lines as can be.
 #include "test.h"
 
 #include "diff.h"

@@ -42,7 +42,9 @@ static void who_has_the_key_passes_and_nobody_else(void **state) {
                 {"GET / HTTP/1.1\r\n" COOKIE "\r\n", 400},
                 {"GET / HTTP/1.1\r\n" HOST HOST COOKIE "\r\n", 400},
                 {"GET / HTTP/1.0\r\n" HOST COOKIE "\r\n", 400},
-                {"GET / HTTP/1.1\r\n" HOST "Origin: http://127.0.0.1:80\r\nOrigin: http://127.0.0.1:80\r\n" COOKIE "\r\n", 400},
+                {"GET / HTTP/1.1\r\n" HOST
+                 "Origin: http://127.0.0.1:80\r\nOrigin: http://127.0.0.1:80\r\n" COOKIE "\r\n",
+                 400},
                 {"GET http://127.0.0.1/ HTTP/1.1\r\n" HOST COOKIE "\r\n", 400},
                 {"GET / x HTTP/1.1\r\n" HOST COOKIE "\r\n", 400},
                 {"GET / HTTP/1.1\r\n" HOST COOKIE " folded\r\n\r\n", 400},
@@ -71,17 +73,22 @@ static void the_secret_is_good_once(void **state) {
         Door d = known;
 
         assert_int_equal(judge(&d, head, &first), DOOR_WELCOME);
-        assert_non_null(memmem(first.data, first.len, "Set-Cookie: argosy-dashboard=c00c1e; Path=/; HttpOnly; SameSite=Strict\r\n", 71));
+        assert_non_null(memmem(first.data, first.len,
+                               "Set-Cookie: argosy-dashboard=c00c1e; Path=/; HttpOnly; SameSite=Strict\r\n",
+                               71));
         assert_non_null(memmem(first.data, first.len, "\r\nLocation: /\r\n", 15));
         assert_int_equal(judge(&d, head, &second), 403);
         assert_null(memmem(second.data, second.len, "c00c1e", 6));
-        assert_int_equal(judge(&d, again, &same), DOOR_WELCOME); // the browser that has it loads the address again
+        // the browser that has it loads the address again
+        assert_int_equal(judge(&d, again, &same), DOOR_WELCOME);
 }
 
 static void what_is_between_the_two_of_us_is_not_passed_on(void **state) {
-        static const char *const head = "POST /v1/jobs HTTP/1.1\r\n" HOST COOKIE "Connection: keep-alive\r\nAuthorization: Bearer x\r\n"
+        static const char *const head = "POST /v1/jobs HTTP/1.1\r\n" HOST COOKIE
+                                        "Connection: keep-alive\r\nAuthorization: Bearer x\r\n"
                                         "Content-Length: 3\r\nIf-None-Match: \"a\"\r\nTE: trailers\r\n\r\n",
-                                 *const passed = "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 3\r\nIf-None-Match: \"a\"\r\n"
+                                 *const passed = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                                                 "Content-Length: 3\r\nIf-None-Match: \"a\"\r\n"
                                                  "Connection: close\r\n\r\n";
         _cleanup_buf_ Buf out = {};
         Door d = known;

@@ -103,7 +103,10 @@ static void the_help_of_watch_has_every_kind_with_its_fields(void **state) {
 
 static void every_option_is_there(void **state) {
         for (size_t i = 0; i < n_options; i++)
-                expect(option_needs_value(&option_table[i]) ? "*--%s*=_" : option_table[i].arg ? "*--%s*[" : "*--%s*\n", option_table[i].name);
+                expect(option_needs_value(&option_table[i]) ? "*--%s*=_"
+                       : option_table[i].arg                ? "*--%s*["
+                                                            : "*--%s*\n",
+                       option_table[i].name);
 }
 
 static void every_option_in_the_manual_exists(void **state) {

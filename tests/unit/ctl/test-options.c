@@ -102,7 +102,8 @@ static void bad_lines_say_what_is_wrong(void **state) {
                 {"start web --timeout 0", "--timeout: '0' is not a time span like 30s or 5min"},
                 {"list-units --json=xml", "--json: 'xml' is not one of short, pretty and off"},
                 {"journal web -n -3", "--lines: '-3' is not a number of lines"},
-                {"cluster token --ttl=2000h0", "--ttl: '2000h0' is not a time span between 1s and 5 years, like 12h or 30d"},
+                {"cluster token --ttl=2000h0",
+                 "--ttl: '2000h0' is not a time span between 1s and 5 years, like 12h or 30d"},
                 {"start web --no-block=yes", "--no-block takes no value"},
         };
         CtlOptions o;
@@ -149,7 +150,8 @@ static void the_tables_fit_together(void **state) {
                         words[0] = (char *) "history";
                         words[1] = (char *) "forget";
                 }
-                assert_ptr_equal(verb_list_find(&verb_table, words, words[1] ? 2 : 1, &taken), &verb_table.verbs[i]);
+                assert_ptr_equal(verb_list_find(&verb_table, words, words[1] ? 2 : 1, &taken),
+                                 &verb_table.verbs[i]);
         }
 }
 
@@ -191,7 +193,8 @@ static void help_names_every_verb_and_option(void **state) {
                             *opts = helped(write_journal_options);
 
         for (size_t i = 0; i < verb_table.n_verbs; i++)
-                assert_true(verb_table.verbs[i].group == GROUP_HIDDEN || strstr(text, verb_table.verbs[i].name));
+                assert_true(verb_table.verbs[i].group == GROUP_HIDDEN ||
+                            strstr(text, verb_table.verbs[i].name));
         for (size_t i = 0; i < n_options; i++)
                 assert_non_null(strstr(text, option_table[i].name));
         assert_non_null(strstr(words, "list-units\n"));

@@ -87,7 +87,8 @@ static void drop_ins_stand_below_the_file(void **state) {
         init(&e, "web.service", "active", "running");
         e.status.drop_ins = drop_ins;
         e.status.n_drop_ins = 2;
-        set(&e, "DropInPaths", "/etc/systemd/system/web.service.d/5.conf /run/systemd/system/web.service.d/50-argosy.conf");
+        set(&e, "DropInPaths",
+            "/etc/systemd/system/web.service.d/5.conf /run/systemd/system/web.service.d/50-argosy.conf");
         expect(&e, "* web.service\n"
                    "     Loaded: loaded\n"
                    "    Drop-In: web.service.d/10-limits.conf\n"

@@ -61,7 +61,8 @@ static void long_names_lose_their_middle(void **state) {
         assert_string_equal(taken(&b), "web-...vice");
         assert_int_equal(text_append_ellipsised(&b, "abcdef", 2, true, &width), 0);
         assert_string_equal(taken(&b), "ab");
-        assert_int_equal(text_append_ellipsised(&b, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 3, true, &width), 0);
+        assert_int_equal(
+                text_append_ellipsised(&b, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 3, true, &width), 0);
         assert_string_equal(taken(&b), "\xc3\xa4\xe2\x80\xa6\xc3\xa4");
 }
 
@@ -101,7 +102,8 @@ static void nothing_reaches_the_terminal_as_a_command(void **state) {
         assert_string_equal(taken(&b), "a\tb?");
         assert_int_equal(text_append_clean(&b, "\xff\xc3\xa4\xc3", false), 0);
         assert_string_equal(taken(&b), "?\xc3\xa4?");
-        assert_int_equal(text_append_clean(&b, "a\xe2\x80\xae" "b\xd7\x90", false), 0); // U+202E turns round what follows
+        // U+202E turns round what follows
+        assert_int_equal(text_append_clean(&b, "a\xe2\x80\xae" "b\xd7\x90", false), 0);
         assert_string_equal(taken(&b), "a?b\xd7\x90");
 }
 

@@ -19,7 +19,8 @@ void setpwent(void) {
 }
 
 struct passwd *getpwent(void) {
-        static struct passwd users[] = {{.pw_name = (char *) "root"}, {.pw_name = (char *) "operator", .pw_uid = 11}};
+        static struct passwd users[] = {{.pw_name = (char *) "root"},
+                                        {.pw_name = (char *) "operator", .pw_uid = 11}};
 
         return n_listed < 1U + has_operator ? &users[n_listed++] : NULL;
 }
@@ -222,12 +223,16 @@ static void a_file_comes_with_the_drop_ins_beside_it(void **state) {
         take(f, &a, "sub/web@{1..3}");
         take(f, &a, "sub/web@2");
         expect_content(&a, "db.service", "db.service", "other\n\n# db.service.d/1.conf\n[Unit]");
-        expect_content(&a, "web@1.service", "sub/web@.service", "template\n\n# web@.service.d/1.conf\n[Unit]");
+        expect_content(&a, "web@1.service", "sub/web@.service",
+                       "template\n\n# web@.service.d/1.conf\n[Unit]");
         expect_content(&a, "web@2.service", "sub/web@.service",
                        "template\n\n# web@.service.d/1.conf\n[Unit]\n\n# web@2.service.d/2.conf\n[Install]");
-        expect_content(&a, "web@3.service", "sub/web@.service", "template\n\n# web@.service.d/1.conf\n[Unit]"); // its folder is empty
-        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@2.service"))->name, "web@2.service");
-        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@3.service"))->name, "web@.service");
+        expect_content(&a, "web@3.service", "sub/web@.service",
+                       "template\n\n# web@.service.d/1.conf\n[Unit]"); // its folder is empty
+        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@2.service"))->name,
+                            "web@2.service");
+        assert_string_equal(((UnitArgsFile *) map_find_str(&a.files_by_unit, "web@3.service"))->name,
+                            "web@.service");
 }
 
 static void drop_ins_of_a_bare_name_are_the_callers_own(void **state) {
@@ -242,7 +247,8 @@ static void drop_ins_of_a_bare_name_are_the_callers_own(void **state) {
         assert_int_equal(fchmodat(f->fd, "db.service.d", 0700, 0), 0);
         assert_int_equal(fchmodat(f->fd, "db.service.d/1.conf", 0666, 0), 0);
         unit_args_done(&bare);
-        refuse(f, &bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to 1.conf");
+        refuse(f, &bare, "db", -EPERM,
+               "there is a folder db.service.d here, and others may write to 1.conf");
         assert_int_equal(unlinkat(f->fd, "db.service.d/1.conf", 0), 0);
         assert_int_equal(symlinkat("../web@.service", f->fd, "db.service.d/1.conf"), 0);
         unit_args_done(&bare);
@@ -430,12 +436,14 @@ static void a_folder_is_called_a_folder(void **state) {
 static void a_slip_is_answered_with_the_file_that_was_meant(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        refuse(*state, &a, "sub/bd.servcie", -ENOENT, "there is neither sub/bd.servcie nor sub/bd.servcie.service");
+        refuse(*state, &a, "sub/bd.servcie", -ENOENT,
+               "there is neither sub/bd.servcie nor sub/bd.servcie.service");
         refuse(*state, &a, "sub/db.servic", -ENOENT,
                "there is neither sub/db.servic nor sub/db.servic.service; did you mean sub/db.service?");
         refuse(*state, &a, "/dev/null", -EINVAL, "/dev/null is not a unit file");
         refuse(*state, &a, "./wbe@7.service", -ENOENT, "did you mean ./web@");
-        refuse(*state, &a, "sub/db.timer", -ENOENT, "there is no sub/db.timer; did you mean sub/db.service?");
+        refuse(*state, &a, "sub/db.timer", -ENOENT,
+               "there is no sub/db.timer; did you mean sub/db.service?");
 }
 
 static void a_path_behind_an_at_sign_is_escaped(void **state) {
@@ -477,7 +485,8 @@ static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
         Fixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                assert_int_equal(file_replace(f->fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
+                assert_int_equal(
+                        file_replace(f->fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_unit_args_ UnitArgs a = {};
                 _cleanup_buf_ Buf why = {};
@@ -490,7 +499,7 @@ static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ whose files they are
+// ------------------------------------------------------------------------------------- whose files they are
 
 enum { STRANGER = 4711 };
 
@@ -505,7 +514,8 @@ static void no_file_is_taken_of_a_directory_that_others_can_write_to(void **stat
 
                 assert_int_equal(fchown(f->fd, 0, STRANGER), 0); // a group that is nobody's alone
                 assert_int_equal(fchmod(f->fd, modes[i]), 0);
-                refuse(f, &a, "web@7", -EPERM, "there is a file web@7.service here, and others may write to /tmp/argosy-test-");
+                refuse(f, &a, "web@7", -EPERM,
+                       "there is a file web@7.service here, and others may write to /tmp/argosy-test-");
                 refuse(f, &a, "web@8", -EPERM, "say ./web@.service to take it all the same");
                 take(f, &named, "./web@7");
                 assert_int_equal(n_found(&named), 1);

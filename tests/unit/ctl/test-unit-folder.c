@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Folders: what is read out of one, what is wrong with one, and at random that a set which was written is read again as it
-// was, over all that the folder has been before.
+// Folders: what is read out of one, what is wrong with one, and at random that a set which was written is
+// read again as it was, over all that the folder has been before.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,7 +151,8 @@ static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
         assert_true(folder.units[0].brought && !folder.units[0].file);
         assert_int_equal(folder.units[0].target, ARGOSY__TARGET__TARGET_LOADED);
         assert_string_equal(folder.units[1].name, "mop@b.socket");
-        assert_int_equal(folder.units[1].target, ARGOSY__TARGET__TARGET_INACTIVE); // it is the one of a unit that is not to be
+        // it is the one of a unit that is not to be
+        assert_int_equal(folder.units[1].target, ARGOSY__TARGET__TARGET_INACTIVE);
         assert_string_equal(folder.units[2].name, "mop@c.socket");
         assert_string_equal(folder.units[3].name, "see.path");
         expect(&folder.units[6], "sweep@a.service", "sweep@.service", ARGOSY__TARGET__TARGET_LOADED);
@@ -254,8 +255,8 @@ static void drop_ins_are_part_of_the_content(void **state) {
         put(f, "web@2.service", SLEEPER "# its own\n");
         put(f, "argosy.set", "launched web@{1..3}\n");
         for (size_t i = 0; i < 6; i++)
-                make(f, (const char *[]){"db.service.d", "web@.service.d", "web@2.service.d", "web@3.service.d", "web@4.service.d",
-                                         "none.service.d"}[i]);
+                make(f, (const char *[]){"db.service.d", "web@.service.d", "web@2.service.d",
+                                         "web@3.service.d", "web@4.service.d", "none.service.d"}[i]);
         put(f, "db.service.d/20-b.conf", "[Service]\nNice=2\n");
         put(f, "db.service.d/10-a.conf", "[Service]\nNice=1\n");
         put(f, "db.service.d/README", "of these");
@@ -274,8 +275,9 @@ static void drop_ins_are_part_of_the_content(void **state) {
         expect_content(&folder.units[2], SLEEPER "\n# web@.service.d/10-a.conf\n[Service]\nNice=1\n"
                                                  "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n");
         expect(&folder.units[3], "web@2.service", "web@2.service", ARGOSY__TARGET__TARGET_LAUNCHED);
-        expect_content(&folder.units[3], SLEEPER "# its own\n\n# web@2.service.d/10-a.conf\n[Service]\nNice=3\n"
-                                                 "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n");
+        expect_content(&folder.units[3],
+                       SLEEPER "# its own\n\n# web@2.service.d/10-a.conf\n[Service]\nNice=3\n"
+                               "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n");
         expect(&folder.units[4], "web@3.service", "web@3.service", ARGOSY__TARGET__TARGET_LAUNCHED);
         expect_content(&folder.units[4], SLEEPER "\n# web@.service.d/10-a.conf\n[Service]\nNice=1\n"
                                                  "\n# web@.service.d/20-b.conf\n[Service]\nNice=2\n"
@@ -379,13 +381,14 @@ static char *box_of(const char *unit, unsigned which) {
         return buf_take_string(&text);
 }
 
-// Plain ones; some with drop-ins of the template's folder (or the unit's own, if it is no instance), which may be alike or not; one with
-// those of another unit, which the folder cannot split. The last ones are of containers, if the unit is a
-// service.
+// Plain ones; some with drop-ins of the template's folder (or the unit's own, if it is no instance), which
+// may be alike or not; one with those of another unit, which the folder cannot split. The last ones are of
+// containers, if the unit is a service.
 static char *content_of(const char *unit, unsigned which) {
         bool container = which >= 7 && str_has_suffix(unit, ".service");
         _cleanup_free_ char *box = container ? box_of(unit, which) : NULL;
-        _cleanup_free_ char *template = unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
+        _cleanup_free_ char *template =
+                unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
         Buf text = {};
         int r;
 
@@ -431,7 +434,8 @@ static void fill_in(FolderExport *e) {
         for (size_t i = 0; i < e->n_files; i++) {
                 FolderExportFile *file = &e->files[i];
 
-                for (unsigned which = 0; file->differs && file->content.len == 0 && which < CONTENTS; which++) {
+                for (unsigned which = 0; file->differs && file->content.len == 0 && which < CONTENTS;
+                     which++) {
                         _cleanup_free_ char *text = content_of(file->name, which);
                         Hash hash = hash_of(text, strlen(text));
 
@@ -505,27 +509,33 @@ static void what_is_written_is_read_again(void **state) {
 }
 
 static void drop_ins_are_files_of_their_own(void **state) {
-        const FolderExportUnit units[] = {{"a@.service", hash_of_content("a@.service", 4), ARGOSY__TARGET__TARGET_INACTIVE},
-                                          {"a@1.service", hash_of_content("a@1.service", 4), ARGOSY__TARGET__TARGET_LAUNCHED},
-                                          {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED},
-                                          {"b@.timer", hash_of_content("b@.timer", 6), ARGOSY__TARGET__TARGET_INACTIVE}};
+        const FolderExportUnit units[] = {
+                {"a@.service", hash_of_content("a@.service", 4), ARGOSY__TARGET__TARGET_INACTIVE},
+                {"a@1.service", hash_of_content("a@1.service", 4), ARGOSY__TARGET__TARGET_LAUNCHED},
+                {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED},
+                {"b@.timer", hash_of_content("b@.timer", 6), ARGOSY__TARGET__TARGET_INACTIVE}};
         const Fixture *f = *state;
 
-        FolderExportUnit without[] = {units[0], {"a@1.service", hash_of_content("a@1.service", 3), ARGOSY__TARGET__TARGET_LAUNCHED}};
+        FolderExportUnit without[] = {
+                units[0],
+                {"a@1.service", hash_of_content("a@1.service", 3), ARGOSY__TARGET__TARGET_LAUNCHED}};
 
         write_set(f, units, 4);
         assert_true(has(f, "b.timer.d/10-a.conf"));
-        assert_false(has(f, "b@.timer.d") || has(f, "other.service.d")); // no folder of that name would be read again
+        // no folder of that name would be read again
+        assert_false(has(f, "b@.timer.d") || has(f, "other.service.d"));
         assert_true(has(f, "a@.service.d/10-a.conf") && has(f, "a@.service.d/20-b.conf"));
         assert_true(has(f, "a@1.service.d/20-b.conf")); // in the place of the template's
         assert_false(has(f, "a@1.service.d/10-a.conf"));
         write_set(f, without, 2);
-        assert_false(has(f, "a@.service.d") || has(f, "a@1.service.d")); // 20-b.conf of the template's would be the instance's
+        // 20-b.conf of the template's would be the instance's
+        assert_false(has(f, "a@.service.d") || has(f, "a@1.service.d"));
         assert_false(has(f, "b.timer.d"));
 }
 
 static void nothing_is_written_through_a_link(void **state) {
-        const FolderExportUnit unit = {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED};
+        const FolderExportUnit unit = {"b.timer", hash_of_content("b.timer", 3),
+                                       ARGOSY__TARGET__TARGET_LAUNCHED};
         _cleanup_folder_export_ FolderExport e = {};
         _cleanup_buf_ Buf why = {};
         const Fixture *f = *state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The loop in which commands wait, with a kind of waiting that is only for the test: what it asks for is counted, and
-// it is finished when the daemon says that nothing remains.
+// The loop in which commands wait, with a kind of waiting that is only for the test: what it asks for is
+// counted, and it is finished when the daemon says that nothing remains.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -302,7 +302,8 @@ static void a_message_takes_the_progress_line_away(void **state) {
         assert_non_null(strstr(o.err, "\rnap [>"));
         assert_non_null(strstr(o.err, "0/9\x1b[K\r\x1b[KWarning: 4 left\n"));
         assert_non_null(strstr(o.err, "\r\x1b[KWarning: 0 left\n"));
-        assert_string_equal(o.err + strlen(o.err) - strlen("0 left\n"), "0 left\n"); // nothing is drawn of the end
+        // nothing is drawn of the end
+        assert_string_equal(o.err + strlen(o.err) - strlen("0 left\n"), "0 left\n");
 }
 
 static void the_end_of_answers_is_judged(void **state) {

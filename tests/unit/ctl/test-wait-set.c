@@ -45,7 +45,8 @@ static void an_end_is_judged_by_what_is_open(void **state) {
         assert_int_equal(wait_set_next(&w, false, 0, EIO, true), WAIT_ASK_AGAIN);
         assert_int_equal(wait_set_next(&w, false, 0, EINVAL, false), WAIT_GIVE_UP);
         assert_int_equal(wait_set_next(&w, false, -EINTR, 0, false), WAIT_GIVE_UP);
-        assert_int_equal(wait_set_next(&w, false, -ETIMEDOUT, 0, false), WAIT_GIVE_UP); // ours, not the daemon's
+        // ours, not the daemon's
+        assert_int_equal(wait_set_next(&w, false, -ETIMEDOUT, 0, false), WAIT_GIVE_UP);
         // said to be the end, and a unit without a result
         assert_int_equal(wait_set_next(&w, false, 0, 0, false), WAIT_GIVE_UP);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What daemon-log.c is surrounded by: store, leader, mesh, disk and pool are the small fakes below, the state is a
-// real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear is a line
-// of words, in order; assert_recorded() compares it and begins a new one. For test programs that link these
-// functions instead of the rooms that they belong to.
+// What daemon-log.c is surrounded by: store, leader, mesh, disk and pool are the small fakes below, the
+// state is a real one. The pool's work waits for disk_works(): until then the disk is slow. What they hear
+// is a line of words, in order; assert_recorded() compares it and begins a new one. For test programs that
+// link these functions instead of the rooms that they belong to.
 
 #include "test.h"
 
@@ -97,7 +97,8 @@ void socket_access_update(Daemon *d) {
         d->access_revision = cluster_state_access_revision(d->state);
 }
 
-void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision, uint64_t until_us) {
+void http_api_set_present(HttpApi *a, const EventCursor *cursor, uint64_t access_revision,
+                          uint64_t until_us) {
 }
 
 void router_on_access_changed(Router *r) {
@@ -182,8 +183,9 @@ void store_recheck(Store *s) {
 }
 
 void store_stats(const Store *s, StoreStats *ret) {
-        *ret = (StoreStats){
-                .applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index), .leader_raft_id = 77};
+        *ret = (StoreStats){.applied_index = w.index,
+                            .commit_index = MAX_OF(w.commit_index, w.index),
+                            .leader_raft_id = 77};
 }
 
 uint64_t store_authority_until(Store *s) {
@@ -265,7 +267,8 @@ void mesh_set_generation(Mesh *m, uint64_t generation) {
 }
 
 // Who of hosts 1 to 3 is told to stay.
-void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata), void *userdata) {
+void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata),
+                  void *userdata) {
         unsigned members = 0;
 
         for (uint32_t i = 1; i <= 3; i++) {
@@ -289,11 +292,13 @@ bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
 
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         if (message->msg_case == ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT) {
-                record("%zu secrets kept by %u", message->voter_secrets_kept->n_secrets, message->voter_secrets_kept->raft_id);
+                record("%zu secrets kept by %u", message->voter_secrets_kept->n_secrets,
+                       message->voter_secrets_kept->raft_id);
                 return 0;
         }
         assert_int_equal(message->msg_case, ARGOSY__TO_VOTER__MSG_STORE_OPENED);
-        record("opened %u%s", message->store_opened->raft_id, *message->store_opened->error ? " in vain" : "");
+        record("opened %u%s", message->store_opened->raft_id,
+               *message->store_opened->error ? " in vain" : "");
         return 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the router is surrounded by: leader, mesh, agent and clock are the small fakes below. For test programs that link these functions
-// instead of the rooms that they belong to.
+// What the router is surrounded by: leader, mesh, agent and clock are the small fakes below. For test
+// programs that link these functions instead of the rooms that they belong to.
 
 #include "test.h"
 
@@ -42,11 +42,13 @@ static struct World {
         // What reached the others, and how to answer.
         const Argosy__Request *lent;
         unsigned tried; // to tell a leader elsewhere
-        unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets, others;
+        unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets,
+                others;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
         bool keyed;                        // that job's id is of a key
-        uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a leader hears
+        uint64_t age_ms, forwarded_age_ms; // of the job that a change is: as the client says, and as a
+                                           // leader hears
         char removed_host[64], removed_reason[64], waiting_host[64];
         Argosy__Right checked_right;
         bool link_down, link_full, force;
@@ -131,7 +133,8 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                         w.forwarded_age_ms = message->forward->request->job->age_ms;
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE) {
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
-                        strcpy(w.removed_reason, message->forward->request->job ? message->forward->request->job->reason : "");
+                        strcpy(w.removed_reason,
+                               message->forward->request->job ? message->forward->request->job->reason : "");
                 }
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
                         strcpy(w.waiting_host, message->forward->request->manager_wait->host);
@@ -146,7 +149,9 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
 }
 
 int mesh_to_leader_frame(Mesh *m, Buf *frame) {
-        Argosy__ToVoter *message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor, frame->data + FRAME_HEADER_SIZE, frame->len - FRAME_HEADER_SIZE);
+        Argosy__ToVoter *message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor,
+                                                                    frame->data + FRAME_HEADER_SIZE,
+                                                                    frame->len - FRAME_HEADER_SIZE);
         int r;
 
         assert_non_null(message);
@@ -163,8 +168,8 @@ bool mesh_leader_is_full(const Mesh *m) {
         return w.link_full;
 }
 
-int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                   void *userdata, uint64_t *ret_cancel) {
+int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                   LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         w.asked_here++;
         note_author(author);
         w.respond_here = respond;
@@ -175,8 +180,8 @@ int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Reques
         return 0;
 }
 
-int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                        void *userdata, uint64_t *ret_cancel) {
+int leader_request_lent(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                        LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         w.lent = request;
         return leader_request(l, author, request, respond, userdata, ret_cancel);
 }
@@ -191,8 +196,8 @@ void leader_cancel(Leader *l, uint64_t cancel) {
         w.here_cancelled++;
 }
 
-void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request, LeaderRespond respond,
-                         void *userdata, uint64_t *ret_cancel) {
+void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
+                         LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
         *ret_cancel = 0;
@@ -208,8 +213,8 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
         respond(&response, userdata);
 }
 
-int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
-               uint64_t *ret_cancel) {
+int agent_call(Agent *a, uint64_t asker, uint32_t node, const Argosy__Request *request, AgentReply reply,
+               void *userdata, uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
         w.local++;
@@ -305,9 +310,12 @@ static inline void note_here(const Argosy__Response__Events *events) {
         strcpy(w.behind, events->cursor);
         if (events->here.len == 0)
                 return;
-        assert_int_equal(message_unpack(&argosy__event__descriptor, events->here.data, events->here.len, (void **) &e), 0);
+        assert_int_equal(message_unpack(&argosy__event__descriptor, events->here.data, events->here.len,
+                                        (void **) &e),
+                         0);
         assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_HERE);
-        snprintf(w.here, sizeof(w.here), "%s", *e->values[EVENT_LEADER_NAME] ? e->values[EVENT_LEADER_NAME] : "nobody");
+        snprintf(w.here, sizeof(w.here), "%s",
+                 *e->values[EVENT_LEADER_NAME] ? e->values[EVENT_LEADER_NAME] : "nobody");
         message_free(e);
 }
 
@@ -327,9 +335,9 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         static Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         static Argosy__Request__Job reasoned = ARGOSY__REQUEST__JOB__INIT;
-        static Argosy__Request__Journal journal = {PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor),
-                                                   .name = "a.service",
-                                                   .node = ""};
+        static Argosy__Request__Journal journal = {
+                PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor), .name = "a.service",
+                .node = ""};
         static Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
         static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
@@ -371,7 +379,8 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
                 q.job = &reasoned;
                 reasoned.reason = (char *) "new hall";
         }
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
+                         0);
         return route;
 }
 

@@ -6,7 +6,8 @@
 
 enum { GIB = 1024 };
 
-static void assert_within(uint64_t cores, uint64_t gib, const char *cpu, const char *memory, uint32_t cpu_milli, uint32_t memory_mib) {
+static void assert_within(uint64_t cores, uint64_t gib, const char *cpu, const char *memory,
+                          uint32_t cpu_milli, uint32_t memory_mib) {
         Capacity c = capacity_within(cores, gib << 30, cpu, memory);
 
         assert_int_equal(c.cpu_milli, cpu_milli);
@@ -29,7 +30,10 @@ static void a_container_has_no_more_than_its_limits(void **state) {
 
 static void a_part_is_kept_back_and_more_may_be_promised(void **state) {
         const Capacity whole = {8000, 10 * GIB};
-        Config config = {.keep_cpu_percent = 0, .keep_memory_percent = 10, .overcommit_cpu_percent = 200, .overcommit_memory_percent = 100};
+        Config config = {.keep_cpu_percent = 0,
+                         .keep_memory_percent = 10,
+                         .overcommit_cpu_percent = 200,
+                         .overcommit_memory_percent = 100};
         Capacity c = capacity_offered(&whole, &config);
 
         assert_int_equal(c.cpu_milli, 16000);

@@ -187,7 +187,8 @@ static void http_is_answered_on_its_socket_or_nowhere(void **state) {
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
         config_done(&c);
-        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=localhost:80\n"); // is no value, and left out
+        // is no value, and left out
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=localhost:80\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
         assert_int_equal(c.http_listen.n, 0);
@@ -209,7 +210,8 @@ static void the_api_of_fleet_is_where_somebody_said(void **state) {
         assert_string_equal(c.fleet, "/run/argosy/fleet.sock");
         assert_int_equal(c.fleet_listen.n, 0);
         config_done(&c);
-        put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nListen=/a 10.0.0.1:80 /b\nListen=10.0.0.1:80 nothing [::1]:80\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Fleet]\nListen=/a 10.0.0.1:80 /b\nListen=10.0.0.1:80 nothing [::1]:80\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.fleet, "/b");
         assert_int_equal(c.fleet_listen.n, 2);
@@ -225,7 +227,8 @@ static void the_api_of_fleet_is_where_somebody_said(void **state) {
 static void fleet_s_directory_has_no_slash_at_its_end(void **state) {
         Config c;
 
-        put(*state, "/etc/argosy/argosy.conf", "[Fleet]\nTakeOver=/run/fleet/units//\nTakeOver=run\nTakeOver=/\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Fleet]\nTakeOver=/run/fleet/units//\nTakeOver=run\nTakeOver=/\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.fleet_take_over, "/run/fleet/units");
         config_done(&c);
@@ -245,8 +248,10 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         assert_null(c.http_proxies);
         config_done(&c);
         put(*state, "/etc/argosy/argosy.conf",
-            "[Http]\nListen=127.0.0.1:80 127.0.0.1:80 bad\nListen=[::1]:0080\nNames=A.example x/y\nNames=[::1]\n"
-            "Certificate=/a\nKey=b\nTrustedProxy=127.0.0.1 0.0.0.0/0 proxy.example\nTrustedProxy=10.0.0.0/8\n");
+            "[Http]\nListen=127.0.0.1:80 127.0.0.1:80 bad\nListen=[::1]:0080\nNames=A.example "
+            "x/y\nNames=[::1]\n"
+            "Certificate=/a\nKey=b\nTrustedProxy=127.0.0.1 0.0.0.0/0 "
+            "proxy.example\nTrustedProxy=10.0.0.0/8\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_true(c.http);
         assert_int_equal(c.http_listen.n, 2);
@@ -260,7 +265,8 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
         assert_string_equal(c.http_certificate, "/a");
         assert_string_equal(c.http_key, "");
         config_done(&c);
-        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\nTrustedProxy=\n");
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf",
+            "[Http]\nListen=none\nListen=10.0.0.1:80\nNames=\nTrustedProxy=\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_false(c.http);
         assert_int_equal(c.http_listen.n, 1);
@@ -272,7 +278,8 @@ static void http_over_tcp_is_what_was_asked_for(void **state) {
 static void clear_text_stays_on_loopback(void **state) {
         Config c;
 
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80 [::1]:80 10.0.0.1:80 0.0.0.0:81 [::]:82\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Http]\nListen=127.0.0.1:80 [::1]:80 10.0.0.1:80 0.0.0.0:81 [::]:82\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         for (size_t i = 0; i < 5; i++)
                 assert_true(config_http_has_tls(&c, &c.http_listen.list[i]));
@@ -297,11 +304,13 @@ static void what_needs_a_restart_is_known(void **state) {
         assert_int_equal(load(*state, NULL, &b), 0);
         assert_true(config_needs_restart(&a, &b));
         config_done(&b);
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\n[Fleet]\nListen=127.0.0.1:80\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Http]\nListen=127.0.0.1:80\n[Fleet]\nListen=127.0.0.1:80\n");
         assert_int_equal(load(*state, NULL, &b), 0);
         assert_true(config_needs_restart(&a, &b));
         config_done(&b);
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\n[Fleet]\nTakeOver=/run/fleet/units\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Http]\nListen=127.0.0.1:80\n[Fleet]\nTakeOver=/run/fleet/units\n");
         assert_int_equal(load(*state, NULL, &b), 0);
         assert_false(config_needs_restart(&a, &b));
         config_done(&b);

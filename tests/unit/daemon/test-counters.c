@@ -112,8 +112,14 @@ static uint64_t shown_as(const char *name) {
 
 static void show(Agent *agent, Leader *leader, Store *store) {
         static char mesh, http, state, router;
-        Daemon d = {.agent = agent, .leader = leader, .store = store, .mesh = (Mesh *) &mesh, .http = (HttpApi *) &http,
-                    .state = (ClusterState *) &state, .router = (Router *) &router, .stats = {.turn_max_us = 10, .slow_turns = 11}};
+        Daemon d = {.agent = agent,
+                    .leader = leader,
+                    .store = store,
+                    .mesh = (Mesh *) &mesh,
+                    .http = (HttpApi *) &http,
+                    .state = (ClusterState *) &state,
+                    .router = (Router *) &router,
+                    .stats = {.turn_max_us = 10, .slow_turns = 11}};
 
         counter_list_done(&shown);
         daemon_counters(&d, &shown);
@@ -183,7 +189,10 @@ static void what_does_not_run_has_counted_nothing(void **state) {
 
 static void times_of_the_log_are_its_own(void **state) {
         static char store, agent, http, leader;
-        Daemon d = {.store = (Store *) &store, .agent = (Agent *) &agent, .http = (HttpApi *) &http, .leader = (Leader *) &leader};
+        Daemon d = {.store = (Store *) &store,
+                    .agent = (Agent *) &agent,
+                    .http = (HttpApi *) &http,
+                    .leader = (Leader *) &leader};
         CountedTimes times[COUNTED_TIMES];
 
         daemon_counted_times(&d, times);
@@ -219,7 +228,7 @@ static void what_a_leader_counts_by_verb_is_shown(void **state) {
         assert_int_equal(shown_with("jobs_ended", "start", "failed"), 15);
 }
 
-// ------------------------------------------------------------------------------------------------ the manual
+// ----------------------------------------------------------------------------------------------- the manual
 
 static void write_entry(Buf *to, const char *name, const char *unit, const char *type, const char *help) {
         assert_int_equal(buf_printf(to, "*argosy\\_"), 0);
@@ -229,7 +238,8 @@ static void write_entry(Buf *to, const char *name, const char *unit, const char 
 }
 
 // What it has to say and does not goes into `missing`.
-static void look_for(const char *manual, Buf *missing, const char *name, const char *unit, const char *type, const char *help) {
+static void look_for(const char *manual, Buf *missing, const char *name, const char *unit, const char *type,
+                     const char *help) {
         _cleanup_buf_ Buf entry = {};
 
         write_entry(&entry, name, unit, type, help);
@@ -242,10 +252,11 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
         const CounterFamily families[] = {
 #define ROW(name, help) {#name, help, false},
 #define ROW_GAUGE(name, help) {#name, help, true},
-                SYSTEMD_COUNTERS(ROW, ROW_GAUGE) DAEMON_COUNTERS(ROW, ROW_GAUGE) AGENT_COUNTERS(ROW, ROW_GAUGE)
-                MESH_COUNTERS(ROW, ROW_GAUGE) HTTP_COUNTERS(ROW, ROW_GAUGE) ROUTER_COUNTERS(ROW, ROW_GAUGE) STATE_COUNTERS(ROW, ROW_GAUGE)
-                HEAP_COUNTERS(ROW, ROW_GAUGE) STORE_COUNTERS(ROW, ROW_GAUGE) LEADER_COUNTERS(ROW, ROW_GAUGE)
-                LEADER_FAMILIES(ROW, ROW_GAUGE)
+                SYSTEMD_COUNTERS(ROW, ROW_GAUGE) DAEMON_COUNTERS(ROW, ROW_GAUGE) AGENT_COUNTERS(
+                        ROW, ROW_GAUGE) MESH_COUNTERS(ROW, ROW_GAUGE) HTTP_COUNTERS(ROW, ROW_GAUGE)
+                        ROUTER_COUNTERS(ROW, ROW_GAUGE) STATE_COUNTERS(ROW, ROW_GAUGE)
+                                HEAP_COUNTERS(ROW, ROW_GAUGE) STORE_COUNTERS(ROW, ROW_GAUGE)
+                                        LEADER_COUNTERS(ROW, ROW_GAUGE) LEADER_FAMILIES(ROW, ROW_GAUGE)
 #undef ROW
 #undef ROW_GAUGE
         };
@@ -257,16 +268,20 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
         assert_int_equal(file_read(AT_FDCWD, MANUAL, 1024 * 1024, &manual), 0);
         assert_int_equal(buf_append(&manual, "", 1), 0);
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
-                look_for((const char *) manual.data, &missing, families[i].name, families[i].gauge ? "" : "\\_total",
-                                 families[i].gauge ? "gauge" : "counter", families[i].help);
+                look_for((const char *) manual.data, &missing, families[i].name,
+                         families[i].gauge ? "" : "\\_total", families[i].gauge ? "gauge" : "counter",
+                         families[i].help);
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
                 for (size_t k = 0; k < i; k++)
-                        assert_string_not_equal(families[i].name, families[k].name); // of two nobody could say which is which
+                        // of two nobody could say which is which
+                        assert_string_not_equal(families[i].name, families[k].name);
         daemon_counted_times(&d, times);
         for (size_t i = 0; i < COUNTED_TIMES; i++)
-                look_for((const char *) manual.data, &missing, times[i].name, "\\_seconds", "histogram", times[i].help);
+                look_for((const char *) manual.data, &missing, times[i].name, "\\_seconds", "histogram",
+                         times[i].help);
         if (missing.len > 0) { // too long for a message of cmocka
-                fprintf(stderr, "argosy-api.7.scd has to say:\n%.*s", (int) missing.len, (const char *) missing.data);
+                fprintf(stderr, "argosy-api.7.scd has to say:\n%.*s", (int) missing.len,
+                        (const char *) missing.data);
                 fail();
         }
         for (const char *s = (const char *) manual.data; (s = strstr(s, "\n*argosy\\_")); s++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of this host alone: becoming a voter and no longer being one, whatever the disk does, and in which order what has become
-// of it is promised, kept and said.
+// The log of this host alone: becoming a voter and no longer being one, whatever the disk does, and in which
+// order what has become of it is promised, kept and said.
 #include "log-world.h"
 
 // ---- becoming a voter, and no longer being one
@@ -24,8 +24,8 @@ static void order_open(uint32_t raft_id) {
         daemon_log_on_store_open(&w.d, &m);
 }
 
-// The number in the peers file promises that key and log are there: a host that has it alone does not start. And the
-// leader hears of a log when it is promised.
+// The number in the peers file promises that key and log are there: a host that has it alone does not start.
+// And the leader hears of a log when it is promised.
 static void a_new_voter_has_the_key_and_a_log_before_the_number(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
@@ -83,7 +83,8 @@ static void end_leader(void) {
         leader_closed(&w.d);
 }
 
-// It is what it was before, also if it has to start again; and may be asked once more, even before all is closed.
+// It is what it was before, also if it has to start again; and may be asked once more, even before all is
+// closed.
 static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.d.peers->raft_id = 0;
         w.open_error = -ENOSPC;
@@ -429,7 +430,8 @@ static void a_secret_that_cannot_be_written_is_not_acknowledged(void **state) {
         w.secrets_error = -ENOSPC;
         tell(1, "one");
         disk_works();
-        assert_recorded("secrets, 0 secrets kept by 1"); // that it has none is what the leader tells it again for
+        // that it has none is what the leader tells it again for
+        assert_recorded("secrets, 0 secrets kept by 1");
         assert_int_equal(w.d.secrets.n, 0);
         w.secrets_error = 0;
         tell(1, "one");

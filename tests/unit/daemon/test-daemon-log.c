@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of this host alone: leading, what the log says about hosts, what cannot be read, and the log's snapshot.
+// The log of this host alone: leading, what the log says about hosts, what cannot be read, and the log's
+// snapshot.
 #include "log-world.h"
 
 #include "cluster-snapshot.h"
@@ -64,7 +65,8 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
 }
 
-// An entry has room for some thousands of records: those of hosts that have nothing to do with the log are as they were.
+// An entry has room for some thousands of records: those of hosts that have nothing to do with the log are
+// as they were.
 static void a_recovered_cluster_of_thousands_of_hosts_can_be_led(void **state) {
         Batch b = {};
 
@@ -72,8 +74,10 @@ static void a_recovered_cluster_of_thousands_of_hosts_can_be_led(void **state) {
         for (unsigned i = 4; i <= MANY_HOSTS; i++) {
                 char name[128];
 
-                snprintf(name, sizeof(name), "a-host-with-a-name-of-more-than-a-hundred-bytes-in-one-of-the-largest-"
-                                             "clusters-that-there-may-be-%05u", i);
+                snprintf(name, sizeof(name),
+                         "a-host-with-a-name-of-more-than-a-hundred-bytes-in-one-of-the-largest-"
+                         "clusters-that-there-may-be-%05u",
+                         i);
                 batch_host(&b, 0, name, 1);
         }
         commit(&b);
@@ -82,7 +86,8 @@ static void a_recovered_cluster_of_thousands_of_hosts_can_be_led(void **state) {
         end_batch(STORE_COMMITTED);
         assert_true(w.d.leading);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
-        assert_int_equal(cluster_state_find_host(w.d.state, MANY_HOSTS)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        assert_int_equal(cluster_state_find_host(w.d.state, MANY_HOSTS)->role,
+                         ARGOSY__HOST_ROLE__ROLE_SPARE);
 }
 
 static void the_leader_begins_before_the_mesh_says_so_and_ends_before(void **state) {
@@ -205,8 +210,8 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
                 "port, recheck log, 3 voters, recheck links: 3 members"); // somebody may want to join
 }
 
-// What a log says that was just opened may be older than the peers file, and nobody could be elected by that. A leader that is
-// heard has not yet said how much of it is committed.
+// What a log says that was just opened may be older than the peers file, and nobody could be elected by
+// that. A leader that is heard has not yet said how much of it is committed.
 static void whom_an_old_snapshot_names_is_told_when_the_log_is_complete(void **state) {
         Batch b = {};
 
@@ -263,7 +268,8 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
         assert_int_equal(w.saved_voters, 4);
 }
 
-// Until the log's own members are without it: whoever starts again without having heard of an entry elects a leader with the peers file alone.
+// Until the log's own members are without it: whoever starts again without having heard of an entry elects a
+// leader with the peers file alone.
 static void a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log(void **state) {
         Batch b = {};
         Argosy__HostRecord *h;

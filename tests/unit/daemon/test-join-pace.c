@@ -45,7 +45,9 @@ static void who_asks_without_end_keeps_nobody_out(void **state) {
         Principal loud = address(1), other = address(2);
 
         // Two may share a slot by chance.
-        for (unsigned n = 2; map_hash(&loud, sizeof(loud)) % JOIN_PACE_SLOTS == map_hash(&other, sizeof(other)) % JOIN_PACE_SLOTS; n++)
+        for (unsigned n = 2; map_hash(&loud, sizeof(loud)) % JOIN_PACE_SLOTS ==
+                             map_hash(&other, sizeof(other)) % JOIN_PACE_SLOTS;
+             n++)
                 other = address(n);
         for (unsigned i = 0; i < 1000; i++) {
                 now_us += USEC_PER_MSEC;

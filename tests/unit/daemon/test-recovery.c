@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `cluster recover` ends at every step of its work, in the middle of every write, and again while the next start
-// puts things in order: the host is always the old voter or the new one.
+// `cluster recover` ends at every step of its work, in the middle of every write, and again while the next
+// start puts things in order: the host is always the old voter or the new one.
 //
-// All calls by which a process changes a disk are counted, also those that libraft and libuv make: this program's
-// functions of these names come before the C library's. A child ends at the n-th.
+// All calls by which a process changes a disk are counted, also those that libraft and libuv make: this
+// program's functions of these names come before the C library's. A child ends at the n-th.
 #include "tmpdir.h"
 
 #include <dirent.h>

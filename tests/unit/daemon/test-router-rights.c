@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who asks, and what he may: what the router says of that to a leader, and what it judges itself of rights and tokens.
+// Who asks, and what he may: what the router says of that to a leader, and what it judges itself of rights
+// and tokens.
 #include "router-world.h"
 
 #include "access-token.h"
@@ -68,7 +69,8 @@ static bool refused_here(const ProtobufCFieldDescriptor *field) {
                 q.request.cluster_leave->force = true; // otherwise the leader is asked
         w.status = 0;
         assert_int_equal(
-                router_submit(w.daemon.router, message_copy(&q.request), w.author, on_answer, NULL, &route), 0);
+                router_submit(w.daemon.router, message_copy(&q.request), w.author, on_answer, NULL, &route),
+                0);
         empty_request_done(&q);
         for (int i = 0; i < 8; i++)
                 turn();
@@ -84,11 +86,13 @@ static void whatever_this_host_answers_alone_needs_its_right(void **state) {
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
                 grant.right = given;
                 w.access = (AccessList){.grants = &grants, .n = given > NOTHING};
-                request_kinds_foreach (field, kind)
-                        if ((kind->by == REQUEST_BY_DAEMON || kind->by == REQUEST_BY_AGENT) &&
-                            refused_here(field) != (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
-                                fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
-                                         field->name);
+                request_kinds_foreach(
+                        field,
+                        kind) if ((kind->by == REQUEST_BY_DAEMON || kind->by == REQUEST_BY_AGENT) &&
+                                  refused_here(field) !=
+                                          (given < right_needed_for((Argosy__Request__WhatCase) field->id)))
+                        fail_msg("who has right %d and asks for %s is judged otherwise", (int) given,
+                                 field->name);
         }
         assert_int_equal(w.forwarded, 0);
         assert_int_equal(w.resets, 1); // what is refused reaches nobody
@@ -158,7 +162,8 @@ static const Hash proof = {{7}};
 
 // As this host knows them.
 static void know_token(uint64_t expires_us) {
-        static Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT, *const tokens[] = {&token};
+        static Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT, *const tokens[] = {
+                                                                                            &token};
         static char id[ACCESS_TOKEN_ID_LEN + 1];
         static Hash hash;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The router alone (router-world.h): where requests go, that they get there, and what is answered without a leader.
+// The router alone (router-world.h): where requests go, that they get there, and what is answered without a
+// leader.
 #include "router-world.h"
 
 #include <sys/socket.h>
@@ -131,7 +132,9 @@ static void of_other_hosts_is_told_who_has_a_key(void **state) {
         turn();
         until_late();
         assert_int_equal(w.status, ETIMEDOUT);
-        assert_non_null(strstr(w.message, "nothing was changed by this request, unless another host had it under the same key"));
+        assert_non_null(strstr(
+                w.message,
+                "nothing was changed by this request, unless another host had it under the same key"));
 }
 
 // ---- who follows events
@@ -316,7 +319,8 @@ static void in_the_leaders_process_it_is_asked_directly(void **state) {
 }
 
 static void submit_wait(size_t n) {
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, **items = calloc(n, sizeof(*items));
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT,
+                                    **items = calloc(n, sizeof(*items));
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Route *route;
@@ -329,7 +333,8 @@ static void submit_wait(size_t n) {
         wait.n_items = n;
         q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
         q.wait = &wait;
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
+                         0);
         free(items);
         turn();
 }
@@ -381,7 +386,8 @@ static Route *submit_long(void) {
         q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         q.change = &change;
         q.job = &job;
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
+                         0);
         free(file.content.data);
         return route;
 }
@@ -489,7 +495,8 @@ static void what_takes_the_leader_too_much_memory_is_not_sent(void **state) {
         q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         q.list_units = &list;
         leader_is(2);
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
+                         0);
         free(patterns);
         while (w.answers == 0)
                 uv_run(&w.loop, UV_RUN_ONCE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the daemon says when it gets SIGTERM: it comes back, or the machine goes down. The test brings everything that is
-// ended, and an agent whose systemd says what it says when it is asked.
+// What the daemon says when it gets SIGTERM: it comes back, or the machine goes down. The test brings
+// everything that is ended, and an agent whose systemd says what it says when it is asked.
 #include "loop.h"
 
 #include "agent.h"
@@ -129,8 +129,8 @@ static void answer(void) {
         w.asked(&w.daemon);
 }
 
-// As with a machine that is turned off while it still boots: PID 1 sends SIGTERM before its signals, and whoever said
-// then that he comes back would have all his units wait for his lease.
+// As with a machine that is turned off while it still boots: PID 1 sends SIGTERM before its signals, and
+// whoever said then that he comes back would have all his units wait for his lease.
 static void a_shutdown_that_nobody_has_told_of_is_asked_for(void **state) {
         w.stops = true;
         run_end(&w.daemon, DAEMON_EXIT);

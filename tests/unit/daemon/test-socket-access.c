@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// By what a host judges who may do what here. A log and a leader's word may both be old; the newer one counts.
+// By what a host judges who may do what here. A log and a leader's word may both be old; the newer one
+// counts.
 
 #include "author.h"
 #include "cluster-words.h"
@@ -165,12 +166,16 @@ static void an_old_word_does_not_count_beside_the_log(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(until_somebody_has_said_it_is_a_new_cluster, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(until_somebody_has_said_it_is_a_new_cluster, set_up,
+                                                tear_down),
+                cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(what_is_known_is_not_written_again, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(a_log_that_is_behind_does_not_count, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(tokens_are_judged_by_the_time_of_the_cluster, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(tokens_are_judged_by_the_time_of_the_cluster, set_up,
+                                                tear_down),
+                cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up,
+                                                tear_down),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

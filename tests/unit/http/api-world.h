@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The thread and the loop together, on a socket of their own, and clients that say what programs say. What the loop is asked is kept,
-// and answered by the test, or with no nodes.
+// The thread and the loop together, on a socket of their own, and clients that say what programs say. What
+// the loop is asked is kept, and answered by the test, or with no nodes.
 
 #include <unistd.h>
 
@@ -66,7 +66,8 @@ static inline void on_cancel(void *route, void *userdata) {
         w.n_cancelled++;
 }
 
-static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
 
 static inline int begin(void **state) {
         memset(&w, 0, sizeof(w));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The thread and the loop together, and clients that say what programs say, from the beginning of a test to its end. What the loop
-// is asked is the test's (HttpApiOps), and what else a test knows it has in an object of its own.
+// The thread and the loop together, and clients that say what programs say, from the beginning of a test to
+// its end. What the loop is asked is the test's (HttpApiOps), and what else a test knows it has in an object
+// of its own.
 
 #include <pthread.h>
 
@@ -56,7 +57,8 @@ static inline void world_begin(int fd, size_t n_clients, const HttpApiOps *ops) 
         assert_int_equal(author_names_new(&world.loop, &account_source_system, &world.names), 0);
         world.accounts = accounts_new(&world_limits);
         assert_non_null(world.accounts);
-        assert_int_equal(http_api_new(&world.loop, fd, world.accounts, world.names, ops, NULL, &world.api), 0);
+        assert_int_equal(http_api_new(&world.loop, fd, world.accounts, world.names, ops, NULL, &world.api),
+                         0);
 }
 
 static inline void world_begin_on_socket(void **state, size_t n_clients, const HttpApiOps *ops) {

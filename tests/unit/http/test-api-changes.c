@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What changes the cluster: one job or many of them, whether somebody waits for it or not, and what is told when argosyd ends in the
-// middle of it.
+// What changes the cluster: one job or many of them, whether somebody waits for it or not, and what is told
+// when argosyd ends in the middle of it.
 
 #include "test.h"
 
@@ -26,8 +26,9 @@ static void answer_change(HttpCall *call, int status, uint64_t job) {
 }
 
 #define STOP "{\"verb\":\"stop\",\"units\":[\"a.service\"]}"
-#define POST(target, type, length, body) \
-        "POST " target " HTTP/1.1\r\nHost: x\r\nContent-Type: " type "\r\nContent-Length: " length "\r\n\r\n" body
+#define POST(target, type, length, body)                                                           \
+        "POST " target " HTTP/1.1\r\nHost: x\r\nContent-Type: " type "\r\nContent-Length: " length \
+        "\r\n\r\n" body
 
 static_assert(sizeof(STOP) == 37 + 1, "as its Content-Length says");
 
@@ -145,9 +146,11 @@ static void all_units_of_a_job_are_asked_for_one_part_after_the_other(void **sta
         assert_int_equal(w.last_first_unit, 4);
         respond_part(w.calls[2], 1, 0, false);
         RUN_UNTIL(has(c, "]}\n"));
-        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "behind-0.service") && has(c, "behind-2.service") && has(c, "behind-4.service"));
+        assert_true(has(c, "HTTP/1.1 200 ") && has(c, "behind-0.service") && has(c, "behind-2.service") &&
+                    has(c, "behind-4.service"));
         assert_true(!has(c, "more_units"));
-        c = say(1, POST("/v1/jobs?wait=60", "application/json", "37", STOP)); // and of one that was waited for
+        // and of one that was waited for
+        c = say(1, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 4);
         answer_change(w.calls[3], 0, 17);
         respond_job(w.calls[4], "done");
@@ -300,26 +303,30 @@ static void what_has_a_key_is_to_be_asked_for_again(void **state) {
 
         w.waits = true;
         c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
-        lines = say(1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
+        lines = say(
+                1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
         RUN_UNTIL(w.n_calls == 2);
         world_close_api();
         RUN_UNTIL(c->closed && lines->closed);
         for (size_t i = 0; i < 2; i++) {
-                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") && has(&world.clients[i], "Retry-After: 1\r\n"));
+                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") &&
+                            has(&world.clients[i], "Retry-After: 1\r\n"));
                 assert_true(has(&world.clients[i], "under the same key"));
         }
 }
 
 static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
         w.waits = true;
-        (void) say(0, POST("/v1/plan", "application/json", "38", "{\"verb\":\"start\",\"units\":[\"a.service\"]}"));
+        (void) say(0, POST("/v1/plan", "application/json", "38",
+                           "{\"verb\":\"start\",\"units\":[\"a.service\"]}"));
         (void) say(1, GET("/v1/nodes"));
         (void) say(2, POST("/v1/jobs", "application/json", "28", "{\"verb\":\"job retry\",\"job\":7}"));
         RUN_UNTIL(w.n_calls == 3); // the last one asks about the job first
         world_close_api();
         for (size_t i = 0; i < 3; i++) {
                 RUN_UNTIL(world.clients[i].closed);
-                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") && has(&world.clients[i], "Retry-After: 1\r\n"));
+                assert_true(has(&world.clients[i], "HTTP/1.1 503 ") &&
+                            has(&world.clients[i], "Retry-After: 1\r\n"));
         }
         assert_true(has(&world.clients[2], "nothing was changed"));
 }
@@ -368,7 +375,8 @@ static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
         assert_int_equal(w.n_calls, 4);
         assert_true(has(c, "HTTP/1.1 200 ") && has(c, "{\"line\":1,\"status\":202,\"job\":17,"));
         assert_true(has(c, "{\"line\":2,") && has(c, "\"status\":504,\"detail\":\"argosyd is ending; "));
-        assert_true(has(c, "{\"line\":3,") && has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
+        assert_true(has(c, "{\"line\":3,") &&
+                    has(c, "\"status\":503,\"detail\":\"this was not asked for any more"));
         assert_true(has(waits, "{\"line\":1,\"status\":202,\"job\":18,"));
 }
 
@@ -387,15 +395,18 @@ static void a_body_that_nobody_takes_is_refused(void **state) {
                 {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
                  " 411 "},
-                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+                 "37\r\n"
                  "Content-Length: 3\r\n\r\n" STOP,
                  " 400 "},
-                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 37\r\n"
+                {"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+                 "37\r\n"
                  "Origin: http://y\r\n\r\n" STOP,
                  " 403 "},
                 {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\n\r\n", " 403 "},
                 {"PUT /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 415 "},
-                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", " 400 "},
+                {"DELETE /v1/unit-files/a.service HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab",
+                 " 400 "},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -432,8 +443,8 @@ static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed
         http_call_respond(call, &r);
 }
 
-#define RETRY                                                                                                                    \
-        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n"                        \
+#define RETRY                                                                                               \
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n" \
         "{\"verb\":\"job retry\",\"job\":9}"
 
 static void what_did_not_end_well_is_asked_for_again(void **state) {

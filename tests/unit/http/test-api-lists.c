@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Lists and pages, what one unit is and why, and what units use: what comes in parts or page by page is one document.
+// Lists and pages, what one unit is and why, and what units use: what comes in parts or page by page is one
+// document.
 
 #include "test.h"
 
@@ -83,7 +84,8 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
         RUN_UNTIL(has(c, "]}\n"));
         etag = memmem(c->got.data, c->got.len, "ETag: ", 6);
         assert_non_null(etag);
-        str_fit(text, sizeof(text), "GET /v1/units HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"), etag + 6);
+        str_fit(text, sizeof(text), "GET /v1/units HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n",
+                (int) strcspn(etag + 6, "\r"), etag + 6);
         c = say(1, text);
         RUN_UNTIL(w.n_calls == 2);
         assert_string_equal(w.known, tag);
@@ -91,8 +93,9 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
         RUN_UNTIL(has(c, "\r\n\r\n"));
         assert_true(has(c, "HTTP/1.1 304 "));
         assert_true(has(c, "ETag: \"0123456789abcdef0123456789abcdef-"));
-        str_fit(text, sizeof(text), "GET /v1/units?limit=9 HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n", (int) strcspn(etag + 6, "\r"),
-                etag + 6);
+        str_fit(text, sizeof(text),
+                "GET /v1/units?limit=9 HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n",
+                (int) strcspn(etag + 6, "\r"), etag + 6);
         c = say(2, text); // another list
         RUN_UNTIL(w.n_calls == 3);
         assert_string_equal(w.known, "");
@@ -126,7 +129,8 @@ static void respond_why(HttpCall *call, uint32_t number, const char *why, int st
         s.number = number;
         r.status = status;
         r.final = number == 0;
-        r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET
+                                             : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
         r.status_reply = &s;
         http_call_respond(call, &r);
 }
@@ -146,13 +150,15 @@ static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNITS);
         respond_units(w.calls[1], 0, 2, true);
         RUN_UNTIL(has(c, "\"why\":[{\"unit\":\"a.service\""));
-        assert_true(has(c, "\"why\":\"its disk is full\"") && has(c, "\"as_wanted\":false") && has(c, "\"as_wanted\":true"));
+        assert_true(has(c, "\"why\":\"its disk is full\"") && has(c, "\"as_wanted\":false") &&
+                    has(c, "\"as_wanted\":true"));
         assert_false(has(c, "the leader before"));
 }
 
 // Of which nodes have nothing to say.
 // number 0: the last, and of no node.
-static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit, const char *error) {
+static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit,
+                          const char *error) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
         Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
@@ -189,8 +195,10 @@ static void what_units_use_comes_from_each_node(void **state) {
         respond_usage(w.calls[0], 0, "n5", NULL, NULL);
         respond_usage(w.calls[0], 0, NULL, NULL, NULL);
         RUN_UNTIL(has(c, "0\r\n\r\n"));
-        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\",\"tasks\":null,\"memory\":null,\"cpu-time\":17,"));
-        assert_true(has(c, "{\"unit\":\"a.service\",\"node\":\"n1\"") && has(c, "\"errors\":[\"n4: its disk is full\",\"n5: it has gone away\"]}"));
+        assert_true(has(c, "{\"no_leader\":false,\"usage\":[{\"unit\":\"b.service\",\"node\":\"n2\","
+                           "\"tasks\":null,\"memory\":null,\"cpu-time\":17,"));
+        assert_true(has(c, "{\"unit\":\"a.service\",\"node\":\"n1\"") &&
+                    has(c, "\"errors\":[\"n4: its disk is full\",\"n5: it has gone away\"]}"));
         assert_false(has(c, "lost.service") || has(c, "other.service") || has(c, "of the leader before"));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Unit files as they are and as they were, and what differs from then: all of it is read from the changes since, page by page.
+// Unit files as they are and as they were, and what differs from then: all of it is read from the changes
+// since, page by page.
 
 #include "test.h"
 
@@ -41,9 +42,10 @@ static void respond_unit_files(HttpCall *call, size_t n) {
 static void a_unit_file_comes_with_its_text(void **state) {
         static const struct {
                 const char *text, *shown;
-        } cases[] = {{"[Service]\n\x01\"\xff\"\n", "],\"file\":\"[Service]\\n\\u0001\\\"\\ufffd\\\"\\n\"}\n"},
-                     {"", "],\"file\":\"\"}\n"},
-                     {NULL, "],\"file\":null}\n"}}; // destroyed in between
+        } cases[] = {
+                {"[Service]\n\x01\"\xff\"\n", "],\"file\":\"[Service]\\n\\u0001\\\"\\ufffd\\\"\\n\"}\n"},
+                {"", "],\"file\":\"\"}\n"},
+                {NULL, "],\"file\":null}\n"}}; // destroyed in between
 
         w.waits = true;
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -59,7 +61,8 @@ static void a_unit_file_comes_with_its_text(void **state) {
         }
 }
 
-// One page of jobs: number `first` down to `last`, each of which has made a unit; before: where the next page goes on.
+// One page of jobs: number `first` down to `last`, each of which has made a unit; before: where the next
+// page goes on.
 static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t before, bool no_leader) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
@@ -107,7 +110,8 @@ static void what_differs_is_read_page_by_page(void **state) {
         respond_jobs(w.calls[3], 0, 1, 0, false); // none was held back
         RUN_UNTIL(has(c, "]}\n"));
         assert_int_equal(w.n_calls, 4);
-        assert_true(has(c, "{\"from\":3,\"to\":null,\"incomplete\":false,\"settings\":[],\"units\":[{\"unit\":\"u4.service\",\"change\":\"make\""));
+        assert_true(has(c, "{\"from\":3,\"to\":null,\"incomplete\":false,\"settings\":[],\"units\":[{"
+                           "\"unit\":\"u4.service\",\"change\":\"make\""));
         assert_true(has(c, "u9.service") && !has(c, "u3.service"));
 }
 
@@ -188,7 +192,8 @@ static void a_unit_file_comes_as_it_was(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 c = say(i, GET("/v1/unit-files/a.service?at=3"));
                 RUN_UNTIL(w.n_calls == 5 * i + 1);
-                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES); // what changes from here on stands among the changes
+                // what changes from here on stands among the changes
+                assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
                 respond_unit_files(w.calls[5 * i], 1);
                 RUN_UNTIL(w.n_calls == 5 * i + 2);
                 respond_jobs(w.calls[5 * i + 1], 3, 3, 0, false);
@@ -201,7 +206,8 @@ static void a_unit_file_comes_as_it_was(void **state) {
                 respond_file(w.calls[5 * i + 4], cases[i].text);
                 RUN_UNTIL(has(c, cases[i].shown));
                 if (i == 0)
-                        assert_true(has(c, "{\"no_leader\":false,\"unit_files\":[{\"unit\":\"a.service\",\"rev\":\"" REV_NOW "\",\"desired\":\"\"}]"));
+                        assert_true(has(c, "{\"no_leader\":false,\"unit_files\":[{\"unit\":\"a.service\","
+                                           "\"rev\":\"" REV_NOW "\",\"desired\":\"\"}]"));
         }
 }
 

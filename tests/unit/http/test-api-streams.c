@@ -111,7 +111,9 @@ static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
         Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
-        char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) leader, (char *) "7", (char *) (*leader ? "" : "n2 reaches no host that leads")};
+        char cursor[EVENT_CURSOR_SIZE],
+                *values[] = {(char *) leader, (char *) "7",
+                             (char *) (*leader ? "" : "n2 reaches no host that leads")};
         uint8_t bytes[256];
 
         behind.seq = seq;
@@ -145,7 +147,8 @@ static void a_stream_says_that_nobody_leads_and_stays_where_it_is(void **state) 
         RUN_UNTIL(has(c, NOBODY) && w.n_calls == 3);
         assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
         said = strstr((const char *) c->got.data, NOBODY);
-        assert_non_null(strstr(said, "\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\",\"term\":7,\"reason\":\"n2 reaches no host that leads\"}\n\n"));
+        assert_non_null(strstr(said, "\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\","
+                                     "\"term\":7,\"reason\":\"n2 reaches no host that leads\"}\n\n"));
         assert_null(strstr(said, "id: "));
         respond_lead(w.calls[2], 1, "n3");
         RUN_UNTIL(has(c, "\"leader\":\"n3\"") && w.n_calls == 4);
@@ -169,7 +172,8 @@ static void streams_end_with_the_daemon(void **state) {
 
                 RUN_UNTIL(c->closed);
                 assert_true(has(c, "argosyd is ending"));
-                assert_true(has(c, " 503 ") || (has(c, "a.service") && has(c, "event: problem\ndata: {") && has(c, "\r\n0\r\n\r\n")));
+                assert_true(has(c, " 503 ") || (has(c, "a.service") && has(c, "event: problem\ndata: {") &&
+                                                has(c, "\r\n0\r\n\r\n")));
         }
 }
 
@@ -193,7 +197,8 @@ static void who_has_yet_to_read_a_stream_has_its_end_too(void **state) {
         stream_pause(c->stream, false);
         RUN_UNTIL(world.api_closed && c->closed);
         assert_true(c->got.len > LONG);
-        assert_true(has(c, "event: problem\ndata: {") && has(c, "argosyd is ending") && has(c, "\r\n0\r\n\r\n"));
+        assert_true(has(c, "event: problem\ndata: {") && has(c, "argosyd is ending") &&
+                    has(c, "\r\n0\r\n\r\n"));
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The thread and the loop together, and clients that say what programs say, and what no program should. Lists, changes, streams and
-// what was are tested in files of their own (test-api-*.c).
+// The thread and the loop together, and clients that say what programs say, and what no program should.
+// Lists, changes, streams and what was are tested in files of their own (test-api-*.c).
 
 #include "test.h"
 
@@ -169,8 +169,10 @@ static void the_page_and_its_files_are_there(void **state) {
         static const char *const headers[] = {
                 "Content-Type: text/html; charset=utf-8\r\n",
                 "Cache-Control: no-cache\r\n",
-                "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-                "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+                "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+                "'self'; "
+                "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action "
+                "'none'; "
                 "frame-ancestors 'none'\r\n",
                 "X-Content-Type-Options: nosniff\r\n",
                 "Referrer-Policy: no-referrer\r\n",
@@ -194,8 +196,8 @@ static void the_page_and_its_files_are_there(void **state) {
 
 static void a_file_that_has_not_changed_is_not_sent_again(void **state) {
         const HttpStatic *f = http_static_find("main.js", strlen("main.js"));
-        _cleanup_free_ char *text =
-                str_printf("GET /dashboard/main.js HTTP/1.1\r\nHost: x\r\nIf-None-Match: %s\r\n\r\n", f->tag);
+        _cleanup_free_ char *text = str_printf(
+                "GET /dashboard/main.js HTTP/1.1\r\nHost: x\r\nIf-None-Match: %s\r\n\r\n", f->tag);
         Client *c = say(0, text);
 
         RUN_UNTIL(has(c, "\r\n\r\n"));
@@ -264,7 +266,8 @@ static void a_user_has_only_so_many_connections(void **state) {
         }
         w.waits = true;
         world.clients[0].got.len = 0;
-        assert_int_equal(stream_write(world.clients[0].stream, GET("/v1/nodes"), strlen(GET("/v1/nodes"))), 0); // which is not the longest idle one any more
+        assert_int_equal(stream_write(world.clients[0].stream, GET("/v1/nodes"), strlen(GET("/v1/nodes"))),
+                         0); // which is not the longest idle one any more
         RUN_UNTIL(w.n_calls == 1);
         c = say(CONNECTIONS_PER_OWNER, GET("/healthz"));
         RUN_UNTIL(has(c, "ok\n"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Clients that do what none should, or what few do, over the socket and over TCP: they connect and say nothing, end in the middle,
-// never end, say more than was asked for, or shut their half of the connection down. They get an answer or their end, and all others theirs.
+// Clients that do what none should, or what few do, over the socket and over TCP: they connect and say
+// nothing, end in the middle, never end, say more than was asked for, or shut their half of the connection
+// down. They get an answer or their end, and all others theirs.
 
 #include "test.h"
 
@@ -61,7 +62,8 @@ static struct World {
 
 // ---- the leader
 
-static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author, void *userdata) {
+static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__Author *author,
+                       void *userdata) {
         w.last_what = (int) request->what_case;
         message_free(request);
         if (w.waits)
@@ -73,7 +75,8 @@ static void on_request(HttpCall *call, Argosy__Request *request, const Argosy__A
 static void on_cancel(void *route, void *userdata) {
 }
 
-static const HttpApiOps ops = {.request = on_request, .cancel = on_cancel, .admits = answer_admits, .is_ready = answer_is_ready};
+static const HttpApiOps ops = {
+        .request = on_request, .cancel = on_cancel, .admits = answer_admits, .is_ready = answer_is_ready};
 
 // ---- clients
 
@@ -117,7 +120,8 @@ static Client *dial_unix(void) {
 }
 
 static Client *dial_tcp(void) {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        struct sockaddr_in at = {
+                .sin_family = AF_INET, .sin_port = htons(w.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
         assert_true(fd >= 0);
@@ -377,7 +381,8 @@ static void who_shuts_down_his_half_is_owed_his_answer(void **state) {
 static void who_ends_in_the_middle_of_what_he_says_is_asked_for_nothing(void **state) {
         static const char *const halves[] = {
                 "GET /v1/nodes HTTP/1.1\r\nHost: x\r\n",
-                "POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Type: application/json\r\nContent-Length: 37\r\n\r\n{\"verb\":"};
+                "POST /v1/jobs HTTP/1.1\r\n" HEADERS
+                "Content-Type: application/json\r\nContent-Length: 37\r\n\r\n{\"verb\":"};
 
         for (unsigned tcp = 0; tcp < 2; tcp++)
                 for (size_t i = 0; i < ELEMENTSOF(halves); i++) {
@@ -439,9 +444,13 @@ static void who_floods_with_headers_is_cut_off(void **state) {
 }
 
 static void what_comes_behind_a_request_and_is_none_is_not_taken_for_one(void **state) {
-        static const char *const garbage[] = {"\x16\x03\x01\x02\x01garbage\r\n\r\n", "GET\r\n\r\n", "\xff\xfe\xfd / HTTP/1.1\r\n\r\n",
-                                              "GET /v1/nodes HTTP/9.9\r\nHost: x\r\n\r\n", "GET /v1/nodes\r\n\r\n",
-                                              "GET /v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"};
+        static const char *const garbage[] = {
+                "\x16\x03\x01\x02\x01garbage\r\n\r\n",
+                "GET\r\n\r\n",
+                "\xff\xfe\xfd / HTTP/1.1\r\n\r\n",
+                "GET /v1/nodes HTTP/9.9\r\nHost: x\r\n\r\n",
+                "GET /v1/nodes\r\n\r\n",
+                "GET /v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"};
         char text[512];
 
         w.waits = true;
@@ -478,7 +487,8 @@ static void who_says_a_byte_at_a_time_is_understood(void **state) {
 
                 w.n_calls = 0;
                 if (tcp)
-                        assert_int_equal(setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
+                        assert_int_equal(
+                                setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
                 for (size_t i = 0; i < strlen(text); i++) {
                         assert_true(say_some(c, text + i, 1));
                         other->got.len = 0;
@@ -491,7 +501,8 @@ static void who_says_a_byte_at_a_time_is_understood(void **state) {
         }
 }
 
-// From 1.0 on libmicrohttpd refuses such heads by itself, when it is told to be strict, and in its own words; a NUL in the first line without a word.
+// From 1.0 on libmicrohttpd refuses such heads by itself, when it is told to be strict, and in its own
+// words; a NUL in the first line without a word.
 static bool library_refuses(void) {
         return strncmp(MHD_get_version(), "0.", 2) != 0;
 }
@@ -546,9 +557,12 @@ static void a_head_that_others_read_otherwise_is_refused(void **state) {
                 TEXT("GET /healthz  HTTP/1.1\r\n" HEADERS "\r\n" NEXT),
                 TEXT(REQUEST HEADERS "Host: x\r\n\r\n" NEXT), // and what says twice who is asked,
                 TEXT(REQUEST HEADERS "Host: y\r\n\r\n" NEXT),
-                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Length: 37\r\nContent-Length: 3\r\n\r\n" NEXT), // or where a body ends
-                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" NEXT),
-                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" NEXT),
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS
+                     "Content-Length: 37\r\nContent-Length: 3\r\n\r\n" NEXT), // or where a body ends
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS
+                     "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" NEXT),
+                TEXT("POST /v1/jobs HTTP/1.1\r\n" HEADERS
+                     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" NEXT),
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
@@ -569,7 +583,8 @@ static void a_head_that_all_read_alike_is_taken(void **state) {
                 for (unsigned tcp = 0; tcp < 2; tcp++) {
                         Client *c = dial(tcp);
 
-                        for (unsigned n = 1; n <= 2; n++) { // one after the other, and the next one behind each
+                        // one after the other, and the next one behind each
+                        for (unsigned n = 1; n <= 2; n++) {
                                 say(c, texts[i]);
                                 RUN_UNTIL(count(c, "HTTP/1.1 ") == n || c->ended);
                                 assert_int_equal(count(c, "HTTP/1.1 200 ") + count(c, "HTTP/1.1 404 "), n);
@@ -577,7 +592,8 @@ static void a_head_that_all_read_alike_is_taken(void **state) {
                 }
 }
 
-// For each of them libmicrohttpd would take memory that the connection does not have, and then say nothing for half a minute.
+// For each of them libmicrohttpd would take memory that the connection does not have, and then say nothing
+// for half a minute.
 static void any_number_of_parameters_is_answered_at_once(void **state) {
         static const unsigned numbers[] = {1, 64, 65, 108, 500, 2000};
         char text[8192];
@@ -602,7 +618,8 @@ static void any_number_of_parameters_is_answered_at_once(void **state) {
 
 static void a_header_that_is_none_is_refused_before_the_body(void **state) {
         static const char *const texts[] = {
-                "POST /v1/jobs HTTP/1.1\r\n" HEADERS "Content-Type: application/json\r\nContent-Length : 39\r\n\r\n" GET("/healthz"),
+                "POST /v1/jobs HTTP/1.1\r\n" HEADERS
+                "Content-Type: application/json\r\nContent-Length : 39\r\n\r\n" GET("/healthz"),
                 "GET /healthz HTTP/1.1\r\n" HEADERS "X Y: 1\r\n\r\n" GET("/healthz"),
                 "GET /healthz HTTP/1.1\r\n" HEADERS "X: \x01\r\n\r\n" GET("/healthz"),
                 "GET /healthz HTTP/1.1\r\n" HEADERS "(): 1\r\n\r\n" GET("/healthz"),

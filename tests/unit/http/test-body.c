@@ -79,10 +79,12 @@ static void a_list_says_whether_somebody_leads_and_has_all_fields(void **state) 
         HttpPart part = units(0, 1);
         _cleanup_free_ char *text = read_all(body_of("/v1/units", &part, 1), 4096);
 
-        assert_string_equal(text, "{\"no_leader\":false,\"units\":[{\"unit\":\"u0.service\",\"node\":\"\","
-                                  "\"load\":\"\",\"active\":\"active\","
-                                  "\"sub\":\"\",\"rev\":\"\",\"note\":\"\",\"drift\":false,\"stale\":false,\"error\":\"\","
-                                  "\"host-id\":\"\",\"restarts\":0,\"since\":0,\"looping\":false}]}\n");
+        assert_string_equal(
+                text,
+                "{\"no_leader\":false,\"units\":[{\"unit\":\"u0.service\",\"node\":\"\","
+                "\"load\":\"\",\"active\":\"active\","
+                "\"sub\":\"\",\"rev\":\"\",\"note\":\"\",\"drift\":false,\"stale\":false,\"error\":\"\","
+                "\"host-id\":\"\",\"restarts\":0,\"since\":0,\"looping\":false}]}\n");
 }
 
 static void an_empty_list_is_a_list(void **state) {
@@ -98,18 +100,25 @@ static void rows_are_chosen_by_state_and_node(void **state) {
                 const char *target;
                 bool is_there;
         } cases[] = {
-                {"/v1/unit-files?state=loaded", true},       {"/v1/unit-files?state=failed&state=launched", true},
-                {"/v1/unit-files?state=launched", false},    {"/v1/unit-files?state=loaded&node=n2", false},
-                {"/v1/nodes?state=online&node=n1", true},    {"/v1/nodes?state=draining", true},
-                {"/v1/nodes?state=lost", false},             {"/v1/nodes?node=n2&node=n3", false},
-                {"/v1/hosts?state=online&state=lost", true}, {"/v1/hosts?node=n1", true},
-                {"/v1/hosts?state=lost", false},             {"/v1/hosts?node=n2", false},
+                {"/v1/unit-files?state=loaded", true},
+                {"/v1/unit-files?state=failed&state=launched", true},
+                {"/v1/unit-files?state=launched", false},
+                {"/v1/unit-files?state=loaded&node=n2", false},
+                {"/v1/nodes?state=online&node=n1", true},
+                {"/v1/nodes?state=draining", true},
+                {"/v1/nodes?state=lost", false},
+                {"/v1/nodes?node=n2&node=n3", false},
+                {"/v1/hosts?state=online&state=lost", true},
+                {"/v1/hosts?node=n1", true},
+                {"/v1/hosts?state=lost", false},
+                {"/v1/hosts?node=n2", false},
         };
         Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *file_rows[] = {&file};
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response__NodeRow node = ARGOSY__RESPONSE__NODE_ROW__INIT, *node_rows[] = {&node};
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT, *members[] = {&member};
+        Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT,
+                                                *members[] = {&member};
         Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
 
         file.unit = node.address = member.address = (char *) "that";
@@ -196,7 +205,8 @@ static HttpPart job(unsigned first, unsigned n, unsigned more) {
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow units[100], *pointers[100];
-        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
+                                        *settings[] = {&setting};
         uint64_t after[] = {7, 8}, waiting[] = {21};
         char names[100][16];
 
@@ -239,9 +249,13 @@ static void a_job_says_what_became_of_its_units(void **state) {
         _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", &part, 1), 4096);
 
         assert_ptr_equal(strstr(text, "{\"no_leader\":false,\"jobs\":[{\"job\":17,"), text);
-        assert_non_null(strstr(text, "\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":false,\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
-                                     "\"before\":\"\",\"after\":\"ssd\"}],\"units\":[" UNIT_BEGINS("u0") "\"overtaken\",\"end_message\":\"by job 18\","
-                                     "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,\"by\":18,\"from\":\"\",\"time\":0}]}]}\n"));
+        assert_non_null(strstr(text,
+                               "\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":false,\"after\":[7,"
+                               "8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\","
+                               "\"before\":\"\",\"after\":\"ssd\"}],\"units\":[" UNIT_BEGINS(
+                                       "u0") "\"overtaken\",\"end_message\":\"by job 18\","
+                                             "\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":41,"
+                                             "\"by\":18,\"from\":\"\",\"time\":0}]}]}\n"));
 }
 
 static void the_targets_of_a_job_are_the_names_of_all_its_units(void **state) {
@@ -253,11 +267,13 @@ static void the_targets_of_a_job_are_the_names_of_all_its_units(void **state) {
         assert_string_equal(empty, "{\"no_leader\":false,\"targets\":[]}\n");
 }
 
-// As it came in several answers, in whatever pieces it is read; and how many units are behind the last of them.
+// As it came in several answers, in whatever pieces it is read; and how many units are behind the last of
+// them.
 static void a_job_of_many_units_is_one_document(void **state) {
-        HttpPart parts[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)}, again[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)},
-                 none[] = {job(0, 0, 0)};
-        _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", parts, 3), 4096), *crumbs = read_all(body_of("/v1/jobs/17", again, 3), 1),
+        HttpPart parts[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)},
+                 again[] = {job(0, 100, 105), job(100, 100, 5), job(200, 2, 3)}, none[] = {job(0, 0, 0)};
+        _cleanup_free_ char *text = read_all(body_of("/v1/jobs/17", parts, 3), 4096),
+                            *crumbs = read_all(body_of("/v1/jobs/17", again, 3), 1),
                             *empty = read_all(body_of("/v1/jobs/17", none, 1), 4096);
 
         assert_int_equal(count(text, "\"job\":17"), 1);
@@ -288,8 +304,10 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
         r.rebalance = &rebalance;
         *part = packed(&r);
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
-        assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":\"n3\",\"message\":\"n3 has fewer\","
-                                  "\"revision\":0,\"from\":\"n1\",\"because_of\":\"\",\"file_change\":\"\",\"refusals\":[],\"may_run_on\":[]}]}\n");
+        assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":"
+                                  "\"n3\",\"message\":\"n3 has fewer\","
+                                  "\"revision\":0,\"from\":\"n1\",\"because_of\":\"\",\"file_change\":\"\","
+                                  "\"refusals\":[],\"may_run_on\":[]}]}\n");
 }
 
 // Which rule is new; how the queue is is what a GET of it says.

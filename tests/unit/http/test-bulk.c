@@ -300,8 +300,10 @@ static void what_is_composed_of_all_lines_has_a_limit(void **state) {
         memset(comment, 'a', SIZE);
         for (int i = 0; i < LINES; i++)
                 assert_int_equal(buf_printf(&body,
-                                            "{\"verb\":\"start\",\"units\":[\"b%d@1.service\"],\"files\":{\"b%d@.service\":\"#%s\\n\","
-                                            "\"b%d@1.service.d/1.conf\":\"[Unit]\\n\",\"b%d@2.service.d/1.conf\":\"[Unit]\\n\","
+                                            "{\"verb\":\"start\",\"units\":[\"b%d@1.service\"],\"files\":{"
+                                            "\"b%d@.service\":\"#%s\\n\","
+                                            "\"b%d@1.service.d/1.conf\":\"[Unit]\\n\",\"b%d@2.service.d/"
+                                            "1.conf\":\"[Unit]\\n\","
                                             "\"b%d@3.service.d/1.conf\":\"[Unit]\\n\"}}\n",
                                             i, i, comment, i, i, i),
                                  0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies that are made of events, and the documents that they write: each row that there is, once, whatever was told before.
+// Copies that are made of events, and the documents that they write: each row that there is, once, whatever
+// was told before.
 #include "test.h"
 
 #include "buf.h"
@@ -83,10 +84,11 @@ static bool has(Story *s, const char *words) {
         "\"pools\":[],"                                                                                  \
         "\"grants\":[],\"rules\":[],\"jobs\":[],\"rollouts\":[],\"unit_files\":[],\"contents\":[],"      \
         "\"units\":[" units "]}\n"
-#define ROW(unit, node, load)                                           \
-        "{\"unit\":\"" unit "\",\"node\":\"" node "\",\"load\":\"" load \
-        "\",\"active\":\"\",\"sub\":\"\",\"result\":\"\","              \
-        "\"error\":\"\",\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null,\"looping\":false}"
+#define ROW(unit, node, load)                                                                            \
+        "{\"unit\":\"" unit "\",\"node\":\"" node "\",\"load\":\"" load                                  \
+        "\",\"active\":\"\",\"sub\":\"\",\"result\":\"\","                                               \
+        "\"error\":\"\",\"drift\":false,\"stale\":false,\"since\":null,\"note\":\"\",\"restarts\":null," \
+        "\"looping\":false}"
 
 static void of_nothing_there_is_a_document_too(void **state) {
         _cleanup_free_ char *text = NULL;

@@ -101,7 +101,8 @@ static void an_answer_is_known_by_all_of_it(void **state) {
         char cursor[EVENT_CURSOR_SIZE] = "there", seen[EVENT_CURSOR_SIZE];
         static uint8_t bytes[ANSWERS_MEMO_BYTES_MAX + 1];
         uint8_t other[200];
-        HttpPart answer = {bytes, 200}, like_it = {other, 200}, shorter = {bytes, 199}, long_one = {bytes, sizeof(bytes)};
+        HttpPart answer = {bytes, 200}, like_it = {other, 200}, shorter = {bytes, 199},
+                 long_one = {bytes, sizeof(bytes)};
 
         assert_true(memo && text);
         assert_null(answers_memo_find(memo, &answer, HTTP_STREAM_SSE, seen));

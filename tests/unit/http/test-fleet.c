@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Fleet's API without a socket: what its client sends becomes requests, and what these are answered becomes what its client reads.
+// Fleet's API without a socket: what its client sends becomes requests, and what these are answered becomes
+// what its client reads.
 
 #include "test.h"
 
@@ -410,9 +411,11 @@ static void answer_unplaced(Talk *t, size_t n) {
         answer(t, &r);
 }
 
-// Of a unit that is to be with another one, and is started first: fleet's client goes on only if nothing is refused.
+// Of a unit that is to be with another one, and is started first: fleet's client goes on only if nothing is
+// refused.
 static void what_waits_for_a_place_is_taken(void **state) {
-        static const char *const bodies[] = {"{\"desiredState\":\"launched\"}", "{\"desiredState\":\"loaded\"}"};
+        static const char *const bodies[] = {"{\"desiredState\":\"launched\"}",
+                                             "{\"desiredState\":\"loaded\"}"};
         Talk t;
 
         for (size_t i = 0; i < ELEMENTSOF(bodies); i++) {
@@ -532,11 +535,14 @@ static void the_state_of_what_waits_says_why(void **state) {
         gone.status = ENOENT;
         answer(&t, &gone); // c, meanwhile
         end(&t, 200,
-            "{\"states\":[{\"name\":\"a.service\"," HASH_OF_NONE ",\"machineID\":\"id1\",\"systemdLoadState\":\"loaded\","
+            "{\"states\":[{\"name\":\"a.service\"," HASH_OF_NONE
+            ",\"machineID\":\"id1\",\"systemdLoadState\":\"loaded\","
             "\"systemdActiveState\":\"inactive\",\"systemdSubState\":\"dead\"},"
-            "{\"name\":\"b.service\"," HASH_OF_NONE ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
+            "{\"name\":\"b.service\"," HASH_OF_NONE
+            ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
             "\"systemdSubState\":\"no node takes it: n1: is full\"},"
-            "{\"name\":\"c.service\"," HASH_OF_NONE ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
+            "{\"name\":\"c.service\"," HASH_OF_NONE
+            ",\"systemdLoadState\":\"not-found\",\"systemdActiveState\":\"inactive\","
             "\"systemdSubState\":\"dead\"}]}\n");
         begin(&t, "GET", "/fleet/v1/state?machineID=id1", NULL); // it waits on no machine
         answer_machines(&t);
@@ -547,10 +553,11 @@ static void the_state_of_what_waits_says_why(void **state) {
 // Whatever is known of it: fleet's client takes a unit without a state for one that is there, and crashes.
 static void a_unit_that_exists_has_a_state(void **state) {
         static const Row of[][2] = {
-                {{"a.service", "n1", "-"}},              // on its way there
-                {{"a.service", "n3", "unknown"}},        // on a machine that is not heard
-                {{"a.service", "-", "-"}},               // submitted
-                {{"a.service", "n3", "unknown"}, {"a.service", "n1", "loaded"}}, // everywhere: of one that is heard
+                {{"a.service", "n1", "-"}},       // on its way there
+                {{"a.service", "n3", "unknown"}}, // on a machine that is not heard
+                {{"a.service", "-", "-"}},        // submitted
+                {{"a.service", "n3", "unknown"},
+                 {"a.service", "n1", "loaded"}}, // everywhere: of one that is heard
                 {{"a.service", "n1", "loaded"}, {"a.service", "n3", "unknown"}},
         };
         static const char *const says[] = {
@@ -562,9 +569,10 @@ static void a_unit_that_exists_has_a_state(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(of); i++) {
-                _cleanup_free_ char *all = str_printf("{\"name\":\"a.service\"," HASH_OF_NONE ",%s,"
-                                                      "\"systemdActiveState\":\"inactive\",\"systemdSubState\":\"dead\"}\n",
-                                                      says[i]);
+                _cleanup_free_ char *all =
+                        str_printf("{\"name\":\"a.service\"," HASH_OF_NONE ",%s,"
+                                   "\"systemdActiveState\":\"inactive\",\"systemdSubState\":\"dead\"}\n",
+                                   says[i]);
                 Talk t;
 
                 begin(&t, "GET", "/fleet/v1/state/a.service", NULL);
@@ -597,8 +605,12 @@ static void answer_many_machines(Talk *t, size_t n) {
 
 // The leader makes what it answers to one request in one turn.
 static void of_many_nodes_the_reasons_are_asked_for_bit_by_bit(void **state) {
-        static const Row rows[] = {{"a.service", "-", "-", true}, {"b.service", "n1", "loaded"}, {"c.service", "-", "-", true}, {"d.service", "-", "-", true}};
-        static const size_t n_machines[] = {FLEET_REASONS_MAX / 2, FLEET_REASONS_MAX + 1}, n_asked[2][3] = {{2, 1}, {1, 1, 1}};
+        static const Row rows[] = {{"a.service", "-", "-", true},
+                                   {"b.service", "n1", "loaded"},
+                                   {"c.service", "-", "-", true},
+                                   {"d.service", "-", "-", true}};
+        static const size_t n_machines[] = {FLEET_REASONS_MAX / 2, FLEET_REASONS_MAX + 1},
+                            n_asked[2][3] = {{2, 1}, {1, 1, 1}};
 
         for (size_t i = 0; i < 2; i++) {
                 size_t n = 0;
@@ -645,7 +657,8 @@ static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
 }
 
 typedef struct Part {
-        size_t name, first, n; // rows u<name>... of the list, which are number `first` and so on of this answer
+        // rows u<name>... of the list, which are number `first` and so on of this answer
+        size_t name, first, n;
         bool more;
 } Part;
 

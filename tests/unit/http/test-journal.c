@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Journals that are streamed: the loop and the thread together. A node says lines whenever the test wants it to.
+// Journals that are streamed: the loop and the thread together. A node says lines whenever the test wants it
+// to.
 
 #include "test.h"
 

@@ -42,9 +42,11 @@ static void a_figure_is_type_help_and_value(void **state) {
 }
 
 static void what_has_labels_is_one_figure_for_each_value(void **state) {
-        Argosy__Label state_label = ARGOSY__LABEL__INIT, verb = ARGOSY__LABEL__INIT, odd = ARGOSY__LABEL__INIT;
+        Argosy__Label state_label = ARGOSY__LABEL__INIT, verb = ARGOSY__LABEL__INIT,
+                      odd = ARGOSY__LABEL__INIT;
         Argosy__Label *labels[] = {&verb, &state_label}, *odd_labels[] = {&odd};
-        Argosy__Response__Counter a = counter("jobs", "jobs", 1), b = counter("jobs", "jobs", 2), c = counter("x", "", 3);
+        Argosy__Response__Counter a = counter("jobs", "jobs", 1), b = counter("jobs", "jobs", 2),
+                                  c = counter("x", "", 3);
         _cleanup_free_ char *text = NULL;
 
         verb.key = (char *) "verb";
@@ -92,10 +94,11 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
         part.len = argosy__response__pack(&r, data);
         text = http_metrics(&part);
         assert_non_null(strstr(text, "# TYPE argosy_turn_seconds histogram\n"));
-        assert_non_null(strstr(text, "argosy_turn_seconds_bucket{le=\"0.000100\"} 5\n"
-                                     "argosy_turn_seconds_bucket{le=\"0.010000\"} 7\n"
-                                     "argosy_turn_seconds_bucket{le=\"+Inf\"} 8\n"
-                                     "argosy_turn_seconds_count 8\nargosy_turn_seconds_sum 1.234567\n# EOF\n"));
+        assert_non_null(strstr(text,
+                               "argosy_turn_seconds_bucket{le=\"0.000100\"} 5\n"
+                               "argosy_turn_seconds_bucket{le=\"0.010000\"} 7\n"
+                               "argosy_turn_seconds_bucket{le=\"+Inf\"} 8\n"
+                               "argosy_turn_seconds_count 8\nargosy_turn_seconds_sum 1.234567\n# EOF\n"));
         commits.name = (char *) "log_commit";
         commits.help = (char *) "How \\ long";
         commits.times = &turns;
@@ -103,11 +106,13 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
         counters.n_times = 1;
         part.len = argosy__response__pack(&r, data);
         both = http_metrics(&part);
-        assert_non_null(strstr(both, "argosy_turn_seconds_sum 1.234567\n# TYPE argosy_log_commit_seconds histogram\n"
-                                     "# UNIT argosy_log_commit_seconds seconds\n"
-                                     "# HELP argosy_log_commit_seconds How \\\\ long\n"
-                                     "argosy_log_commit_seconds_bucket{le=\"0.000100\"} 5\n"));
-        assert_non_null(strstr(both, "argosy_log_commit_seconds_count 8\nargosy_log_commit_seconds_sum 1.234567\n# EOF\n"));
+        assert_non_null(
+                strstr(both, "argosy_turn_seconds_sum 1.234567\n# TYPE argosy_log_commit_seconds histogram\n"
+                             "# UNIT argosy_log_commit_seconds seconds\n"
+                             "# HELP argosy_log_commit_seconds How \\\\ long\n"
+                             "argosy_log_commit_seconds_bucket{le=\"0.000100\"} 5\n"));
+        assert_non_null(strstr(
+                both, "argosy_log_commit_seconds_count 8\nargosy_log_commit_seconds_sum 1.234567\n# EOF\n"));
         commits.name = (char *) "a b"; // no name of a metric
         turns.n_counts = 2; // not one for each bound
         part.len = argosy__response__pack(&r, data);

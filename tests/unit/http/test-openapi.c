@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The document against the tables that requests are read by. Whether answers are as it says, tests/integration/http-described.py asks a cluster.
+// The document against the tables that requests are read by. Whether answers are as it says,
+// tests/integration/http-described.py asks a cluster.
 #include "test.h"
 
 #include <cjson/cJSON.h>
@@ -38,13 +39,15 @@ static const cJSON *at(const cJSON *object, const char *name) {
 
 // With what stands for each name in it: as the description has it, or the manual.
 static char *path_of(HttpResource r, bool manual) {
-        const char *path = http_resource(r)->path, *brace = strchr(path, '{'), *behind = brace ? strchr(brace, '}') + 1 : "";
+        const char *path = http_resource(r)->path, *brace = strchr(path, '{'),
+                   *behind = brace ? strchr(brace, '}') + 1 : "";
         const char *name = brace ? http_parameter_of_path(brace + 1)->name : "";
 
         if (!brace)
                 return strdup(path);
         if (manual)
-                return str_printf("%.*s%s%s", (int) (brace - path), path, streq(name, "number") ? "NUMBER" : "NAME", behind);
+                return str_printf("%.*s%s%s", (int) (brace - path), path,
+                                  streq(name, "number") ? "NUMBER" : "NAME", behind);
         return str_printf("%.*s{%s}%s", (int) (brace - path), path, name, behind);
 }
 
@@ -107,7 +110,8 @@ static void the_manual_has_each_resource_and_each_parameter(void **state) {
         const HttpParameter *p;
 
         for (HttpResource r = 0; !http_resource_is_page(r); r++) {
-                _cleanup_free_ char *path = path_of(r, true), *wanted = str_printf("%s%s", verbs[method_of(r)], path);
+                _cleanup_free_ char *path = path_of(r, true),
+                                    *wanted = str_printf("%s%s", verbs[method_of(r)], path);
 
                 if (!strstr(text, wanted))
                         fail_msg("argosy-api(7) says nothing of %s", wanted);
@@ -127,7 +131,9 @@ static const cJSON *find(const cJSON *object, const char *name) {
 static bool takes(const cJSON *operation, const char *header) {
         const cJSON *parameter;
 
-        cJSON_ArrayForEach(parameter, at(operation, "parameters")) if (streq(at(parameter, "name")->valuestring, header)) return true;
+        cJSON_ArrayForEach(parameter,
+                           at(operation, "parameters")) if (streq(at(parameter, "name")->valuestring,
+                                                                  header)) return true;
         return false;
 }
 
@@ -136,7 +142,8 @@ static void headers_are_told_of_where_they_mean_something(void **state) {
         for (HttpResource r = 0; !http_resource_is_page(r); r++) {
                 const cJSON *operation = operation_of(r), *answers = at(operation, "responses"),
                             *sent = find(find(answers, "200"), "headers");
-                bool has_tag = http_resource_is(r, HTTP_IS_TAGGED) || r == HTTP_STATE, has_page = http_resource(r)->takes & TAKES_PAGE,
+                bool has_tag = http_resource_is(r, HTTP_IS_TAGGED) || r == HTTP_STATE,
+                     has_page = http_resource(r)->takes & TAKES_PAGE,
                      may_become_job = http_resource_is(r, HTTP_IS_WRITTEN) && r != HTTP_VERIFY,
                      becomes_job = may_become_job && r != HTTP_PLAN;
 
@@ -154,7 +161,9 @@ static void headers_are_told_of_where_they_mean_something(void **state) {
 
 static bool refers_to(const cJSON *value, const char *name) {
         for (const cJSON *child = value->child; child; child = child->next)
-                if ((child->string && streq(child->string, "$ref") && str_has_suffix(child->valuestring, name)) || refers_to(child, name))
+                if ((child->string && streq(child->string, "$ref") &&
+                     str_has_suffix(child->valuestring, name)) ||
+                    refers_to(child, name))
                         return true;
         return false;
 }
@@ -167,7 +176,8 @@ static void a_change_may_have_been_waited_for(void **state) {
                 for (size_t k = 0; k < 2; k++) {
                         const cJSON *answer = at(at(operation_of(r), "responses"), k == 0 ? "200" : "202");
 
-                        assert_true(refers_to(at(at(answer, "content"), "application/json"), "/units_of_a_job"));
+                        assert_true(
+                                refers_to(at(at(answer, "content"), "application/json"), "/units_of_a_job"));
                         assert_true(refers_to(at(at(answer, "content"), "application/json"), "/job"));
                 }
         }
@@ -196,13 +206,16 @@ static void whatever_is_referred_to_is_there(void **state) {
 }
 
 static const cJSON *row_of(const char *schema, const char *rows) {
-        return at(at(at(at(at(at(document, "components"), "schemas"), schema), "properties"), rows), "items");
+        return at(at(at(at(at(at(document, "components"), "schemas"), schema), "properties"), rows),
+                  "items");
 }
 
 static bool is_of_type(const cJSON *value, const char *type) {
-        return (streq(type, "null") && cJSON_IsNull(value)) || (streq(type, "string") && cJSON_IsString(value)) ||
+        return (streq(type, "null") && cJSON_IsNull(value)) ||
+               (streq(type, "string") && cJSON_IsString(value)) ||
                ((streq(type, "integer") || streq(type, "number")) && cJSON_IsNumber(value)) ||
-               (streq(type, "boolean") && cJSON_IsBool(value)) || (streq(type, "array") && cJSON_IsArray(value)) ||
+               (streq(type, "boolean") && cJSON_IsBool(value)) ||
+               (streq(type, "array") && cJSON_IsArray(value)) ||
                (streq(type, "object") && cJSON_IsObject(value));
 }
 
@@ -224,7 +237,8 @@ static void look_at_value(const cJSON *schema, const cJSON *value, const char *n
                 cJSON_ArrayForEach(each, value) look_at_value(at(schema, "items"), each, name);
         if (!cJSON_IsObject(value) || find(schema, "additionalProperties"))
                 return;
-        cJSON_ArrayForEach(member, value) look_at_value(at(at(schema, "properties"), member->string), member, member->string);
+        cJSON_ArrayForEach(member, value)
+                look_at_value(at(at(schema, "properties"), member->string), member, member->string);
         cJSON_ArrayForEach(member, at(schema, "required")) (void) at(value, member->valuestring);
 }
 
@@ -240,8 +254,10 @@ static void look_at_row(const char *schema, const char *rows, Json *j) {
         row = cJSON_Parse(text);
         assert_non_null(row);
         look_at_value(row_of(schema, rows), row, rows);
-        cJSON_ArrayForEach(member, at(row_of(schema, rows), "properties")) if (!streq(member->string, "more_units") && !streq(member->string, "units") &&
-                                                                               !find(row, member->string))
+        cJSON_ArrayForEach(
+                member, at(row_of(schema, rows), "properties")) if (!streq(member->string, "more_units") &&
+                                                                    !streq(member->string, "units") &&
+                                                                    !find(row, member->string))
                 fail_msg("%s: nobody writes '%s'", rows, member->string);
         cJSON_Delete(row);
 }
@@ -261,10 +277,12 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 Argosy__Response__AccessRow access = ARGOSY__RESPONSE__ACCESS_ROW__INIT;
                 Argosy__AccessTokenRecord record = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
                 Argosy__Response__TokenRow token = ARGOSY__RESPONSE__TOKEN_ROW__INIT;
-                Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT;
+                Argosy__Response__ClusterStatus__Member member =
+                        ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT;
                 Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
                 Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
-                Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT, *findings[] = {&finding};
+                Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT,
+                                          *findings[] = {&finding};
                 Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT;
                 Json j = {};
 
@@ -288,7 +306,8 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 access.grant = &grant;
                 row_json(&grant_row, &access, &j);
                 look_at_row("access", "access", &j);
-                record.id = record.name = record.role = record.created_by = record.revoked_by = token.state = word;
+                record.id = record.name = record.role = record.created_by = record.revoked_by = token.state =
+                        word;
                 record.right = ARGOSY__RIGHT__RIGHT_VIEW;
                 record.used_us = record.revoked_us = (uint64_t) full;
                 token.token = &record;
@@ -311,7 +330,8 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
 
 static void a_job_is_as_it_is_written(void **state) {
         Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
-        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
+                                        *settings[] = {&setting};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
         uint64_t after[] = {7};
         Json j = {};
@@ -388,7 +408,8 @@ static const char *sample_of(const cJSON *schema, const char *member) {
                                             : "1";
 }
 
-// 0, or what it is refused with: *ret_why is freed by the caller. `value`: of `member`; of others stands there what may.
+// 0, or what it is refused with: *ret_why is freed by the caller. `value`: of `member`; of others stands
+// there what may.
 static int ask(size_t verb, const char *member, const char *value, char **ret_why) {
         const HttpTarget target = {.resource = HTTP_NEW_JOB};
         HttpWriteHeaders headers = {.key = "key"};

@@ -37,11 +37,15 @@ static struct World {
         Hash proof; // of the last one
 } w;
 
-// Since version 1.0 libmicrohttpd has one place for all that it says of a connection; so does every version here.
-const union MHD_ConnectionInfo *__real_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...);
-const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...);
+// Since version 1.0 libmicrohttpd has one place for all that it says of a connection; so does every version
+// here.
+const union MHD_ConnectionInfo *__real_MHD_get_connection_info(struct MHD_Connection *connection,
+                                                               enum MHD_ConnectionInfoType type, ...);
+const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection,
+                                                               enum MHD_ConnectionInfoType type, ...);
 
-const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type, ...) {
+const union MHD_ConnectionInfo *__wrap_MHD_get_connection_info(struct MHD_Connection *connection,
+                                                               enum MHD_ConnectionInfoType type, ...) {
         static _Thread_local union MHD_ConnectionInfo said;
         const union MHD_ConnectionInfo *info = __real_MHD_get_connection_info(connection, type);
 
@@ -187,7 +191,8 @@ static void say_long(size_t i, const char *headers, size_t n) {
         memcpy(body, STOP, strlen(STOP));
         body[n] = 0;
         str_fit(text, sizeof(text),
-                "POST /v1/jobs HTTP/1.1\r\n" HOST "%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                "POST /v1/jobs HTTP/1.1\r\n" HOST
+                "%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
                 headers, n);
         (void) say(i, text);
         (void) say(i, body);
@@ -425,7 +430,9 @@ static void only_a_trusted_proxy_is_believed_for_whom_it_asks(void **state) {
 }
 
 static void a_proxy_says_what_it_was_asked_for_and_how(void **state) {
-#define LOGIN(headers) "POST /v1/login HTTP/1.1\r\n" headers "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+#define LOGIN(headers)                                                                             \
+        "POST /v1/login HTTP/1.1\r\n" headers "Content-Type: application/json\r\nContent-Length: " \
+                                              "2\r\n\r\n{}"
 #define BY_PROXY "Host: 127.0.0.1:1\r\nX-Forwarded-Host: here.example:2\r\n"
 #define HTTPS "X-Forwarded-Proto: https\r\n"
         is_answered(0, GET("/healthz", BY_PROXY), "421");
@@ -439,7 +446,10 @@ static void a_proxy_says_what_it_was_asked_for_and_how(void **state) {
         is_answered(7, LOGIN(HOST "X-Forwarded-Proto: http\r\n"), "403");
         is_answered(8, LOGIN(HOST), "403");
         is_answered(9, POST(BEARER HTTPS "Origin: https://here.example:1\r\n"), "200");
-        is_answered(10, POST(BEARER HTTPS "X-Forwarded-Host: here.example:2\r\nOrigin: https://here.example:2\r\n"), "200");
+        is_answered(
+                10,
+                POST(BEARER HTTPS "X-Forwarded-Host: here.example:2\r\nOrigin: https://here.example:2\r\n"),
+                "200");
         is_answered(11, POST(BEARER HTTPS "Origin: http://here.example:1\r\n"), "403");
         is_answered(12, POST(BEARER HTTPS "Origin: https://evil.example\r\n"), "403");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Browsers, over TLS: they log in with a token, and go on with a cookie. And clients of fleet's API, who show a certificate.
+// Browsers, over TLS: they log in with a token, and go on with a cookie. And clients of fleet's API, who
+// show a certificate.
 
 #include "api-answers.h"
 #include "tmpdir.h"
@@ -152,8 +153,11 @@ static void on_cancel(void *route, void *userdata) {
 static void on_taken(void *route, void *userdata) {
 }
 
-static const HttpApiOps ops = {
-        .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = answer_admits, .is_ready = answer_is_ready};
+static const HttpApiOps ops = {.request = on_request,
+                               .cancel = on_cancel,
+                               .taken = on_taken,
+                               .admits = answer_admits,
+                               .is_ready = answer_is_ready};
 
 static void on_api_closed(void *userdata) {
         w.api_closed = true;
@@ -182,8 +186,12 @@ static void make_client(size_t i, const gnutls_x509_crt_t *trusted) {
         cert = (gnutls_datum_t){certificate.data, (unsigned) certificate.len};
         secret = (gnutls_datum_t){key.data, (unsigned) key.len};
         assert_int_equal(gnutls_certificate_allocate_credentials(&w.clients[i].credentials), 0);
-        assert_int_equal(gnutls_certificate_set_x509_trust(w.clients[i].credentials, (gnutls_x509_crt_t *) trusted, 1), 1);
-        assert_int_equal(gnutls_certificate_set_x509_key_mem(w.clients[i].credentials, &cert, &secret, GNUTLS_X509_FMT_PEM), 0);
+        assert_int_equal(gnutls_certificate_set_x509_trust(w.clients[i].credentials,
+                                                           (gnutls_x509_crt_t *) trusted, 1),
+                         1);
+        assert_int_equal(gnutls_certificate_set_x509_key_mem(w.clients[i].credentials, &cert, &secret,
+                                                             GNUTLS_X509_FMT_PEM),
+                         0);
 }
 
 static int begin_at(void **state, bool fleet) {
@@ -445,7 +453,9 @@ static void follow_with_cookie(Client *c) {
         char text[512];
 
         str_fit(text, sizeof(text),
-                "GET /v1/journal/a.service?follow=true HTTP/1.1\r\n" HOST "Cookie: " HTTP_COOKIE "=%s\r\n\r\n", w.cookie);
+                "GET /v1/journal/a.service?follow=true HTTP/1.1\r\n" HOST "Cookie: " HTTP_COOKIE
+                "=%s\r\n\r\n",
+                w.cookie);
         say(c, text);
         while (!w.reads)
                 uv_run(&w.loop, UV_RUN_ONCE);
@@ -544,12 +554,14 @@ static uint64_t cpu_us(void) {
         struct rusage u;
 
         assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
-        return (uint64_t) (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC + (uint64_t) (u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+        return (uint64_t) (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC +
+               (uint64_t) (u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 // How often the loop turns is no matter: what is looked at is what the thread does while nothing comes.
 static void costs_nothing_for_a_while(void) {
-        const struct timespec settles = {.tv_nsec = 50 * 1000 * 1000}, lasts = {.tv_nsec = 400 * 1000 * 1000};
+        const struct timespec settles = {.tv_nsec = 50 * 1000 * 1000},
+                              lasts = {.tv_nsec = 400 * 1000 * 1000};
         uint64_t before;
 
         nanosleep(&settles, NULL);
@@ -588,7 +600,8 @@ static void a_handshake_that_does_not_go_on_costs_nothing(void **state) {
         size_t parts[4];
         int fds[ELEMENTSOF(parts)];
 
-        assert_int_equal(ask("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200); // the thread is there from then on
+        // the thread is there from then on
+        assert_int_equal(ask("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
         hello(&first);
         parts[0] = 1;
         parts[1] = 5; // the head of a record
@@ -628,7 +641,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
                 cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session_that_gives_way, begin, end),
-                cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else, begin_fleet, end),
+                cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else,
+                                                begin_fleet, end),
                 cmocka_unit_test_setup_teardown(each_reader_has_pages_of_his_own, begin_fleet, end),
                 cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
                                                 begin, end),

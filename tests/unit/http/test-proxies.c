@@ -10,7 +10,8 @@
 
 static struct sockaddr_storage address(const char *text) {
         struct sockaddr_storage a = {.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET};
-        void *bytes = a.ss_family == AF_INET ? (void *) &((struct sockaddr_in *) &a)->sin_addr : &((struct sockaddr_in6 *) &a)->sin6_addr;
+        void *bytes = a.ss_family == AF_INET ? (void *) &((struct sockaddr_in *) &a)->sin_addr
+                                             : &((struct sockaddr_in6 *) &a)->sin6_addr;
 
         assert_int_equal(inet_pton(a.ss_family, text, bytes), 1);
         return a;
@@ -45,9 +46,20 @@ static void a_prefix_is_all_with_that_front(void **state) {
 }
 
 static void what_is_no_prefix_is_refused(void **state) {
-        static const char *const texts[] = {"",           "localhost",   "192.0.2",      "192.0.2.0/", "192.0.2.0/33", "192.0.2.0/-1",
-                                            "0.0.0.0/0",  "::/0",        "2001:db8::/129", "[::1]",    "192.0.2.1:80", "192.0.2.0/24/1",
-                                            "1.2.3.4 ",   "2001:db8::1%eth0"};
+        static const char *const texts[] = {"",
+                                            "localhost",
+                                            "192.0.2",
+                                            "192.0.2.0/",
+                                            "192.0.2.0/33",
+                                            "192.0.2.0/-1",
+                                            "0.0.0.0/0",
+                                            "::/0",
+                                            "2001:db8::/129",
+                                            "[::1]",
+                                            "192.0.2.1:80",
+                                            "192.0.2.0/24/1",
+                                            "1.2.3.4 ",
+                                            "2001:db8::1%eth0"};
         HttpProxies all = {};
         HttpProxy p;
 
@@ -66,7 +78,8 @@ static void the_rightmost_that_is_no_proxy_asks(void **state) {
         } cases[] = {
                 {"192.0.2.7", "", "192.0.2.7"},
                 {"192.0.2.7, 10.0.0.1", "", "192.0.2.7"},
-                {"198.51.100.1, 192.0.2.7,10.0.0.1 ,127.0.0.1", "", "192.0.2.7"}, // the first is what the client says
+                // the first is what the client says
+                {"198.51.100.1, 192.0.2.7,10.0.0.1 ,127.0.0.1", "", "192.0.2.7"},
                 {"198.51.100.1", "192.0.2.7, 10.0.0.1", "192.0.2.7"},
                 {"192.0.2.7", "10.0.0.1", "192.0.2.7"},
                 {"10.0.0.2, 10.0.0.1", "", "10.0.0.2"}, // all are: the first

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The state document: clients, the thread and the loop, and a leader that is played. It says where its stream is, and tells of
-// one unit for each change.
+// The state document: clients, the thread and the loop, and a leader that is played. It says where its
+// stream is, and tells of one unit for each change.
 #include "test.h"
 
 #include <sys/socket.h>
@@ -374,7 +374,8 @@ static void who_may_not_see_everything_has_a_document_of_his_own(void **state) {
         assert_int_equal(w.n_places, 5); // he is judged each time
 }
 
-// Of those who share one, whose rights have changed in the middle is told to ask again, and the others get theirs.
+// Of those who share one, whose rights have changed in the middle is told to ask again, and the others get
+// theirs.
 static void whose_rights_change_in_the_middle_asks_again(void **state) {
         w.holds = true;
         ask(0);
@@ -469,7 +470,8 @@ static void copies_have_a_room_that_is_everybody_s(void **state) {
         *account_counted(other) = 2 * (size_t) COPIES_BYTES_PER_USER + 1;
         w.now.seq++;
         ask_with(0, SINCE, before);
-        assert_true(has(told(0), "HTTP/1.1 503 ") && has(&world.clients[0], "too many documents wait to be read"));
+        assert_true(has(told(0), "HTTP/1.1 503 ") &&
+                    has(&world.clients[0], "too many documents wait to be read"));
         ask(1);
         assert_true(has(told(1), "HTTP/1.1 200 "));
         assert_true(all->held > 0);

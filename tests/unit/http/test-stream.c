@@ -224,7 +224,8 @@ static void a_thousand_wait_and_all_are_told(void **state) {
 }
 
 static void who_asks_for_something_else_asks_himself(void **state) {
-        static const char *const targets[] = {GET("/v1/events?kind=node", ""), GET("/v1/events?kind=node&kind=job", "")};
+        static const char *const targets[] = {GET("/v1/events?kind=node", ""),
+                                              GET("/v1/events?kind=node&kind=job", "")};
 
         for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
                 (void) say(i, targets[i]);
@@ -278,7 +279,8 @@ static void what_fails_for_one_fails_for_all(void **state) {
         open_streams(3);
         refuse(EACCES, "it needs the right 'view'");
         for (size_t i = 0; i < 3; i++)
-                RUN_UNTIL(has(&world.clients[i], "event: problem") && has(&world.clients[i], "\r\n0\r\n\r\n"));
+                RUN_UNTIL(has(&world.clients[i], "event: problem") &&
+                          has(&world.clients[i], "\r\n0\r\n\r\n"));
 }
 
 // However long that takes, the status is true.
@@ -293,7 +295,8 @@ static void whether_there_can_be_a_stream_is_known_before_it_begins(void **state
         refuse(EINVAL, "this cursor is none");
         answer(0, 0);
         RUN_UNTIL(has(&world.clients[0], "HTTP/1.1 ") && has(&world.clients[1], "HTTP/1.1 "));
-        assert_int_equal(has(&world.clients[0], "400 Bad Request") + has(&world.clients[1], "400 Bad Request"), 1);
+        assert_int_equal(
+                has(&world.clients[0], "400 Bad Request") + has(&world.clients[1], "400 Bad Request"), 1);
         RUN_UNTIL(w.n_open == 1);
         assert_false(question(0)->no_wait);
 }

@@ -191,7 +191,8 @@ static void a_method_is_one_of_those_that_fit(void **state) {
 
                 http_target_methods(cases[i].text, methods);
                 assert_string_equal(methods, cases[i].methods);
-                assert_int_equal(http_target_parse(cases[i].text, cases[i].method, &t, &why), cases[i].error);
+                assert_int_equal(http_target_parse(cases[i].text, cases[i].method, &t, &why),
+                                 cases[i].error);
                 http_target_done(&t);
         }
         assert_int_equal(http_method_from_string("HEAD"), HTTP_GET);
@@ -221,10 +222,15 @@ static void events_are_asked_for_behind_the_cursor(void **state) {
 }
 
 static void a_journal_has_its_own_parameters(void **state) {
-        static const char *const bad[] = {"/v1/journal/", "/v1/journal/a", "/v1/journal/a.service?lines=100001",
-                                          "/v1/journal/a.service?follow=maybe", "/v1/journal/a.service?node=a&node=b",
-                                          "/v1/journal/a.service?lines=10&lines=20", "/v1/journal/a.service?follow=1&follow=0",
-                                          "/v1/journal/a.service?pattern=b", "/v1/units/a.service?lines=1"};
+        static const char *const bad[] = {"/v1/journal/",
+                                          "/v1/journal/a",
+                                          "/v1/journal/a.service?lines=100001",
+                                          "/v1/journal/a.service?follow=maybe",
+                                          "/v1/journal/a.service?node=a&node=b",
+                                          "/v1/journal/a.service?lines=10&lines=20",
+                                          "/v1/journal/a.service?follow=1&follow=0",
+                                          "/v1/journal/a.service?pattern=b",
+                                          "/v1/units/a.service?lines=1"};
         HttpTarget t = parsed("/v1/journal/a.service?follow=true&lines=0&node=n1");
         Argosy__Request *q = http_resource_request(&t);
 
@@ -337,7 +343,8 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
 }
 
 static void jobs_are_chosen_and_come_in_pages(void **state) {
-        static const char chosen[] = "/v1/jobs?state=failed&author=ann@*&pattern=web*&limit=20&state=done&node=n1&node=n2";
+        static const char chosen[] =
+                "/v1/jobs?state=failed&author=ann@*&pattern=web*&limit=20&state=done&node=n1&node=n2";
         char page[HTTP_PAGE_SIZE], text[sizeof(chosen) + sizeof("&page=") + HTTP_PAGE_SIZE];
         HttpTarget t = parsed(chosen);
         Argosy__Request *q;

@@ -74,14 +74,16 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
                 {"{\"verb\":\"cluster promote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster demote\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROLE},
                 {"{\"verb\":\"cluster remove\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
-                {"{\"verb\":\"cluster remove --force\",\"node\":\"n1\"}", ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
+                {"{\"verb\":\"cluster remove --force\",\"node\":\"n1\"}",
+                 ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE},
                 {"{\"verb\":\"cluster voters\",\"number\":3}", ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS},
                 {"{\"verb\":\"cluster rotate-ca\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
                 {"{\"verb\":\"cluster rotate-ca --finish\"}", ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA},
                 {"{\"verb\":\"secret rotate-key\"}", ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY},
                 {"{\"verb\":\"secret rotate-key --abort\"}", ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY},
                 {"{\"verb\":\"cluster set-time\"}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
-                {"{\"verb\":\"cluster set-time\",\"time\":1795850000000000}", ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
+                {"{\"verb\":\"cluster set-time\",\"time\":1795850000000000}",
+                 ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME},
         };
         uint8_t id[REQUEST_KEY_ID_SIZE];
 
@@ -150,8 +152,9 @@ static void rules_and_rights_have_their_words(void **state) {
 }
 
 static void tokens_have_what_argosyctl_says_of_them(void **state) {
-        Argosy__Request *q = parsed("{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"operate\",\"role\":\"web\","
-                                    "\"ttl\":\"30d\",\"hash\":\"" HEX64 "\"}");
+        Argosy__Request *q =
+                parsed("{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"operate\",\"role\":\"web\","
+                       "\"ttl\":\"30d\",\"hash\":\"" HEX64 "\"}");
 
         assert_string_equal(q->token_create->name, "ci");
         assert_int_equal(q->token_create->right, ARGOSY__RIGHT__RIGHT_OPERATE);
@@ -167,7 +170,8 @@ static void tokens_have_what_argosyctl_says_of_them(void **state) {
 }
 
 static void a_rebalance_is_begun_and_not_waited_for(void **state) {
-        Argosy__Request *q = parsed("{\"verb\":\"rebalance\",\"patterns\":[\"web@*\"],\"max-moves\":3,\"health\":\"10s\"}");
+        Argosy__Request *q = parsed(
+                "{\"verb\":\"rebalance\",\"patterns\":[\"web@*\"],\"max-moves\":3,\"health\":\"10s\"}");
 
         assert_int_equal(q->rebalance->n_patterns, 1);
         assert_string_equal(q->rebalance->patterns[0], "web@*");
@@ -197,16 +201,21 @@ static void an_undo_may_have_a_pace(void **state) {
 }
 
 static void rollouts_have_their_pace(void **state) {
-        Argosy__Request *q = parsed("{\"verb\":\"update\",\"unit\":\"a@.service\",\"files\":{\"a@.service\":\"[Service]\\n[X-Argosy]\\nFile=x\\n\","
-                                    "\"a@.service.d/1.conf\":\"[Unit]\\n\",\"x\":\"1\"},\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
+        Argosy__Request *q = parsed(
+                "{\"verb\":\"update\",\"unit\":\"a@.service\",\"files\":{\"a@.service\":\"[Service]\\n[X-"
+                "Argosy]\\nFile=x\\n\","
+                "\"a@.service.d/"
+                "1.conf\":\"[Unit]\\n\",\"x\":\"1\"},\"max-unavailable\":\"25%\",\"health\":\"10s\"}");
 
         assert_string_equal(q->rollout->file->name, "a@.service");
-        assert_non_null(memmem(q->rollout->file->content.data, q->rollout->file->content.len, "\n# a@.service.d/1.conf\n[Unit]\n", 30));
+        assert_non_null(memmem(q->rollout->file->content.data, q->rollout->file->content.len,
+                               "\n# a@.service.d/1.conf\n[Unit]\n", 30));
         assert_int_equal(q->rollout->file->n_files, 1);
         assert_int_equal(q->rollout->max_unavailable, 25);
         assert_true(q->rollout->percent);
         assert_int_equal(q->rollout->health_us, 10000000);
-        assert_int_equal(q->rollout->id.len, REQUEST_KEY_ID_SIZE); // it has a place of its own, where leaders look
+        // it has a place of its own, where leaders look
+        assert_int_equal(q->rollout->id.len, REQUEST_KEY_ID_SIZE);
         assert_int_equal(q->job->id.len, 0);
         message_free(q);
         q = parsed("{\"verb\":\"restart --rolling\",\"unit\":\"a@.service\",\"max-unavailable\":2}");
@@ -237,7 +246,8 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"job cancel\",\"jobs\":[]}", "'jobs'"},
                 {"{\"verb\":\"job cancel\",\"jobs\":7}", "'jobs'"},
                 {"{\"verb\":\"update\",\"unit\":\"a.service\",\"files\":7}", "'files'"},
-                {"{\"verb\":\"update\",\"unit\":\"a.service\",\"files\":{\"b.service\":\"[Service]\\n\"}}", "has the file of 'a.service'"},
+                {"{\"verb\":\"update\",\"unit\":\"a.service\",\"files\":{\"b.service\":\"[Service]\\n\"}}",
+                 "has the file of 'a.service'"},
                 {"{\"verb\":\"update\",\"unit\":\"a.service\",\"max-unavailable\":\"101%\"}",
                  "'max-unavailable'"},
                 {"{\"verb\":\"role set\",\"role\":\"r\",\"weight\":10001}", "'weight'"},
@@ -246,10 +256,14 @@ static void what_is_no_proper_operation_is_refused(void **state) {
                 {"{\"verb\":\"pool set\",\"pool\":\"p\"}", "'nodes', or 'labels'"},
                 {"{\"verb\":\"access grant\",\"right\":\"fly\",\"who\":\"user:a\"}", "'right'"},
                 {"{\"verb\":\"access grant\",\"right\":\"view\",\"who\":\"ann\"}", "'who'"},
-                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"fly\",\"hash\":\"" HEX64 "\"}", "'right'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"fly\",\"hash\":\"" HEX64 "\"}",
+                 "'right'"},
                 {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\"}", "'hash'"},
-                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"abc\"}", "'hash'"},
-                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"" HEX64 "\",\"ttl\":\"1826d\"}", "'ttl'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"abc\"}",
+                 "'hash'"},
+                {"{\"verb\":\"token create\",\"name\":\"ci\",\"right\":\"view\",\"hash\":\"" HEX64
+                 "\",\"ttl\":\"1826d\"}",
+                 "'ttl'"},
                 {"{\"verb\":\"token revoke\"}", "'tokens'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"fly\"}}", "'action'"},
                 {"{\"verb\":\"queue rule add\",\"rule\":{\"action\":\"limit\"}}", "'limit'"},

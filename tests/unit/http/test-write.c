@@ -99,17 +99,22 @@ static void assert_file(const Argosy__NamedFile *f, const char *name, const char
 }
 
 static void drop_ins_come_as_files_beside_their_unit(void **state) {
-        Argosy__Request *q = posted("{\"verb\":\"start\",\"units\":[\"a.service\",\"b@1.service\",\"b@2.service\"],\"files\":{"
-                                    "\"b@2.service.d/9.conf\":\"[Unit]\\n\",\"a.service.d/2.conf\":\"[Service]\\nNice=2\\n\","
-                                    "\"a.service\":\"[Service]\\n\",\"b@.service\":\"[Service]\\n\","
-                                    "\"b@.service.d/1.conf\":\"[Service]\\nNice=1\\n\",\"a.service.d/1.conf\":\"[Service]\\nNice=1\\n\"}}");
+        Argosy__Request *q = posted(
+                "{\"verb\":\"start\",\"units\":[\"a.service\",\"b@1.service\",\"b@2.service\"],\"files\":{"
+                "\"b@2.service.d/9.conf\":\"[Unit]\\n\",\"a.service.d/2.conf\":\"[Service]\\nNice=2\\n\","
+                "\"a.service\":\"[Service]\\n\",\"b@.service\":\"[Service]\\n\","
+                "\"b@.service.d/1.conf\":\"[Service]\\nNice=1\\n\",\"a.service.d/"
+                "1.conf\":\"[Service]\\nNice=1\\n\"}}");
 
         assert_int_equal(q->change->n_files, 3);
         assert_file(q->change->files[0], "a.service",
-                    "[Service]\n\n# a.service.d/1.conf\n[Service]\nNice=1\n\n# a.service.d/2.conf\n[Service]\nNice=2\n");
-        assert_file(q->change->files[1], "b@.service", "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n");
-        assert_file(q->change->files[2], "b@2.service",
-                    "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n\n# b@2.service.d/9.conf\n[Unit]\n");
+                    "[Service]\n\n# a.service.d/1.conf\n[Service]\nNice=1\n\n# "
+                    "a.service.d/2.conf\n[Service]\nNice=2\n");
+        assert_file(q->change->files[1], "b@.service",
+                    "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n");
+        assert_file(
+                q->change->files[2], "b@2.service",
+                "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n\n# b@2.service.d/9.conf\n[Unit]\n");
         message_free(q);
 }
 
@@ -140,8 +145,10 @@ static void what_a_container_names_is_part_of_it(void **state) {
 }
 
 static void files_that_a_unit_names_come_with_it(void **state) {
-        static const char body[] = "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"conf/a.conf\":\"abc\",\"x.sh\":{\"content\":\"YWJjZA==\","
-                                   "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
+        static const char body[] = "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{\"conf/"
+                                   "a.conf\":\"abc\",\"x.sh\":{\"content\":\"YWJjZA==\","
+                                   "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]"
+                                   "\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
         Argosy__Request *q;
         const Argosy__NamedFile *f;
 
@@ -153,7 +160,8 @@ static void files_that_a_unit_names_come_with_it(void **state) {
         assert_int_equal(f->files[0].len, 3);
         assert_int_equal(f->files[1].len, 4);
         assert_memory_equal(f->files[1].data, "abcd", 4);
-        assert_non_null(memmem(f->content.data, f->content.len, "\n# a.service.d/~argosy.conf\n[Service]\n", 38));
+        assert_non_null(
+                memmem(f->content.data, f->content.len, "\n# a.service.d/~argosy.conf\n[Service]\n", 38));
         assert_non_null(memmem(f->content.data, f->content.len, "\n# 0444 3 ", 10));
         assert_non_null(memmem(f->content.data, f->content.len, "\n# 0555 4 ", 10));
         message_free(q);
@@ -164,18 +172,22 @@ static void a_drop_in_that_does_not_fit_is_refused(void **state) {
                 const char *files, *reason;
         } cases[] = {
                 {"\"a.service.d/1.conf\":\"[Service]\\n\"", "its unit's file is not in 'files'"},
-                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.conf\":\"Nice=1\\n\"", "does not begin with a section"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.conf\":\"Nice=1\\n\"",
+                 "does not begin with a section"},
                 {"\"a.service\":\"[Service]\\n\",\"service.d/1.conf\":\"[Service]\\n\"", "a drop-in"},
                 {"\"a.service\":\"[Service]\\n\",\"a.service.d/../1.conf\":\"[Service]\\n\"", "a drop-in"},
-                {"\"a.service\":\"[Service]\\n\",\"a.service.d/~argosy.conf\":\"[Service]\\n\"", "is argosy's own"},
-                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.txt\":\"[Service]\\n\"", "is no name of a unit"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/~argosy.conf\":\"[Service]\\n\"",
+                 "is argosy's own"},
+                {"\"a.service\":\"[Service]\\n\",\"a.service.d/1.txt\":\"[Service]\\n\"",
+                 "is no name of a unit"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 Argosy__Request *q;
                 char body[512];
 
-                snprintf(body, sizeof(body), "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{%s}}", cases[i].files);
+                snprintf(body, sizeof(body), "{\"verb\":\"start\",\"units\":[\"a.service\"],\"files\":{%s}}",
+                         cases[i].files);
                 assert_int_equal(write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q), -EINVAL);
                 if (!strstr(reason, cases[i].reason))
                         fail_msg("'%s' is not in: %s", cases[i].reason, reason);
@@ -190,7 +202,11 @@ static int compose_instances(size_t size) {
         int r;
 
         memset(comment, 'a', size);
-        assert_int_equal(buf_printf(&body, "{\"verb\":\"start\",\"units\":[\"b@1.service\"],\"files\":{\"b@.service\":\"#%s\\n\"", comment), 0);
+        assert_int_equal(buf_printf(&body,
+                                    "{\"verb\":\"start\",\"units\":[\"b@1.service\"],\"files\":{\"b@."
+                                    "service\":\"#%s\\n\"",
+                                    comment),
+                         0);
         for (int i = 0; i < 30; i++)
                 assert_int_equal(buf_printf(&body, ",\"b@%d.service.d/1.conf\":\"[Unit]\\n\"", i), 0);
         assert_int_equal(buf_append(&body, "}}", 3), 0);
@@ -278,7 +294,9 @@ static void a_plan_is_asked_for_at_its_place(void **state) {
                 assert_true(q->change->dry_run);
                 message_free(q);
         }
-        assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, "{\"verb\":\"undo\",\"job\":7}", &q), 0);
+        assert_int_equal(
+                write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, "{\"verb\":\"undo\",\"job\":7}", &q),
+                0);
         assert_true(q->undo->dry_run);
         message_free(q);
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
@@ -286,14 +304,19 @@ static void a_plan_is_asked_for_at_its_place(void **state) {
 }
 
 static void files_are_asked_about_without_a_job(void **state) {
-        static const char *const bad[] = {"{}", "{\"files\":{}}", "{\"files\":{\"a\":\"\"}}", "{\"files\":{\"a.service\":1}}",
+        static const char *const bad[] = {"{}",
+                                          "{\"files\":{}}",
+                                          "{\"files\":{\"a\":\"\"}}",
+                                          "{\"files\":{\"a.service\":1}}",
                                           "{\"files\":{\"a.service\":\"\"},\"verb\":\"start\"}",
                                           "{\"files\":{\"a.service\":\"\"},\"node\":1}"};
         Argosy__Request *q = NULL;
 
-        assert_int_equal(write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){},
-                                  "{\"files\":{\"a.service\":\"[Service]\\n\",\"b@1.socket\":\"x\"},\"node\":\"n2\"}", &q),
-                         0);
+        assert_int_equal(
+                write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){},
+                         "{\"files\":{\"a.service\":\"[Service]\\n\",\"b@1.socket\":\"x\"},\"node\":\"n2\"}",
+                         &q),
+                0);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_VERIFY);
         assert_null(q->job);
         assert_string_equal(q->verify->node, "n2");
@@ -302,7 +325,8 @@ static void files_are_asked_about_without_a_job(void **state) {
         assert_int_equal(q->verify->files[0]->content.len, strlen("[Service]\n"));
         message_free(q);
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
-                assert_int_equal(write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q), -EINVAL);
+                assert_int_equal(write_of("/v1/verify", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q),
+                                 -EINVAL);
 }
 
 static void a_revision_stands_in_quotes(void **state) {
@@ -350,7 +374,8 @@ static void a_secret_is_any_bytes_and_no_error_says_which(void **state) {
         char *told = NULL;
         const char *why;
 
-        assert_int_equal(write_of("/v1/secrets/db", HTTP_PUT, (HttpWriteHeaders){.key = "k"}, "hunter2\n", &q), 0);
+        assert_int_equal(
+                write_of("/v1/secrets/db", HTTP_PUT, (HttpWriteHeaders){.key = "k"}, "hunter2\n", &q), 0);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_SECRET_SET);
         assert_string_equal(q->secret_set->name, "db");
         assert_int_equal(q->secret_set->value.len, 8);
@@ -360,7 +385,8 @@ static void a_secret_is_any_bytes_and_no_error_says_which(void **state) {
         assert_int_equal(write_of("/v1/secrets/db", HTTP_PUT, (HttpWriteHeaders){}, "", &q), -EINVAL);
         memset(large, 'x', sizeof(large) - 1);
         assert_int_equal(http_target_parse("/v1/secrets/db", HTTP_PUT, &t, &why), 0);
-        assert_int_equal(http_write_parse(&t, &(HttpWriteHeaders){}, large, SECRET_VALUE_MAX + 1, &q, &told), -E2BIG);
+        assert_int_equal(http_write_parse(&t, &(HttpWriteHeaders){}, large, SECRET_VALUE_MAX + 1, &q, &told),
+                         -E2BIG);
         assert_string_equal(told, "the body is too long: a secret has at most 65536 bytes");
         free(told);
         http_target_done(&t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who begins to lead in a cluster of many hosts looks at some of them in each turn of the loop, then at their nodes, then at units.
-// What the log says meanwhile is in the tables, whether the walk has come to it or not.
+// Who begins to lead in a cluster of many hosts looks at some of them in each turn of the loop, then at
+// their nodes, then at units. What the log says meanwhile is in the tables, whether the walk has come to it
+// or not.
 #include "batch.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
@@ -91,7 +92,8 @@ static void what_the_log_says_meanwhile_is_in_the_tables(void **state) {
         batch_host_remove(&b, LEAVES_EARLY);
         batch_host_remove(&b, LEAVES_LATE);
         batch_host(&b, 0, "late", 1)->port = 7070;
-        batch_unit_only(&b, "new.service", &spec, (UnitPut){.target = LAUNCHED, .node = HOSTS, .start = true});
+        batch_unit_only(&b, "new.service", &spec,
+                        (UnitPut){.target = LAUNCHED, .node = HOSTS, .start = true});
         rig_host(&g, LEAVES_EARLY)->up = rig_host(&g, LEAVES_LATE)->up = false;
         apply(&b);
         assert_true(g.leader->building);
@@ -124,8 +126,10 @@ static void who_is_deposed_in_the_middle_leaves_nothing(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_turn_looks_at_a_few, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_the_log_says_meanwhile_is_in_the_tables, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_is_deposed_in_the_middle_leaves_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_the_log_says_meanwhile_is_in_the_tables, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(who_is_deposed_in_the_middle_leaves_nothing, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

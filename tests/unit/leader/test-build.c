@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who begins to lead makes its tables of all that the log says, some of it in each turn of the loop. Nobody meets a leader
-// with half of them, whatever happens meanwhile; and with the last of them everything goes on as if they had been made at
-// once.
+// Who begins to lead makes its tables of all that the log says, some of it in each turn of the loop. Nobody
+// meets a leader with half of them, whatever happens meanwhile; and with the last of them everything goes on
+// as if they had been made at once.
 #include "batch.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -93,7 +93,9 @@ static void assert_tables_are_whole(void) {
                 assert_non_null(u);
                 assert_true(u->recorded);
                 assert_true(u->scheduling.place > 0);
-                assert_ptr_equal(u->node, units[i]->record->node ? node_find(g.leader, units[i]->record->node) : NULL);
+                assert_ptr_equal(u->node, units[i]->record->node
+                                                  ? node_find(g.leader, units[i]->record->node)
+                                                  : NULL);
                 placed += u->node != NULL;
         }
         map_foreach (slot, &g.leader->nodes)

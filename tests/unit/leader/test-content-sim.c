@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives of what units bring: contents with drop-ins, files and secrets are started, replaced, undone and destroyed, secrets get new versions,
-// while hosts lose power, boot without anything, and the leader changes. Now and then all comes to rest, with what is down staying down, and then
-//   each unit has the content that was acknowledged last, on its one host, and that host has all of its files
+// Random lives of what units bring: contents with drop-ins, files and secrets are started, replaced, undone
+// and destroyed, secrets get new versions, while hosts lose power, boot without anything, and the leader
+// changes. Now and then all comes to rest, with what is down staying down, and then
+//   each unit has the content that was acknowledged last, on its one host, and that host has all of its
+//   files
 //   the log has each file of each of these contents
-//   a unit runs with the version of its secret that was the newest when it was started, restarted or got its content, wherever it has moved since,
+//   a unit runs with the version of its secret that was the newest when it was started, restarted or got its
+//   content, wherever it has moved since,
 //   and an undo has left it
 // and no host was ever sent a secret with orders that name none.
 //
@@ -80,11 +83,16 @@ static void make_content(unsigned unit, unsigned variant) {
         _cleanup_free_ char *why = NULL;
 
         *c = (Content){.secret = dice(2), .n_files = dice(FILES + 1)};
-        assert_int_equal(buf_printf(&c->text, "[Service]\nExecStart=/bin/sleep %u\n[X-Argosy]\n%s", variant, c->secret ? "Secret=db\n" : ""), 0);
+        assert_int_equal(buf_printf(&c->text, "[Service]\nExecStart=/bin/sleep %u\n[X-Argosy]\n%s", variant,
+                                    c->secret ? "Secret=db\n" : ""),
+                         0);
         for (size_t i = 0; i < c->n_files; i++)
                 assert_int_equal(buf_printf(&c->text, "File=%s\n", names[i]), 0);
         if (dice(2))
-                assert_int_equal(buf_printf(&c->text, "\n# %s.d/10-more.conf\n[Service]\nEnvironment=MORE=%u\n", name_of(unit), dice(2)), 0);
+                assert_int_equal(buf_printf(&c->text,
+                                            "\n# %s.d/10-more.conf\n[Service]\nEnvironment=MORE=%u\n",
+                                            name_of(unit), dice(2)),
+                                 0);
         for (size_t i = 0; i < c->n_files; i++) {
                 Hash hash;
 
@@ -100,7 +108,7 @@ static void make_content(unsigned unit, unsigned variant) {
         assert_int_equal(buf_append(&c->text, "", 1), 0);
 }
 
-// ------------------------------------------------------------------------------------------------ what hosts are told
+// -------------------------------------------------------------------------------------- what hosts are told
 
 static void on_orders(uint32_t host, Argosy__UnitOrder **orders, size_t n, size_t n_values) {
         bool named = false;
@@ -121,7 +129,8 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
                 on_orders(host, m->welcome->orders, m->welcome->n_orders, m->welcome->n_secrets);
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART)
-                on_orders(host, m->welcome_part->orders, m->welcome_part->n_orders, m->welcome_part->n_secrets);
+                on_orders(host, m->welcome_part->orders, m->welcome_part->n_orders,
+                          m->welcome_part->n_secrets);
 }
 
 // ------------------------------------------------------------------------------------------------ requests
@@ -159,8 +168,9 @@ static void note(unsigned unit, Argosy__Verb verb, unsigned variant, bool ran) {
 }
 
 static void change(unsigned unit) {
-        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,
-                                             ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_STOP,  ARGOSY__VERB__VERB_DESTROY};
+        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,
+                                             ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_RESTART,
+                                             ARGOSY__VERB__VERB_STOP,  ARGOSY__VERB__VERB_DESTROY};
         Argosy__Verb verb = verbs[dice(wishes[unit].exists ? ELEMENTSOF(verbs) : 3)];
         unsigned variant = verb == ARGOSY__VERB__VERB_START ? dice(VARIANTS) : wishes[unit].variant;
         const Content *c = &contents[unit][variant];
@@ -174,17 +184,22 @@ static void change(unsigned unit) {
                 sent[i] = (ProtobufCBinaryData){size_of(c->body[i]), bodies[c->body[i]]};
         g.sent = sent;
         g.n_sent = c->n_files;
-        a = rig_change_with(&g, verb, name_of(unit), verb == ARGOSY__VERB__VERB_START ? (char *) c->text.data : NULL, true, NULL);
+        a = rig_change_with(&g, verb, name_of(unit),
+                            verb == ARGOSY__VERB__VERB_START ? (char *) c->text.data : NULL, true, NULL);
         g.n_sent = 0;
         rig_settle(&g);
         r = rig_last(a);
         if (r->status != 0 || r->change->units[0]->status != 0)
-                fail_life("%s was refused: %s", name_of(unit), r->status != 0 ? r->message : r->change->units[0]->message);
+                fail_life("%s was refused: %s", name_of(unit),
+                          r->status != 0 ? r->message : r->change->units[0]->message);
         memcpy(before, wishes, sizeof(before));
         note(unit, verb, variant, ran);
         // That something ran cannot be undone.
-        newest_job = before[unit].exists != wishes[unit].exists || before[unit].launched != wishes[unit].launched ||
-                                     before[unit].variant != wishes[unit].variant ? r->job : 0;
+        newest_job = before[unit].exists != wishes[unit].exists ||
+                                     before[unit].launched != wishes[unit].launched ||
+                                     before[unit].variant != wishes[unit].variant
+                             ? r->job
+                             : 0;
 }
 
 static void set_secret(void) {
@@ -215,13 +230,15 @@ static void undo(void) {
 
                 wishes[u] = before[u];
                 wishes[u].version = now.version;
-                wishes[u].unsure |= now.unsure || now.launched != before[u].launched || now.exists != before[u].exists ||
-                                    (now.exists && contents[u][now.variant].secret != contents[u][before[u].variant].secret);
+                wishes[u].unsure |= now.unsure || now.launched != before[u].launched ||
+                                    now.exists != before[u].exists ||
+                                    (now.exists && contents[u][now.variant].secret !=
+                                                           contents[u][before[u].variant].secret);
         }
         newest_job = 0;
 }
 
-// ------------------------------------------------------------------------------------------------ what happens
+// --------------------------------------------------------------------------------------------- what happens
 
 // The leader's own host (1) only ever loses the leadership.
 static void step(void) {
@@ -276,7 +293,8 @@ static void assert_files(uint32_t host, unsigned unit) {
                 Hash hash = hash_of(bodies[c->body[i]], size_of(c->body[i]));
                 const SpecEntry *file = cluster_state_find_spec(g.state, &hash);
 
-                if (!file || !file->is_file || file->len != size_of(c->body[i]) || memcmp(file->content, bodies[c->body[i]], file->len) != 0)
+                if (!file || !file->is_file || file->len != size_of(c->body[i]) ||
+                    memcmp(file->content, bodies[c->body[i]], file->len) != 0)
                         fail_life("the log has not file %zu of %s", i, name_of(unit));
                 if (host > 0 && !virtual_host_has_file(&rig_host(&g, host)->virtual, &hash))
                         fail_life("host %u has not file %zu of %s", host, i, name_of(unit));
@@ -293,18 +311,21 @@ static void assert_unit(unsigned unit) {
                 fail_life("%s %s", name_of(unit), r ? "is there although it was destroyed" : "is missing");
         if (!r)
                 return;
-        if (r->spec.len != HASH_SIZE || memcmp(r->spec.data, contents[unit][w->variant].hash.bytes, HASH_SIZE) != 0)
+        if (r->spec.len != HASH_SIZE ||
+            memcmp(r->spec.data, contents[unit][w->variant].hash.bytes, HASH_SIZE) != 0)
                 fail_life("%s has not the content of variant %u", name_of(unit), w->variant);
         host = rig_host_of(&g, name_of(unit));
         assert_files(0, unit);
         if (!w->launched)
                 return;
         u = host > 0 ? rig_unit_on(&g, host, name_of(unit)) : NULL;
-        if (!u || u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || !hash_equal(&u->order.spec, &contents[unit][w->variant].hash))
+        if (!u || u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+            !hash_equal(&u->order.spec, &contents[unit][w->variant].hash))
                 fail_life("%s does not run as it is to on host %u", name_of(unit), host);
         assert_files(host, unit);
         if (!w->unsure && told[host][unit].version != w->version)
-                fail_life("%s was told version %u and is to have %u", name_of(unit), (unsigned) told[host][unit].version, (unsigned) w->version);
+                fail_life("%s was told version %u and is to have %u", name_of(unit),
+                          (unsigned) told[host][unit].version, (unsigned) w->version);
 }
 
 // After two leases what is down is out of the game.

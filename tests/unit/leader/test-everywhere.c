@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A unit on more nodes than one turn looks at: whoever waits for it, asks all nodes about it or lists them is told what he would be told
-// if it were all done at once, whatever happens between two turns.
+// A unit on more nodes than one turn looks at: whoever waits for it, asks all nodes about it or lists them
+// is told what he would be told if it were all done at once, whatever happens between two turns.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -69,8 +69,8 @@ static void a_wait_ends_when_one_of_its_nodes_has_failed(void **state) {
         a = start();
         rig_settle(&g);
         assert_false(a->final);
-        rig_host_report(&g, rig_host(&g, SILENT), rig_unit_on(&g, SILENT, "all.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__FAILED);
+        rig_host_report(&g, rig_host(&g, SILENT), rig_unit_on(&g, SILENT, "all.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
         rig_settle(&g);
         assert_int_equal(waited(a)->status, EIO);
         assert_string_equal(waited(a)->node, str_printf("n%d", SILENT));
@@ -135,7 +135,8 @@ static void hosts_are_removed_while_it_is_ordered(void **state) {
         (void) start();
         rig_settle(&g);
         for (uint32_t host = 100; host < 120; host++) {
-                (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, "all.service", NULL, false, (uint8_t[16]){(uint8_t) host, 1});
+                (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, "all.service", NULL, false,
+                                       (uint8_t[16]){(uint8_t) host, 1});
                 rig_turns(&g, 2);
                 m.host = str_printf("n%u", host);
                 m.force = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks and who follows them: what is looked at when they are pulled, and that nobody decides or asks by what was
-// before. Nothing else of the leader runs.
+// Marks and who follows them: what is looked at when they are pulled, and that nobody decides or asks by
+// what was before. Nothing else of the leader runs.
 #include "disruption-budget.h"
 #include "followers.h"
 #include "session-words.h"

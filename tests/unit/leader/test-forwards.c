@@ -37,7 +37,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *author, Argosy__Request *request) {
+static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *author,
+                            Argosy__Request *request) {
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
         Argosy__ToVoter *copy;
@@ -151,7 +152,7 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         assert_int_equal(last_author()->host, 1);
 }
 
-// ------------------------------------------------------------------------------------------------ all that can be asked
+// ------------------------------------------------------------------------------------ all that can be asked
 
 static void cancel(uint32_t host, uint64_t id) {
         Argosy__ToVoter__ForwardCancel c = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
@@ -205,10 +206,11 @@ static void each_request_that_is_forwarded_needs_its_right(void **state) {
                         if (kind->by != REQUEST_BY_LEADER && kind->by != REQUEST_BY_NODES)
                                 continue;
                         if (refused(3, &alice, field) != (needed > NOTHING))
-                                fail_msg("a host that lies about who asks for %s is judged otherwise", field->name);
-                        if (refused(2, &alice, field) != (needed > given))
-                                fail_msg("who has right %d and has %s forwarded is judged otherwise", (int) given,
+                                fail_msg("a host that lies about who asks for %s is judged otherwise",
                                          field->name);
+                        if (refused(2, &alice, field) != (needed > given))
+                                fail_msg("who has right %d and has %s forwarded is judged otherwise",
+                                         (int) given, field->name);
                 }
         }
 }

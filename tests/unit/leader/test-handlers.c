@@ -30,10 +30,11 @@ static void its_function_is_of_the_sort_that_the_kind_needs(void **state) {
                 at_once = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_READS;
                 later = kind->by == REQUEST_BY_NODES || kind->effect == REQUEST_WAITS;
                 log = kind->effect == REQUEST_CHANGES;
-                if (at_once != (h->answer || h->answer_to || h->answer_each) || later != (h->begin != NULL) ||
-                    log != (h->plan || h->decide))
+                if (at_once != (h->answer || h->answer_to || h->answer_each) ||
+                    later != (h->begin != NULL) || log != (h->plan || h->decide))
                         fail_msg("%s has a function of another sort", kind->name);
-                if (!!h->answer + !!h->answer_to + !!h->answer_each + !!h->begin + !!h->plan + !!h->decide != 1)
+                if (!!h->answer + !!h->answer_to + !!h->answer_each + !!h->begin + !!h->plan + !!h->decide !=
+                    1)
                         fail_msg("%s has more than one function", kind->name);
                 if (!h->is_long != !h->begin_long || (h->is_long && !at_once))
                         fail_msg("%s: at once, or in turns?", kind->name);

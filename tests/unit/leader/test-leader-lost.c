@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Leaders that are lost in the middle of what was asked of them, at any turn: changes of hundreds of units, undos, folders that are
-// applied, and who waits for a job or watches. Whoever gets no answer asks the same of the next leader, and of the one after
-// that. Whatever happens:
+// Leaders that are lost in the middle of what was asked of them, at any turn: changes of hundreds of units,
+// undos, folders that are applied, and who waits for a job or watches. Whoever gets no answer asks the same
+// of the next leader, and of the one after that. Whatever happens:
 //   what was acknowledged is in the log, as one job, whoever leads
 //   the units are as if it had been done once: nothing was started or restarted a second time
 //   what was asked and not acknowledged was done whole when it is, or was not a job
@@ -58,7 +58,7 @@ static unsigned dice(unsigned n) {
         return (random_state >> 16) % n;
 }
 
-// ------------------------------------------------------------------------------------------------ what must be so
+// ------------------------------------------------------------------------------------------ what must be so
 
 static const VirtualUnit *held(const char *name) {
         uint32_t host = rig_host_of(&g, name);
@@ -396,7 +396,7 @@ static void what_was_acknowledged_was_done_once(void **state) {
                 live(s);
 }
 
-// ------------------------------------------------------------------------------------------------ who watches
+// ---------------------------------------------------------------------------------------------- who watches
 
 static RigAnswer *watch(const char *cursor) {
         Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;

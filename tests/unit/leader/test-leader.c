@@ -433,9 +433,11 @@ static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         rig_pass_ms(&g, 2000);
         store_memory_fail(g.store, -ENOSPC);
-        considered = g.leader->n_considered - g.leader->n_pending_judged; // but for those who wait for a node
+        // but for those who wait for a node
+        considered = g.leader->n_considered - g.leader->n_pending_judged;
         for (unsigned i = 0; i < 5; i++) {
-                RigAnswer *a = rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
+                RigAnswer *a =
+                        rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
 
                 rig_settle(&g);
                 assert_int_equal(a->responses[0]->status, ENOSPC);
@@ -671,7 +673,8 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
         assert_int_equal(a->n, 0);
 }
 
-// Its host has still to hear of all three orders, and what it says of the first one comes between the last one's entry and that order.
+// Its host has still to hear of all three orders, and what it says of the first one comes between the last
+// one's entry and that order.
 static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(void **state) {
         for (unsigned turns = 0; turns < 8; turns++) {
                 char name[32];
@@ -699,8 +702,9 @@ static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(units_listed_by_name_are_those_that_a_pattern_finds, setup,

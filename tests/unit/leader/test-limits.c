@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log has no room for is refused to who asks for it, in words, counting what else goes into the same entry. All that
-// the leader puts into an entry is carried out: what is refused all the same shows as a job that has failed.
+// What the log has no room for is refused to who asks for it, in words, counting what else goes into the
+// same entry. All that the leader puts into an entry is carried out: what is refused all the same shows as a
+// job that has failed.
 
 #include "leader-asks.h"
 #include "leader-rig.h"
@@ -119,7 +120,7 @@ static void a_plan_says_that_there_is_no_room(void **state) {
                             "there are as many units as there may be (0)");
 }
 
-// ------------------------------------------------------------------------------------------------ small tables
+// --------------------------------------------------------------------------------------------- small tables
 
 static RigAnswer *ask_role(const char *name) {
         Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
@@ -211,7 +212,7 @@ static void updates_under_way_are_counted(void **state) {
         assert_int_equal(n_refused(), 0);
 }
 
-// ------------------------------------------------------------------------------------------------ refused all the same
+// ------------------------------------------------------------------------------------- refused all the same
 
 static void end_full(ClusterRefusal limit) {
         rig_turns(&g, 10);
@@ -300,7 +301,7 @@ static void an_update_that_the_log_did_not_take_is_told_so(void **state) {
         assert_string_equal(rig_last(a)->message, "a.service: the log did not take it");
 }
 
-// ------------------------------------------------------------------------------------------------ templates beside units
+// ----------------------------------------------------------------------------------- templates beside units
 
 static void templates_that_a_host_cannot_be_told_of_are_said(void **state) {
         char text[256], name[64];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Thousands of units whose node is lost, or whose host attaches to a new leader. What one turn of the loop does about them
-// is bounded, and counted here; and what is left at the end is what it would be if it were done at once, whatever happens
-// between two turns.
+// Thousands of units whose node is lost, or whose host attaches to a new leader. What one turn of the loop
+// does about them is bounded, and counted here; and what is left at the end is what it would be if it were
+// done at once, whatever happens between two turns.
 #include "attach.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -68,7 +68,8 @@ static void start(const char *template, const char *content, size_t first, size_
 
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, template, content)->status, 0);
         for (size_t i = first; i < first + n; i++) {
-                snprintf(names[i], sizeof(names[i]), "%.*s%zu%s", (int) (at - template + 1), template, i + 1, at + 1);
+                snprintf(names[i], sizeof(names[i]), "%.*s%zu%s", (int) (at - template + 1), template, i + 1,
+                         at + 1);
                 pointers[i] = names[i];
                 wanted[i] = true;
         }
@@ -89,8 +90,8 @@ static size_t count_on(uint32_t host) {
 static void assert_all_run_as_wanted(void) {
         for (size_t i = 0; i < UNITS; i++)
                 if (rig_count_running(&g, names[i]) != wanted[i])
-                        fail_msg("%s runs on %u hosts, and is to run on %u", names[i], rig_count_running(&g, names[i]),
-                                 (unsigned) wanted[i]);
+                        fail_msg("%s runs on %u hosts, and is to run on %u", names[i],
+                                 rig_count_running(&g, names[i]), (unsigned) wanted[i]);
 }
 
 static void on_turn(Rig *rig) {
@@ -351,7 +352,8 @@ static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_ro
         assert_int_equal(count_on(3), LOW);
 }
 
-// Who waits in the Placement is asked about again when so many hosts are gone that nothing is to move, and afterwards.
+// Who waits in the Placement is asked about again when so many hosts are gone that nothing is to move, and
+// afterwards.
 static void who_waits_stays_when_nothing_is_to_be_moved_any_more(void **state) {
         g.leader->config.mass_loss_percent = 50;
         slots(3, "2000");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Random lives of a cluster whose owners work on it while hosts come and go: cordons, drains, maintenance,
-// labels at run time, rolling updates and restarts, a unit that replaces others, losses of many hosts at once, new
-// leaders.
+// labels at run time, rolling updates and restarts, a unit that replaces others, losses of many hosts at
+// once, new leaders.
 //
 // After every turn
 //   no unit runs on two hosts that have heard what they are to run
@@ -358,7 +358,8 @@ static State take_state(void) {
                                                     (unsigned long long) r->revision),
                                          0);
                 for (uint32_t h = 1; h <= HOSTS; h++) {
-                        const VirtualUnit *u = rig_host(&g, h)->up ? rig_unit_on(&g, h, units[i].name) : NULL;
+                        const VirtualUnit *u =
+                                rig_host(&g, h)->up ? rig_unit_on(&g, h, units[i].name) : NULL;
 
                         if (u)
                                 assert_int_equal(buf_printf(&s.text,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Several users ask for more than a turn has time for: none of them is kept waiting by how much the others ask for, and no turn is long.
+// Several users ask for more than a turn has time for: none of them is kept waiting by how much the others
+// ask for, and no turn is long.
 #include <errno.h>
 
 #include "author.h"
@@ -51,7 +52,8 @@ static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *reque
 }
 
 // Of so many of the names; what of them is changed is for the content to say.
-static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content, bool dry_run) {
+static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content,
+                         bool dry_run) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -117,7 +119,7 @@ static void assert_all_done(RigAnswer *const *answers, size_t n) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ for the log
+// ---------------------------------------------------------------------------------------------- for the log
 
 static void who_asks_for_little_overtakes_a_backlog(void **state) {
         RigAnswer *backlog[BACKLOG], *labels[2];
@@ -226,7 +228,8 @@ static void two_who_ask_for_much_are_served_in_turn(void **state) {
         rig_turns(&g, 2);
         one = submit(&other, UNITS, SERVICE);
         (void) turns_until_final(one);
-        assert_in_range(count_final(backlog, BACKLOG), 0, 3); // of parts of his it has waited for as many as it has
+        // of parts of his it has waited for as many as it has
+        assert_in_range(count_final(backlog, BACKLOG), 0, 3);
         assert_all_done(backlog, BACKLOG);
 }
 

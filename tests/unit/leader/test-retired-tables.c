@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who steps down gives the tables away and is done with them. Counted are what the loop frees and whom it tells in that
-// turn, and that the pool has all of it in the end, whoever leads meanwhile. The pool has one thread, which a test keeps
-// busy.
+// Who steps down gives the tables away and is done with them. Counted are what the loop frees and whom it
+// tells in that turn, and that the pool has all of it in the end, whoever leads meanwhile. The pool has one
+// thread, which a test keeps busy.
 #include "held-pool.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -18,7 +18,8 @@
 
 enum {
         UNITS = 900,
-        FREED_MAX = UNITS / 4, // by the loop, when it steps down: messages to hosts, tickets, some for each host
+        // by the loop, when it steps down: messages to hosts, tickets, some for each host
+        FREED_MAX = UNITS / 4,
 };
 
 static Rig g;

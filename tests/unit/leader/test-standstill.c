@@ -109,7 +109,8 @@ static void a_host_of_which_nothing_came_is_lost(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_beat_that_was_not_read_yet_keeps_its_host, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_beat_that_was_not_read_yet_keeps_its_host, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_host_of_which_nothing_came_is_lost, setup, teardown),
         };
 

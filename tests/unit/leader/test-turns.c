@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or nodes, and over
-// no list of their records. What is counted are the entries of these tables that anybody comes by, and the lists.
+// What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or
+// nodes, and over no list of their records. What is counted are the entries of these tables that anybody
+// comes by, and the lists.
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "macro.h"
@@ -165,7 +166,8 @@ static void who_says_something_else_of_itself_concerns_nobody_else(void **state)
         assert_int_equal(n_lists, 0);
 }
 
-// Global units are judged where something has changed: everywhere if they have, and on one host if only that has.
+// Global units are judged where something has changed: everywhere if they have, and on one host if only that
+// has.
 static void a_session_judges_global_units_on_its_host(void **state) {
         enum { GLOBALS = 3 };
         uint64_t judged = g.leader->n_globals_judged;
@@ -195,7 +197,10 @@ static void who_conflicts_has_global_units_judged_on_its_host(void **state) {
 
         assert_int_equal(rig_change(&g, START, "g0.service", SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
         judged = g.leader->n_globals_judged;
-        assert_int_equal(rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nConflicts=other*.service\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nConflicts=other*.service\n")
+                        ->status,
+                0);
         assert_int_equal(rig_change(&g, DESTROY, "web.service", NULL)->status, 0);
         assert_in_range(g.leader->n_globals_judged - judged, 1, 10);
 }

@@ -143,7 +143,8 @@ static inline void on_removed(void *userdata) {
 }
 
 // By the second CA of the tests, if there is one.
-static inline int on_sign(uint32_t from, const Argosy__ToVoter__Renew *renew, Buf *ret_cert, Buf *ret_ca_cert, void *userdata) {
+static inline int on_sign(uint32_t from, const Argosy__ToVoter__Renew *renew, Buf *ret_cert,
+                          Buf *ret_ca_cert, void *userdata) {
         record(userdata, "%u:renew ", from);
         if (next_ca.key.len == 0)
                 return -ENOKEY;

@@ -297,7 +297,8 @@ static void who_does_not_renew_its_certificate_is_not_let_in(void **state) {
         lead(1, 4);
         VOTERS(3, 1);
         loop_until(host[2].n_failed > 0);
-        assert_string_equal(host[2].failed, "1: its certificate is of a CA that this cluster does not have: it may only ask for another one");
+        assert_string_equal(host[2].failed, "1: its certificate is of a CA that this cluster does not have: "
+                                            "it may only ask for another one");
         assert_true(story_is(1, "1:up leader=1@4 "));
         assert_true(story_is(3, ""));
         assert_int_equal(host[0].n_failed, 1); // told once

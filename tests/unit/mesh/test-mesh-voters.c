@@ -145,7 +145,8 @@ static void who_votes_no_more_leads_nobody(void **state) {
         stop_guide();
 }
 
-// It is no evidence of a removal, but the word of a voter that it names is, if most of those that were known name one.
+// It is no evidence of a removal, but the word of a voter that it names is, if most of those that were known
+// name one.
 static void who_was_removed_hears_it_from_voters_that_are_named(void **state) {
         start_guide();
         start(2);
@@ -332,7 +333,8 @@ static void who_is_refused_dials_at_the_pace_of_who_finds_nobody(void **state) {
         assert_string_equal(host[1].failed, "1: the peer refused us: Access was denied");
         failures = CONTAINER_OF(host[1].mesh->links.next, Link, node)->failures;
         assert_in_range(failures, 2, 500 / 8 + 8);    // 16 ms at most, less its jitter
-        assert_true(members_judged <= failures + 2); // each dial once; the first probe, and the dial that is under way
+        assert_true(members_judged <= failures + 2); // each dial once; the first probe, and the dial that is
+                                                     // under way
 }
 
 static void what_is_found_in_vain_is_dialled_no_faster(void **state) {
@@ -390,7 +392,8 @@ static void one_voter_of_three_does_not_say_it_for_all(void **state) {
         loop_until(story_is(4, "removed "));
 }
 
-// Who was a voter when the host was there last, and is none any more, keeps no log that says who was removed.
+// Who was a voter when the host was there last, and is none any more, keeps no log that says who was
+// removed.
 static void who_only_does_not_know_it_stands_by_who_does(void **state) {
         start(1);
         start(2);

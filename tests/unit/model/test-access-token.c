@@ -38,7 +38,8 @@ static void set_up(World *w) {
         w->token.expires_us = 200;
         w->token.created_counted_us = 1000;
         w->tokens[0] = &w->token;
-        w->list = (AccessList){.tokens = w->tokens, .n_tokens = 1, .now = {.wall_us = 150, .counted_us = 1050}};
+        w->list = (AccessList){
+                .tokens = w->tokens, .n_tokens = 1, .now = {.wall_us = 150, .counted_us = 1050}};
         w->shown = author_of_token(&w->proof);
         w->shown.host = 3;
 }

@@ -27,7 +27,10 @@ static void a_host_speaks_for_its_own_users(void **state) {
 
 static void names_that_no_account_has_are_nobodys(void **state) {
         char long_name[AUTHOR_NAME_MAX + 2] = "";
-        char *bad[] = {(char *) "", (char *) "a\nb", (char *) "\xe2\x80\xae" "nimda", (char *) "\xff", long_name};
+        char *bad[] = {(char *) "", (char *) "a\nb",
+                       (char *) "\xe2\x80\xae"
+                                "nimda",
+                       (char *) "\xff", long_name};
 
         memset(long_name, 'a', sizeof(long_name) - 1);
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which files may come with a unit, and that a content has the manifest of just these. In the log: they are there as long as a content names
-// them which is there, whole or not at all.
+// Which files may come with a unit, and that a content has the manifest of just these. In the log: they are
+// there as long as a content names them which is there, whole or not at all.
 #include "cluster-words.h"
 
 #include <errno.h>
@@ -84,7 +84,8 @@ static void only_system_managers_run_units_with_files(void **state) {
         UnitFile *file = NULL;
 
         assert_int_equal(unit_file_parse("web.service", text, strlen(text), &file, &why), -EINVAL);
-        assert_string_equal(why, "web.service:5: File= and Manager= exclude each other: only system managers run units with files");
+        assert_string_equal(why, "web.service:5: File= and Manager= exclude each other: only system "
+                                 "managers run units with files");
 }
 
 static void an_empty_line_takes_back_those_before(void **state) {
@@ -127,7 +128,7 @@ static void only_services_have_files(void **state) {
         unit_file_free(file);
 }
 
-// ------------------------------------------------------------------------------------------------ the manifest
+// --------------------------------------------------------------------------------------------- the manifest
 
 static void add_file(CarriedFiles *c, const char *name, const char *bytes) {
         Hash hash = hash_of(bytes, strlen(bytes));
@@ -165,7 +166,8 @@ static void assert_checked_as(const char *name, const char *content, const char 
         _cleanup_free_ char *why = check_as(name, content);
 
         if (!expected != !why || (why && !strstr(why, expected)))
-                fail_msg("\"%s\", not \"%s\", is said of\n%s", why ?: "nothing", expected ?: "nothing", content);
+                fail_msg("\"%s\", not \"%s\", is said of\n%s", why ?: "nothing", expected ?: "nothing",
+                         content);
 }
 
 static void assert_checked(const char *content, const char *expected) {
@@ -184,10 +186,15 @@ static void a_manifest_has_what_systemd_is_to_do_and_the_list(void **state) {
         _cleanup_carried_files_ CarriedFiles c = {};
         Hash b = hash_of("conf/b", 6);
 
-        assert_non_null(strstr(content, "\n# web.service.d/~argosy.conf\n[Service]\nEnvironment=ARGOSY_FILES=/run/argosy/units/%n\n"
-                                        "BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web\nTemporaryFileSystem=/dev/argosy:mode=0700\n"
-                                        "BindReadOnlyPaths=/etc/web:/dev/argosy/0:norbind\n[Unit]\nAssertPathIsDirectory=/etc/web\n\n# "));
-        assert_int_equal(carried_files_text_len(content, strlen(content)), strlen(FILE_OF("conf:/etc/web x.sh")));
+        assert_non_null(strstr(
+                content,
+                "\n# web.service.d/~argosy.conf\n[Service]\nEnvironment=ARGOSY_FILES=/run/argosy/units/%n\n"
+                "BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web\nTemporaryFileSystem=/dev/"
+                "argosy:mode=0700\n"
+                "BindReadOnlyPaths=/etc/web:/dev/argosy/0:norbind\n[Unit]\nAssertPathIsDirectory=/etc/"
+                "web\n\n# "));
+        assert_int_equal(carried_files_text_len(content, strlen(content)),
+                         strlen(FILE_OF("conf:/etc/web x.sh")));
         assert_int_equal(carried_files_read(content, strlen(content), &c), 0);
         assert_int_equal(c.n, 3);
         assert_string_equal(c.list[0].name, "conf/a");
@@ -197,10 +204,14 @@ static void a_manifest_has_what_systemd_is_to_do_and_the_list(void **state) {
         assert_checked(content, NULL);
 }
 
-// Where systemd is to bind over it is a source, too, and before that: a source has to be there, and is never made.
+// Where systemd is to bind over it is a source, too, and before that: a source has to be there, and is never
+// made.
 static void what_is_bound_over_is_a_source_before_that(void **state) {
-        _cleanup_free_ char *content = COMPOSE(FILE_OF("conf:/srv/web x.sh y:/etc/y"), "x.sh", "conf/b", "y"), *none = COMPOSE(FILE_OF("conf"), "conf/b");
-        const char *guards = strstr(content, "TemporaryFileSystem=/dev/argosy:mode=0700\nBindReadOnlyPaths=/srv/web:/dev/argosy/0:norbind\n"
+        _cleanup_free_ char *content =
+                                    COMPOSE(FILE_OF("conf:/srv/web x.sh y:/etc/y"), "x.sh", "conf/b", "y"),
+                            *none = COMPOSE(FILE_OF("conf"), "conf/b");
+        const char *guards = strstr(content, "TemporaryFileSystem=/dev/argosy:mode=0700\nBindReadOnlyPaths=/"
+                                             "srv/web:/dev/argosy/0:norbind\n"
                                              "BindReadOnlyPaths=/etc/y:/dev/argosy/1:norbind\n");
 
         assert_non_null(guards);
@@ -212,14 +223,18 @@ static void what_would_be_bound_before_the_guards_is_called_by_a_path_behind_the
         static const struct {
                 const char *destination;
                 bool before;
-        } rows[] = {{"/data", true}, {"/boot/web.conf", true}, {"/de", true}, {"/Web", true}, {"/%i/web", true}, {"/x%i", true},
-                    {"/devices", false}, {"/etc/data", false}, {"/srv/a-%i", false}};
+        } rows[] = {{"/data", true},     {"/boot/web.conf", true}, {"/de", true},
+                    {"/Web", true},      {"/%i/web", true},        {"/x%i", true},
+                    {"/devices", false}, {"/etc/data", false},     {"/srv/a-%i", false}};
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = str_printf(FILE_OF("conf:%s"), rows[i].destination), *content = COMPOSE(text, "conf/b"),
-                                    *expected = str_printf("\nBindReadOnlyPaths=/run/argosy/units/%%n/conf:%s%s\n", rows[i].before ? "/proc/self/root" : "",
-                                                           rows[i].destination),
-                                    *guard = str_printf("\nBindReadOnlyPaths=%s:/dev/argosy/0:norbind\n", rows[i].destination);
+                _cleanup_free_ char *text = str_printf(FILE_OF("conf:%s"), rows[i].destination),
+                                    *content = COMPOSE(text, "conf/b"),
+                                    *expected = str_printf(
+                                            "\nBindReadOnlyPaths=/run/argosy/units/%%n/conf:%s%s\n",
+                                            rows[i].before ? "/proc/self/root" : "", rows[i].destination),
+                                    *guard = str_printf("\nBindReadOnlyPaths=%s:/dev/argosy/0:norbind\n",
+                                                        rows[i].destination);
 
                 assert_non_null(strstr(content, expected));
                 assert_non_null(strstr(content, guard));
@@ -229,11 +244,14 @@ static void what_would_be_bound_before_the_guards_is_called_by_a_path_behind_the
 
 // It is systemd's first process that looks for it: where it reads itself, and nowhere else.
 static void what_lies_in_etc_is_there_or_systemd_does_not_start_the_unit(void **state) {
-        _cleanup_free_ char *content = COMPOSE("[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile=a:/etc/web-%i.conf b/*:/etc/b c/d:/srv/etc/d c\n", "a", "b/e", "c/d", "c/f");
+        _cleanup_free_ char *content = COMPOSE("[Service]\nExecStart=/bin/web\n[X-Argosy]\nFile=a:/etc/"
+                                               "web-%i.conf b/*:/etc/b c/d:/srv/etc/d c\n",
+                                               "a", "b/e", "c/d", "c/f");
         const char *unit = strstr(content, "\n[Unit]\n");
 
         assert_non_null(unit);
-        assert_non_null(strstr(content, "/srv/etc/d:/dev/argosy/2:norbind\n[Unit]\nAssertPathExists=/etc/web-%i.conf\n[Unit]\nAssertPathIsDirectory=/etc/b\n\n# "));
+        assert_non_null(strstr(content, "/srv/etc/d:/dev/argosy/2:norbind\n[Unit]\nAssertPathExists=/etc/"
+                                        "web-%i.conf\n[Unit]\nAssertPathIsDirectory=/etc/b\n\n# "));
         assert_checked(content, NULL);
 }
 
@@ -247,8 +265,10 @@ static void a_content_without_files_is_its_text(void **state) {
 }
 
 static void nothing_of_a_manifest_is_written_by_hand(void **state) {
-        _cleanup_free_ char *content = COMPOSE(FILE_OF("a:/etc/a"), "a"), *other = replaced(content, "/etc/a\n\n#", "/etc/shadow\n\n#"),
-                            *more = replaced(content, "[Service]\nEnv", "[Service]\nUser=root\nEnv"), *size = replaced(content, "0444 1 ", "0444 01 "),
+        _cleanup_free_ char *content = COMPOSE(FILE_OF("a:/etc/a"), "a"),
+                            *other = replaced(content, "/etc/a\n\n#", "/etc/shadow\n\n#"),
+                            *more = replaced(content, "[Service]\nEnv", "[Service]\nUser=root\nEnv"),
+                            *size = replaced(content, "0444 1 ", "0444 01 "),
                             *bare = replaced(content, "File=a:/etc/a\n", "");
 
         assert_checked(other, "argosy's own");
@@ -256,11 +276,14 @@ static void nothing_of_a_manifest_is_written_by_hand(void **state) {
         assert_checked(size, "argosy's own");
         assert_checked(bare, "no File= names");
         assert_checked(SERVICE "\n# web.service.d/~argosy.conf\n[Service]\n", "argosy's own");
-        assert_checked(SERVICE "\n# web.service.d/~argosy.conf\n[Service]\n\n# web.service.d/~b.conf\n[Service]\n", "argosy's own");
+        assert_checked(SERVICE
+                       "\n# web.service.d/~argosy.conf\n[Service]\n\n# web.service.d/~b.conf\n[Service]\n",
+                       "argosy's own");
 }
 
 static void each_file_is_named_and_each_name_has_its_file(void **state) {
-        _cleanup_free_ char *one = COMPOSE(FILE_OF("a b"), "a"), *two = COMPOSE(FILE_OF("a"), "a", "b"), *both = COMPOSE(FILE_OF("a"), "a", "a/b");
+        _cleanup_free_ char *one = COMPOSE(FILE_OF("a b"), "a"), *two = COMPOSE(FILE_OF("a"), "a", "b"),
+                            *both = COMPOSE(FILE_OF("a"), "a", "a/b");
 
         assert_checked(FILE_OF("a"), "File=a did not come");
         assert_checked(one, "File=b did not come");
@@ -269,7 +292,8 @@ static void each_file_is_named_and_each_name_has_its_file(void **state) {
 }
 
 static void no_two_are_bound_at_one_place(void **state) {
-        _cleanup_free_ char *same = COMPOSE(FILE_OF("a:/etc/x b:/etc/x"), "a", "b"), *within = COMPOSE(FILE_OF("a:/etc/x b:/etc/x/y"), "a", "b"),
+        _cleanup_free_ char *same = COMPOSE(FILE_OF("a:/etc/x b:/etc/x"), "a", "b"),
+                            *within = COMPOSE(FILE_OF("a:/etc/x b:/etc/x/y"), "a", "b"),
                             *beside = COMPOSE(FILE_OF("a:/etc/x b:/etc/xy"), "a", "b");
 
         assert_checked(same, "cannot both be bound");
@@ -278,26 +302,41 @@ static void no_two_are_bound_at_one_place(void **state) {
 }
 
 static void what_systemd_itself_reads_is_named_where_it_sees_it(void **state) {
-        static const char *const lines[] = {"EnvironmentFile=-/etc/web/env", "LoadCredential=x:/etc/web/key", "LoadCredential=x:/etc/web", "LoadCredentialEncrypted=x:/etc/web/key",
-                                            "EnvironmentFile=/etc//web/./env", "EnvironmentFile=/etc/web/", "EnvironmentFile=-/etc/./web"};
+        static const char *const lines[] = {
+                "EnvironmentFile=-/etc/web/env",   "LoadCredential=x:/etc/web/key",
+                "LoadCredential=x:/etc/web",       "LoadCredentialEncrypted=x:/etc/web/key",
+                "EnvironmentFile=/etc//web/./env", "EnvironmentFile=/etc/web/",
+                "EnvironmentFile=-/etc/./web"};
 
         for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
-                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:/etc/web\n", lines[i]), *content = COMPOSE(text, "conf/env");
+                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:/etc/web\n",
+                                                       lines[i]),
+                                    *content = COMPOSE(text, "conf/env");
 
                 assert_checked(content, "/run/argosy/units/%n/conf");
         }
-        _cleanup_free_ char *condition = COMPOSE("[Unit]\nConditionPathExists=|!/etc/web/on\n" FILE_OF("conf:/etc/web"), "conf/on"),
-                            *beside = COMPOSE("[Service]\nEnvironmentFile=/etc/website\n[X-Argosy]\nFile=conf:/etc/web\n", "conf/a");
+        _cleanup_free_ char *
+                condition = COMPOSE("[Unit]\nConditionPathExists=|!/etc/web/on\n" FILE_OF("conf:/etc/web"),
+                                    "conf/on"),
+               *beside = COMPOSE("[Service]\nEnvironmentFile=/etc/website\n[X-Argosy]\nFile=conf:/etc/web\n",
+                                 "conf/a");
 
-        _cleanup_free_ char *assertion = COMPOSE("[Unit]\nAssertPathIsReadWrite=/etc//web/on\n" FILE_OF("conf:/etc/web"), "conf/on"),
-                            *pattern = COMPOSE("[Service]\nEnvironmentFile=/etc/web/a.conf\n[X-Argosy]\nFile=conf/*.conf:/etc/web\n", "conf/a.conf"),
-                            *root = COMPOSE("[Service]\nRootDirectory=/srv/root\n[X-Argosy]\nFile=conf:/etc/web\n", "conf/a"),
-                            *image = COMPOSE("[Service]\nRootImage=/srv/image\n[X-Argosy]\nFile=conf\n", "conf/a");
+        _cleanup_free_ char *
+                assertion = COMPOSE("[Unit]\nAssertPathIsReadWrite=/etc//web/on\n" FILE_OF("conf:/etc/web"),
+                                    "conf/on"),
+               *pattern = COMPOSE(
+                       "[Service]\nEnvironmentFile=/etc/web/a.conf\n[X-Argosy]\nFile=conf/*.conf:/etc/web\n",
+                       "conf/a.conf"),
+               *root = COMPOSE("[Service]\nRootDirectory=/srv/root\n[X-Argosy]\nFile=conf:/etc/web\n",
+                               "conf/a"),
+               *image = COMPOSE("[Service]\nRootImage=/srv/image\n[X-Argosy]\nFile=conf\n", "conf/a");
 
         assert_checked(condition, "/run/argosy/units/%n/conf/on");
-        assert_checked(assertion, "AssertPathIsReadWrite=/etc/web/on before the unit's files are in their place: say /run/argosy/units/%n/conf/on");
+        assert_checked(assertion, "AssertPathIsReadWrite=/etc/web/on before the unit's files are in their "
+                                  "place: say /run/argosy/units/%n/conf/on");
         assert_checked(pattern, "/run/argosy/units/%n/conf/a.conf");
-        assert_checked(root, "web.service:2: beside RootDirectory= argosy binds nothing, and File=conf is to be at /etc/web: name no place there, and bind it by hand "
+        assert_checked(root, "web.service:2: beside RootDirectory= argosy binds nothing, and File=conf is "
+                             "to be at /etc/web: name no place there, and bind it by hand "
                              "with BindReadOnlyPaths=/run/argosy/units/%n/conf:/etc/web");
         assert_checked(image, NULL);
         assert_checked(beside, NULL);
@@ -308,25 +347,37 @@ static void what_systemd_itself_reads_may_have_specifiers(void **state) {
         static const struct {
                 const char *name, *setting, *destination, *said; // said: NULL: it is beneath none
         } rows[] = {
-                {"web.service", "EnvironmentFile=-/etc/%p/env", "/etc/web", "EnvironmentFile=/etc/web/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=-/etc/%p/env", "/etc/web",
+                 "EnvironmentFile=/etc/web/env before the unit's files are in their place: say "
+                 "/run/argosy/units/%n/conf/env"},
                 {"web.service", "EnvironmentFile=/etc/%N/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
-                {"web.service", "LoadCredential=x:/etc/%n/key", "/etc/web.service", "/run/argosy/units/%n/conf/key"},
-                {"a-web.service", "EnvironmentFile=/etc/%j/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "LoadCredential=x:/etc/%n/key", "/etc/web.service",
+                 "/run/argosy/units/%n/conf/key"},
+                {"a-web.service", "EnvironmentFile=/etc/%j/env", "/etc/web",
+                 "/run/argosy/units/%n/conf/env"},
                 {"web.service", "EnvironmentFile=%E/web/env", "/etc/web", "/run/argosy/units/%n/conf/env"},
-                {"web.service", "EnvironmentFile=-%S/web/env", "/var/lib/web", "/run/argosy/units/%n/conf/env"},
+                {"web.service", "EnvironmentFile=-%S/web/env", "/var/lib/web",
+                 "/run/argosy/units/%n/conf/env"},
                 {"web.service", "EnvironmentFile=/etc/%%p/env", "/etc/web", NULL},
                 {"web.service", "EnvironmentFile=/etc/%p", "/etc/web/a", NULL},
                 {"web.service", "EnvironmentFile=/etc/%m/env", "/etc/web", NULL}, // of the node
                 {"web.service", "EnvironmentFile=/etc/web%", "/etc/web", NULL},
-                {"web@7.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i", "EnvironmentFile=/etc/web-7/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env"},
-                {"web@7.service", "EnvironmentFile=/etc/web-7/env", "/etc/web-%i", "/run/argosy/units/%n/conf/env"},
-                {"web@.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i", "EnvironmentFile=/etc/web-%i/env before"},
-                {"web@.service", "EnvironmentFile=/etc/%p-%i/%i.env", "/etc/web-%i", "/run/argosy/units/%n/conf/%i.env"},
+                {"web@7.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i",
+                 "EnvironmentFile=/etc/web-7/env before the unit's files are in their place: say "
+                 "/run/argosy/units/%n/conf/env"},
+                {"web@7.service", "EnvironmentFile=/etc/web-7/env", "/etc/web-%i",
+                 "/run/argosy/units/%n/conf/env"},
+                {"web@.service", "EnvironmentFile=/etc/web-%i/env", "/etc/web-%i",
+                 "EnvironmentFile=/etc/web-%i/env before"},
+                {"web@.service", "EnvironmentFile=/etc/%p-%i/%i.env", "/etc/web-%i",
+                 "/run/argosy/units/%n/conf/%i.env"},
                 {"web@.service", "EnvironmentFile=/etc/web-7/env", "/etc/web-%i", NULL}, // of one of them
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:%s\n", rows[i].setting, rows[i].destination), *content = COMPOSE(text, "conf/env");
+                _cleanup_free_ char *text = str_printf("[Service]\n%s\n[X-Argosy]\nFile=conf:%s\n",
+                                                       rows[i].setting, rows[i].destination),
+                                    *content = COMPOSE(text, "conf/env");
 
                 assert_checked_as(rows[i].name, content, rows[i].said);
         }
@@ -342,36 +393,53 @@ static void assert_name_checked(const UnitFile *file, const char *name, const ch
 
 // What of a template is written out is one instance's: all others may have it.
 static void what_systemd_itself_reads_may_be_one_instances(void **state) {
-        _cleanup_free_ char *text = COMPOSE("[Unit]\nConditionPathExists=/etc/web/8/on\n[Service]\nEnvironmentFile=-/etc/web//7/env\nLoadCredential=x:/etc/%p/9/key\n"
-                                            "[X-Argosy]\nFile=conf:/etc/web/%i\n", "conf/env"),
-                            *plain = COMPOSE("[Service]\nEnvironmentFile=/etc/web/7/env\n[X-Argosy]\nFile=conf:/etc/conf\n", "conf/env");
+        _cleanup_free_ char
+                *text = COMPOSE("[Unit]\nConditionPathExists=/etc/web/8/on\n[Service]\nEnvironmentFile=-/"
+                                "etc/web//7/env\nLoadCredential=x:/etc/%p/9/key\n"
+                                "[X-Argosy]\nFile=conf:/etc/web/%i\n",
+                                "conf/env"),
+                *plain = COMPOSE(
+                        "[Service]\nEnvironmentFile=/etc/web/7/env\n[X-Argosy]\nFile=conf:/etc/conf\n",
+                        "conf/env");
         UnitFile *file = NULL;
 
         assert_checked_as("web@.service", text, NULL);
         assert_int_equal(unit_file_parse("web@.service", text, strlen(text), &file, NULL), 0);
         assert_name_checked(file, "web@.service", NULL);
         assert_name_checked(file, "web@6.service", NULL);
-        assert_name_checked(file, "web@7.service", "systemd reads EnvironmentFile=/etc/web/7/env before the unit's files are in their place: say /run/argosy/units/%n/conf/env");
-        assert_name_checked(file, "web@8.service", "systemd reads ConditionPathExists=/etc/web/8/on before the unit's files are in their place: say /run/argosy/units/%n/conf/on");
-        assert_name_checked(file, "web@9.service", "systemd reads LoadCredential=/etc/web/9/key before the unit's files are in their place: say /run/argosy/units/%n/conf/key");
+        assert_name_checked(file, "web@7.service",
+                            "systemd reads EnvironmentFile=/etc/web/7/env before the unit's files are in "
+                            "their place: say /run/argosy/units/%n/conf/env");
+        assert_name_checked(file, "web@8.service",
+                            "systemd reads ConditionPathExists=/etc/web/8/on before the unit's files are in "
+                            "their place: say /run/argosy/units/%n/conf/on");
+        assert_name_checked(file, "web@9.service",
+                            "systemd reads LoadCredential=/etc/web/9/key before the unit's files are in "
+                            "their place: say /run/argosy/units/%n/conf/key");
         unit_file_free(file);
         assert_int_equal(unit_file_parse("web@.service", plain, strlen(plain), &file, NULL), 0);
         assert_null(file->file_settings); // all of it was judged for all instances
         unit_file_free(file);
 }
 
-#define RELOADS(more) "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n" more
+#define RELOADS(more)                                          \
+        "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill " \
+        "$MAINPID\n[X-Argosy]\nFile=conf:/etc/web\nFileChange=reload\n" more
 
 static void what_runs_goes_on_when_nothing_but_its_files_has_changed(void **state) {
-        _cleanup_free_ char *one = COMPOSE(RELOADS(""), "conf/a"), *two = COMPOSE(RELOADS(""), "conf/a", "conf/b"),
+        _cleanup_free_ char *one = COMPOSE(RELOADS(""), "conf/a"),
+                            *two = COMPOSE(RELOADS(""), "conf/a", "conf/b"),
                             *other = COMPOSE(RELOADS("[Service]\nUser=web\n"), "conf/a");
-        const Argosy__FileChange reload = ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD, restart = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
+        const Argosy__FileChange reload = ARGOSY__FILE_CHANGE__FILE_CHANGE_RELOAD,
+                                 restart = ARGOSY__FILE_CHANGE__FILE_CHANGE_RESTART;
 
         assert_int_equal(carried_files_change(one, strlen(one), reload, two, strlen(two)), reload);
         assert_int_equal(carried_files_change(one, strlen(one), restart, two, strlen(two)), restart);
         assert_int_equal(carried_files_change(one, strlen(one), reload, other, strlen(other)), restart);
-        assert_int_equal(carried_files_change(RELOADS(""), strlen(RELOADS("")), reload, one, strlen(one)), restart); // there were none before
-        assert_int_equal(carried_files_change(one, strlen(one), reload, RELOADS(""), strlen(RELOADS(""))), restart);
+        assert_int_equal(carried_files_change(RELOADS(""), strlen(RELOADS("")), reload, one, strlen(one)),
+                         restart); // there were none before
+        assert_int_equal(carried_files_change(one, strlen(one), reload, RELOADS(""), strlen(RELOADS(""))),
+                         restart);
 }
 
 static void assert_refused(const char *text, const char *expected) {
@@ -383,17 +451,24 @@ static void assert_refused(const char *text, const char *expected) {
 }
 
 static void a_reload_needs_to_be_one_and_a_folder(void **state) {
-        _cleanup_free_ char *folder = COMPOSE(RELOADS("File=one\n"), "conf/a", "one"), *file = COMPOSE(RELOADS("File=one:/etc/one\n"), "conf/a", "one"),
-                            *dots = COMPOSE(RELOADS(""), "conf/..data"), *kept = COMPOSE(FILE_OF("one:/etc/one") "FileChange=none\n", "one");
+        _cleanup_free_ char *folder = COMPOSE(RELOADS("File=one\n"), "conf/a", "one"),
+                            *file = COMPOSE(RELOADS("File=one:/etc/one\n"), "conf/a", "one"),
+                            *dots = COMPOSE(RELOADS(""), "conf/..data"),
+                            *kept = COMPOSE(FILE_OF("one:/etc/one") "FileChange=none\n", "one");
 
         assert_checked(folder, NULL); // what is bound nowhere is read where it is
         assert_checked(kept, NULL);
-        assert_checked(file, "web.service:7: with FileChange=reload only folders are bound, and one is a file: put it into one");
+        assert_checked(file, "web.service:7: with FileChange=reload only folders are bound, and one is a "
+                             "file: put it into one");
         assert_checked(dots, "conf/..data: beside FileChange= no name may begin with two dots");
-        assert_refused(FILE_OF("a") "FileChange=reload\n", "web.service:5: FileChange=reload needs ExecReload= in [Service]");
-        assert_refused(RELOADS("[Service]\nExecReload=\n"), "web.service:6: FileChange=reload needs ExecReload= in [Service]");
-        assert_refused(RELOADS("File=\n"), "web.service:6: FileChange= says something of files, and no File= names one");
-        assert_refused(FILE_OF("a") "FileChange=later\n", "web.service:5: FileChange=later is neither restart, reload nor none");
+        assert_refused(FILE_OF("a") "FileChange=reload\n",
+                       "web.service:5: FileChange=reload needs ExecReload= in [Service]");
+        assert_refused(RELOADS("[Service]\nExecReload=\n"),
+                       "web.service:6: FileChange=reload needs ExecReload= in [Service]");
+        assert_refused(RELOADS("File=\n"),
+                       "web.service:6: FileChange= says something of files, and no File= names one");
+        assert_refused(FILE_OF("a") "FileChange=later\n",
+                       "web.service:5: FileChange=later is neither restart, reload nor none");
 }
 
 typedef struct Folders {
@@ -410,7 +485,9 @@ static void what_is_bound_stays_and_so_do_the_folders_above_it(void **state) {
         Folders f = {};
 
         add_file(&files, "one", "1");
-        assert_int_equal(carried_folders_that_stay(file->file_sources, file->n_file_sources, &files, add_folder, &f), 0);
+        assert_int_equal(
+                carried_folders_that_stay(file->file_sources, file->n_file_sources, &files, add_folder, &f),
+                0);
         assert_int_equal(buf_append(&f.text, "", 1), 0);
         assert_string_equal((const char *) f.text.data, "[][a][a/b][a/b/c][d]");
         buf_done(&f.text);
@@ -438,7 +515,8 @@ static void larger_things_are_images_or_packages(void **state) {
         Hash hash = hash_of("a", 1);
 
         assert_int_equal(carried_files_add(&c, "a", false, CARRIED_FILE_MAX, &hash), 0);
-        assert_int_equal(carried_files_add(&c, "b", false, CARRIED_FILE_MAX / 2, &hash), 0); // the text is more than that
+        // the text is more than that
+        assert_int_equal(carried_files_add(&c, "b", false, CARRIED_FILE_MAX / 2, &hash), 0);
         assert_int_equal(buf_append(&content, FILE_OF("a b"), strlen(FILE_OF("a b"))), 0);
         assert_int_equal(carried_files_compose("web.service", file, &c, &content, NULL), 0);
         assert_int_equal(buf_append(&content, "", 1), 0);
@@ -512,9 +590,11 @@ static void a_file_is_there_as_long_as_a_content_names_it(void **state) {
         put(s, "web.service", WEB); // and a job keeps what was before
         assert_true(is_there(s, content) && is_there(s, "a"));
         assert_int_equal(cluster_state_files_bytes(s), 0);
-        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+        assert_int_equal(cluster_state_former_specs_bytes(s),
+                         strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
         pass_through_image(s);
-        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
+        assert_int_equal(cluster_state_former_specs_bytes(s),
+                         strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
         put(s, "web.service", content); // it has its file again
         assert_int_equal(cluster_state_files_bytes(s), 1);
         put(s, "web.service", WEB);
@@ -651,13 +731,15 @@ static void so_many_bytes_are_as_many_as_the_cluster_has_set(void **state) {
         assert_null(cluster_state_find_unit(s, "c.service"));
         assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_FILES_BYTES);
         assert_string_equal(cluster_refusal_words(s, REFUSAL_FILES_BYTES, words),
-                            "there are as many bytes of files that come with units as there may be (1048576, argosyctl files limit): larger things are images or packages");
+                            "there are as many bytes of files that come with units as there may be "
+                            "(1048576, argosyctl files limit): larger things are images or packages");
         limit_files(s, 64, 0);
         send_large(s, "c.service", 'c');
         assert_non_null(cluster_state_find_unit(s, "c.service"));
 }
 
-// Former ones are no reason to refuse anything: the oldest of them go, and from there on nothing of before is there whole.
+// Former ones are no reason to refuse anything: the oldest of them go, and from there on nothing of before
+// is there whole.
 static void former_files_make_room_and_it_is_known_how_far_an_undo_reaches(void **state) {
         ClusterState *s = *state;
         uint64_t first;

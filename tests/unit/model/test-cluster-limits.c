@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log has no room for is refused before it is in an entry, and on every voter, aloud, if it is in one all the same.
-// The tables here are as long as those that they are about: a limit, or a kind of operation, that nobody judges ends the test.
+// What the log has no room for is refused before it is in an entry, and on every voter, aloud, if it is in
+// one all the same. The tables here are as long as those that they are about: a limit, or a kind of
+// operation, that nobody judges ends the test.
 
 #include "cluster-words.h"
 
@@ -18,7 +19,7 @@ static char *name_of(Batch *b, const char *prefix, unsigned number) {
         return batch_own(b, strdup(text));
 }
 
-// ------------------------------------------------------------------------------------------------ one more of each kind
+// ------------------------------------------------------------------------------------ one more of each kind
 
 static void add_unit(Batch *b, unsigned number) {
         Hash spec = hash_of(WEB, strlen(WEB));
@@ -75,7 +76,8 @@ static void add_access_token(Batch *b, unsigned number) {
 }
 
 static void add_secret(Batch *b, unsigned number) {
-        Argosy__LogOp__SecretPut *put = BATCH_NEW(b, Argosy__LogOp__SecretPut, argosy__log_op__secret_put__init);
+        Argosy__LogOp__SecretPut *put =
+                BATCH_NEW(b, Argosy__LogOp__SecretPut, argosy__log_op__secret_put__init);
 
         put->name = name_of(b, "secret", number);
         put->version = BATCH_NEW(b, Argosy__SecretVersion, argosy__secret_version__init);
@@ -132,11 +134,12 @@ static const Kind kinds[CLUSTER_REFUSALS] = {
                                    "there are as many access tokens that can be used as there may be (3)",
                                    true},
         [REFUSAL_SECRETS] = {add_secret, "secret3", "there are as many secrets as there may be (3)", true},
-        [REFUSAL_SECRET_BYTES] = {add_secret, "secret3", "there are as many bytes of secrets as there may be (3)", true},
-        [REFUSAL_TOMBSTONES] =
-                {add_tombstone, "gone.service3",
-                 "there are as many units that may still run on silent hosts (remove those that are gone for good) as there may be (3)",
-                 true},
+        [REFUSAL_SECRET_BYTES] = {add_secret, "secret3",
+                                  "there are as many bytes of secrets as there may be (3)", true},
+        [REFUSAL_TOMBSTONES] = {add_tombstone, "gone.service3",
+                                "there are as many units that may still run on silent hosts (remove those "
+                                "that are gone for good) as there may be (3)",
+                                true},
         [REFUSAL_QUEUE_RULES] = {add_queue_rules, "the rules of the queue",
                                  "there are as many rules of the queue as there may be (3)"},
         [REFUSAL_QUEUE_BYTES] = {add_queue_rules, "the rules of the queue",
@@ -183,7 +186,7 @@ static uint64_t n_refused(const ClusterState *s) {
         return cluster_state_figures(s).state_operations_refused;
 }
 
-// ------------------------------------------------------------------------------------------------ all of them
+// ---------------------------------------------------------------------------------------------- all of them
 
 static void each_kind_of_operation_is_judged(void **state) {
         const ProtobufCMessageDescriptor *d = &argosy__log_op__descriptor;
@@ -330,7 +333,7 @@ static void a_part_that_is_refused_ends_the_job(void **state) {
         message_free(record);
 }
 
-// ------------------------------------------------------------------------------------------------ contradictions
+// ------------------------------------------------------------------------------------------- contradictions
 
 static void what_contradicts_what_is_there_is_told_too(void **state) {
         static const Hash nowhere = {{7}};

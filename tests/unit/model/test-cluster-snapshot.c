@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Snapshots of the replicated state: who shares one, how many there may be, when what they held is freed, and that a
-// thread may encode one while batches are applied. That each has the image of its moment is in test-cluster-state-random.c.
+// Snapshots of the replicated state: who shares one, how many there may be, when what they held is freed,
+// and that a thread may encode one while batches are applied. That each has the image of its moment is in
+// test-cluster-state-random.c.
 
 #include "test.h"
 
@@ -185,7 +186,8 @@ static void what_was_held_is_freed_in_turns(void **state) {
 
 // ---- what they cost whoever takes none
 
-enum { MANY_UNITS = 100000, UNIT_BYTES_MAX = 414 }; // 369 without the table of records, a tenth more, and 8 for the order of names
+// 369 without the table of records, a tenth more, and 8 for the order of names
+enum { MANY_UNITS = 100000, UNIT_BYTES_MAX = 414 };
 
 static void put_many(ClusterState *s, unsigned n) {
         Hash spec = hash_of(content, strlen(content));

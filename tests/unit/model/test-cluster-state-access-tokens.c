@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tokens, as the log has them: one is made, revoked, used, and forgotten when it has been over for long enough.
+// Tokens, as the log has them: one is made, revoked, used, and forgotten when it has been over for long
+// enough.
 
 #include "access-token.h"
 #include "clock.h"

@@ -241,7 +241,8 @@ static void only_so_many_former_hosts_are_remembered(void **state) {
         record = batch_host(&b, 0, "host-1", 1);
         assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
         batch_done(&b);
-        // Those that have nothing to come back to push out each other, and one that has only for want of others.
+        // Those that have nothing to come back to push out each other, and one that has only for want of
+        // others.
         b = (Batch){0};
         for (uint32_t i = 0; i < 3; i++) {
                 snprintf(name, sizeof(name), "plain-%u", i);
@@ -287,7 +288,8 @@ static void hosts_are_found_by_what_people_type(void **state) {
         assert_false(ambiguous);
 }
 
-// However names and ids come and go: each is found while one host has it, and a namesake is whoever else has it.
+// However names and ids come and go: each is found while one host has it, and a namesake is whoever else has
+// it.
 static void namesakes_are_known_as_they_come_and_go(void **state) {
         ClusterState *s = *state;
         Batch b = {0};
@@ -306,7 +308,9 @@ static void namesakes_are_known_as_they_come_and_go(void **state) {
                 h->name = (char *) "other";
                 apply(s, &b);
                 assert_int_equal(cluster_state_other_by_name(s, "other", NULL) != NULL, true);
-                assert_int_equal(cluster_state_other_by_name(s, "same", cluster_state_find_host(s, 3)) != NULL, gone == 1);
+                assert_int_equal(cluster_state_other_by_name(s, "same", cluster_state_find_host(s, 3)) !=
+                                         NULL,
+                                 gone == 1);
         }
         assert_int_equal(cluster_state_resolve_host(s, "same", NULL)->host, 3);
         assert_null(cluster_state_resolve_host(s, "other", NULL));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Images of the state: all that they hold, what is refused, and what a recovery or the first batch begins with.
+// Images of the state: all that they hold, what is refused, and what a recovery or the first batch begins
+// with.
 
 #include "cluster-words.h"
 

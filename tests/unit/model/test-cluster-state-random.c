@@ -102,11 +102,13 @@ static void random_right(Batch *b, const char *name, uint64_t *seed) {
         grant->right = (Argosy__Right) (1 + below(seed, 4));
         *(below(seed, 2) ? &grant->user : &grant->group) = batch_own(b, strdup(name));
         grant->host = *grant->user ? (uint32_t) below(seed, 4) : 0;
-        batch_op(b, below(seed, 3) ? ARGOSY__LOG_OP__OP_GRANT : ARGOSY__LOG_OP__OP_GRANT_REMOVE)->grant = grant;
+        batch_op(b, below(seed, 3) ? ARGOSY__LOG_OP__OP_GRANT : ARGOSY__LOG_OP__OP_GRANT_REMOVE)->grant =
+                grant;
 }
 
 static void random_token(Batch *b, uint64_t *seed) {
-        Argosy__AccessTokenRecord *token = BATCH_NEW(b, Argosy__AccessTokenRecord, argosy__access_token_record__init);
+        Argosy__AccessTokenRecord *token =
+                BATCH_NEW(b, Argosy__AccessTokenRecord, argosy__access_token_record__init);
         Argosy__LogOp__AccessTokenEnd *end =
                 BATCH_NEW(b, Argosy__LogOp__AccessTokenEnd, argosy__log_op__access_token_end__init);
         char id[16];
@@ -155,8 +157,8 @@ static void random_tombstones(Batch *b, const ClusterState *s, const char *name,
                 batch_tombstone(b, name, nodes, below(seed, 3), fence_us);
                 break;
         case 1:
-                batch_tombstone_clear(b, (uint32_t) below(seed, 6), below(seed, cluster_state_revision(s) + 9),
-                                      fence_us);
+                batch_tombstone_clear(b, (uint32_t) below(seed, 6),
+                                      below(seed, cluster_state_revision(s) + 9), fence_us);
                 break;
         default:
                 batch_unit_remove_from(b, name, nodes, ELEMENTSOF(nodes), fence_us);
@@ -206,7 +208,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         else if (kind == 28)
                 (void) (below(seed, 2) ? random_right(b, name, seed) : random_token(b, seed));
         else if (kind == 29) {
-                snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5)); // as units have them
+                // as units have them
+                snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5));
                 batch_spec_forget(b, content);
         } else if (kind > 23)
                 random_job(b, s, seed);

@@ -35,7 +35,8 @@ static void reseal(ClusterState *s, const char *name, uint64_t version, const ch
         apply(s, &b);
 }
 
-static void assert_version(const ClusterState *s, const char *name, size_t i, uint32_t key, const char *sealed) {
+static void assert_version(const ClusterState *s, const char *name, size_t i, uint32_t key,
+                           const char *sealed) {
         const Argosy__SecretVersion *v = cluster_state_find_secret(s, name)->versions[i];
 
         assert_int_equal(v->key, key);
@@ -83,8 +84,10 @@ static void what_is_not_there_is_not_sealed_anew(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_version_is_sealed_anew_and_stays_what_it_is, make_state, free_state),
-                cmocka_unit_test_setup_teardown(what_is_not_there_is_not_sealed_anew, make_state, free_state),
+                cmocka_unit_test_setup_teardown(a_version_is_sealed_anew_and_stays_what_it_is, make_state,
+                                                free_state),
+                cmocka_unit_test_setup_teardown(what_is_not_there_is_not_sealed_anew, make_state,
+                                                free_state),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The two times of the log: what a wrong clock does not do, what counted time does, and what setting the time brings back.
+// The two times of the log: what a wrong clock does not do, what counted time does, and what setting the
+// time brings back.
 
 #include "access-token.h"
 #include "clock.h"
@@ -144,7 +145,7 @@ static void pass_through_image(ClusterState *s) {
         assert_memory_equal(image.data, again.data, image.len);
 }
 
-// ------------------------------------------------------------------------------------------------ what a clock does not do
+// --------------------------------------------------------------------------------- what a clock does not do
 
 // One entry by a clock that is 400 days ahead: what it says of the time is there for good, and nothing else.
 static void a_clock_that_is_ahead_deletes_nothing(void **state) {
@@ -245,7 +246,8 @@ static void setting_the_time_brings_back_what_lies_ahead(void **state) {
                 assert_int_equal(access_token(s, "00000001")->expires_us, START + 20 * DAY);
                 assert_int_equal(access_token(s, "00000002")->created_us, now_us);
                 assert_int_equal(access_token(s, "00000002")->expires_us, now_us + 5 * DAY);
-                assert_in_range(cluster_state_find_token(s, "join")->expires_us, now_us + DAY - 2 * USEC_PER_SEC, now_us + DAY);
+                assert_in_range(cluster_state_find_token(s, "join")->expires_us,
+                                now_us + DAY - 2 * USEC_PER_SEC, now_us + DAY);
                 pass_through_image(s);
         }
         pass(DAY);

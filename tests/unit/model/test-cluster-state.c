@@ -504,7 +504,8 @@ static void units_are_found_by_their_set(void **state) {
         put_in_set(s, "a.service", "mail");
         put_in_set(s, "b.service", "shop"); // as before
         assert_int_equal(units_of_set(s, "shop"), 1);
-        assert_ptr_equal(map_find_str(cluster_state_units_of_set(s, "mail"), "a.service"), cluster_state_find_unit(s, "a.service"));
+        assert_ptr_equal(map_find_str(cluster_state_units_of_set(s, "mail"), "a.service"),
+                         cluster_state_find_unit(s, "a.service"));
         memset(longest, 'x', sizeof(longest));
         longest[sizeof(longest) - 1] = 0;
         put_in_set(s, "c.service", longest); // skipped

@@ -18,7 +18,9 @@ static int tell(const char *part, size_t len, PartChange change, void *userdata)
 static void assert_differ(const char *before, const char *after, const char *expected) {
         _cleanup_buf_ Buf told = {};
 
-        assert_int_equal(content_difference("web.service", before, strlen(before), after, strlen(after), tell, &told), 0);
+        assert_int_equal(
+                content_difference("web.service", before, strlen(before), after, strlen(after), tell, &told),
+                0);
         assert_int_equal(buf_append(&told, "", 1), 0);
         assert_string_equal((const char *) told.data, expected);
 }
@@ -38,13 +40,16 @@ static void drop_ins_come_go_and_change_by_their_names(void **state) {
         assert_differ(UNIT, UNIT A B, "web.service.d/a.conf added\nweb.service.d/b.conf added\n");
         assert_differ(UNIT A B C, UNIT B, "web.service.d/a.conf removed\nweb.service.d/c.conf removed\n");
         assert_differ(UNIT A C, UNIT B C, "web.service.d/a.conf removed\nweb.service.d/b.conf added\n");
-        assert_differ(UNIT A B, UNIT "\n# web.service.d/a.conf\n[Service]\nNice=9\n" B, "web.service.d/a.conf changed\n");
-        assert_differ("[Service]\n" A, UNIT B, "web.service changed\nweb.service.d/a.conf removed\nweb.service.d/b.conf added\n");
+        assert_differ(UNIT A B, UNIT "\n# web.service.d/a.conf\n[Service]\nNice=9\n" B,
+                      "web.service.d/a.conf changed\n");
+        assert_differ("[Service]\n" A, UNIT B,
+                      "web.service changed\nweb.service.d/a.conf removed\nweb.service.d/b.conf added\n");
 }
 
 // An instance has its own in place of its template's.
 static void a_drop_in_of_another_folder_is_another_one(void **state) {
-        assert_differ(UNIT "\n# web@.service.d/a.conf\n[Service]\nNice=1\n", UNIT "\n# web@1.service.d/a.conf\n[Service]\nNice=1\n",
+        assert_differ(UNIT "\n# web@.service.d/a.conf\n[Service]\nNice=1\n",
+                      UNIT "\n# web@1.service.d/a.conf\n[Service]\nNice=1\n",
                       "web@.service.d/a.conf removed\nweb@1.service.d/a.conf added\n");
 }
 
@@ -63,7 +68,9 @@ static char *with_files(const char *text, const File *list, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 Hash hash = hash_of(list[i].content, strlen(list[i].content));
 
-                assert_int_equal(carried_files_add(&files, list[i].name, list[i].executable, strlen(list[i].content), &hash), 0);
+                assert_int_equal(carried_files_add(&files, list[i].name, list[i].executable,
+                                                   strlen(list[i].content), &hash),
+                                 0);
         }
         assert_int_equal(buf_append(&content, text, strlen(text)), 0);
         assert_int_equal(carried_files_compose("web.service", parsed, &files, &content, &why), 0);
@@ -73,7 +80,8 @@ static char *with_files(const char *text, const File *list, size_t n) {
 static void files_come_go_and_change_and_their_list_is_no_part(void **state) {
         static const File some[] = {{"d/a", "1"}, {"d/b", "1"}, {"d/c", "1"}, {"d/d", "1"}},
                           others[] = {{"d/a", "1"}, {"d/b", "2"}, {"d/d", "1", true}, {"d/e", "1"}};
-        _cleanup_free_ char *before = with_files(UNIT "[X-Argosy]\nFile=d\n" A, some, 4), *after = with_files(UNIT "[X-Argosy]\nFile=d\n" A, others, 4),
+        _cleanup_free_ char *before = with_files(UNIT "[X-Argosy]\nFile=d\n" A, some, 4),
+                            *after = with_files(UNIT "[X-Argosy]\nFile=d\n" A, others, 4),
                             *none = strdup(UNIT "[X-Argosy]\nFile=d\n" A);
 
         assert_differ(before, before, "");
@@ -86,7 +94,9 @@ static int refuse(const char *part, size_t len, PartChange change, void *userdat
 }
 
 static void who_is_told_may_end_it(void **state) {
-        assert_int_equal(content_difference("web.service", UNIT A, strlen(UNIT A), UNIT B, strlen(UNIT B), refuse, NULL), -EIO);
+        assert_int_equal(content_difference("web.service", UNIT A, strlen(UNIT A), UNIT B, strlen(UNIT B),
+                                            refuse, NULL),
+                         -EIO);
 }
 
 int main(void) {

@@ -34,7 +34,9 @@ static void assert_pinned(const char *unit, const char *content, const char *exp
         _cleanup_buf_ Buf pinned = {};
         _cleanup_free_ char *why = NULL;
 
-        assert_int_equal(content_image_pin(unit, content, strlen(content), "docker.io/library/web:1", DIGEST, &pinned, &why), 0);
+        assert_int_equal(content_image_pin(unit, content, strlen(content), "docker.io/library/web:1", DIGEST,
+                                           &pinned, &why),
+                         0);
         assert_int_equal(buf_append(&pinned, "", 1), 0);
         assert_string_equal((const char *) pinned.data, expected);
 }
@@ -46,7 +48,8 @@ static void a_content_says_which_image_it_runs(void **state) {
                      "a.b/other:2", "");
         assert_image("web.service", "[Container]\nImage=a.b/web@" DIGEST "\n", CONTENT_IMAGE_DIGEST_GIVEN,
                      "a.b/web@" DIGEST, DIGEST);
-        assert_image("web.service", "[Container]\nImage=localhost/web:1\n", CONTENT_IMAGE_LOCAL, "localhost/web:1", "");
+        assert_image("web.service", "[Container]\nImage=localhost/web:1\n", CONTENT_IMAGE_LOCAL,
+                     "localhost/web:1", "");
         assert_image("web.service", "[Container]\nImage=" DIGEST "\n", CONTENT_IMAGE_LOCAL, DIGEST, "");
         assert_image("web.service", "[Container]\nRootfs=/srv/web\n", CONTENT_IMAGE_LOCAL, NULL, "");
         assert_image("web.service", IMAGE PIN, CONTENT_IMAGE_TAG, "docker.io/library/web:1", DIGEST);
@@ -61,8 +64,8 @@ static void an_instance_has_its_own_image(void **state) {
 static void a_pin_counts_for_the_image_that_it_names(void **state) {
         assert_image("web.service", "[Container]\nImage=docker.io/library/web:2\n" PIN, CONTENT_IMAGE_TAG,
                      "docker.io/library/web:2", "");
-        assert_image("web.service", IMAGE "[X-Argosy]\nImagePin=docker.io/library/web:1@sha256:0\n", CONTENT_IMAGE_TAG,
-                     "docker.io/library/web:1", "");
+        assert_image("web.service", IMAGE "[X-Argosy]\nImagePin=docker.io/library/web:1@sha256:0\n",
+                     CONTENT_IMAGE_TAG, "docker.io/library/web:1", "");
 }
 
 static void a_pin_is_put_behind_what_people_wrote_and_before_the_list_of_files(void **state) {
@@ -80,10 +83,12 @@ static void a_pin_is_replaced(void **state) {
         _cleanup_buf_ Buf other = {};
         _cleanup_free_ char *why = NULL;
 
-        assert_int_equal(content_image_pin("web.service", IMAGE PIN, strlen(IMAGE PIN), "docker.io/library/web:1", OTHER, &other, &why),
+        assert_int_equal(content_image_pin("web.service", IMAGE PIN, strlen(IMAGE PIN),
+                                           "docker.io/library/web:1", OTHER, &other, &why),
                          0);
         assert_int_equal(buf_append(&other, "", 1), 0);
-        assert_image("web.service", (const char *) other.data, CONTENT_IMAGE_TAG, "docker.io/library/web:1", OTHER);
+        assert_image("web.service", (const char *) other.data, CONTENT_IMAGE_TAG, "docker.io/library/web:1",
+                     OTHER);
         assert_null(strstr((const char *) other.data, DIGEST));
 }
 
@@ -96,8 +101,12 @@ static void without_its_pin_a_content_is_what_was_handed_in(void **state) {
         assert_int_equal(source.len, strlen(IMAGE));
         assert_memory_equal(source.data, IMAGE, source.len);
         assert_int_equal(content_image_same_source(IMAGE, strlen(IMAGE), IMAGE PIN, strlen(IMAGE PIN)), 1);
-        assert_int_equal(content_image_same_source(IMAGE "#\n", strlen(IMAGE "#\n"), IMAGE PIN, strlen(IMAGE PIN)), 0);
-        assert_int_equal(content_image_pin("web.service", cut, strlen(cut), "docker.io/library/web:1", DIGEST, &pinned, &why), 0);
+        assert_int_equal(
+                content_image_same_source(IMAGE "#\n", strlen(IMAGE "#\n"), IMAGE PIN, strlen(IMAGE PIN)),
+                0);
+        assert_int_equal(content_image_pin("web.service", cut, strlen(cut), "docker.io/library/web:1",
+                                           DIGEST, &pinned, &why),
+                         0);
         assert_int_equal(content_image_same_source(cut, strlen(cut), pinned.data, pinned.len), 1);
 }
 
@@ -107,20 +116,26 @@ static void a_content_may_have_no_room_for_a_pin(void **state) {
 
         assert_int_equal(buf_printf(&full, IMAGE), 0);
         for (int i = 0; i < UNIT_DROP_INS_MAX; i++)
-                assert_int_equal(buf_printf(&full, "\n# web.container.d/%03d.conf\n[Service]\nNice=5\n", i), 0);
-        assert_int_equal(content_image_pin("web.service", full.data, full.len, "docker.io/library/web:1", DIGEST, &ret, &why), -EINVAL);
+                assert_int_equal(buf_printf(&full, "\n# web.container.d/%03d.conf\n[Service]\nNice=5\n", i),
+                                 0);
+        assert_int_equal(content_image_pin("web.service", full.data, full.len, "docker.io/library/web:1",
+                                           DIGEST, &ret, &why),
+                         -EINVAL);
         assert_non_null(strstr(why, "as many drop-ins"));
 }
 
 static void a_node_is_given_the_digest_in_place_of_the_tag(void **state) {
-        static const char content[] = "[Container]\nImage=docker.io/library/web:1\nPull=newer\nAutoUpdate=registry\nExec=x\n" PIN;
+        static const char content[] =
+                "[Container]\nImage=docker.io/library/web:1\nPull=newer\nAutoUpdate=registry\nExec=x\n" PIN;
         _cleanup_buf_ Buf text = {}, of_tag = {};
 
         assert_int_equal(content_image_for_generator("web.service", content, strlen(content), &text), 0);
         assert_int_equal(buf_append(&text, "", 1), 0);
-        assert_string_equal((const char *) text.data,
-                            "[Container]\nImage=docker.io/library/web@" DIGEST "\nPull=missing\nExec=x\n" PIN);
-        assert_int_equal(content_image_for_generator("web.service", IMAGE "Pull=newer\n", strlen(IMAGE "Pull=newer\n"), &of_tag), 0);
+        assert_string_equal((const char *) text.data, "[Container]\nImage=docker.io/library/web@" DIGEST
+                                                      "\nPull=missing\nExec=x\n" PIN);
+        assert_int_equal(content_image_for_generator("web.service", IMAGE "Pull=newer\n",
+                                                     strlen(IMAGE "Pull=newer\n"), &of_tag),
+                         0);
         assert_int_equal(buf_append(&of_tag, "", 1), 0);
         assert_string_equal((const char *) of_tag.data, IMAGE "Pull=newer\n");
 }

@@ -27,15 +27,32 @@ static void comes_back(EventCursor c) {
 static void what_was_given_comes_back(void **state) {
         comes_back((EventCursor){});
         comes_back((EventCursor){{1, 2, 3, 255}, 1, 7, EVENT_CURSOR_MISSED, 123456, 99, 1000000, 77});
-        comes_back((EventCursor){{1, 2, 3, 4}, UINT64_MAX, UINT64_MAX, EVENT_CURSOR_STATE, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+        comes_back((EventCursor){{1, 2, 3, 4},
+                                 UINT64_MAX,
+                                 UINT64_MAX,
+                                 EVENT_CURSOR_STATE,
+                                 UINT64_MAX,
+                                 UINT64_MAX,
+                                 UINT64_MAX,
+                                 UINT64_MAX});
         for (unsigned shift = 0; shift < 64; shift++)
-                comes_back((EventCursor){.seq = UINT64_C(1) << shift, .term = (UINT64_C(1) << shift) - 1, .index = UINT64_MAX >> shift});
+                comes_back((EventCursor){.seq = UINT64_C(1) << shift,
+                                         .term = (UINT64_C(1) << shift) - 1,
+                                         .index = UINT64_MAX >> shift});
 }
 
 static void what_is_no_cursor_is_refused(void **state) {
-        static const char *const bad[] = {"", "0", "1", "hello", "01", "0102030400000000", "zz", "-1",
-                                          "00000000000000000000000000000000000000000000000000000000000000000000000000"
-                                          "00000000000000000000000000000000000000000000000000000000000000000000000000"};
+        static const char *const bad[] = {
+                "",
+                "0",
+                "1",
+                "hello",
+                "01",
+                "0102030400000000",
+                "zz",
+                "-1",
+                "00000000000000000000000000000000000000000000000000000000000000000000000000"
+                "00000000000000000000000000000000000000000000000000000000000000000000000000"};
         EventCursor c = {{9, 8, 7, 6}, 3, 5, EVENT_CURSOR_RING, 1000, 0, 700};
         char text[EVENT_CURSOR_SIZE], other[EVENT_CURSOR_SIZE + 2];
 

@@ -11,8 +11,8 @@
 
 #define TYPE (&argosy__request__descriptor)
 
-// A request of four fields, one of them a message with two, as who knows all of it packs it. In `ret` it is as one packs
-// it who knows neither the field `unknown` of the request nor that of the message within.
+// A request of four fields, one of them a message with two, as who knows all of it packs it. In `ret` it is
+// as one packs it who knows neither the field `unknown` of the request nor that of the message within.
 static size_t pack(uint8_t *ret, bool old) {
         static const uint8_t id[] = {0x08, 0x07},                 // 1: 7
                 inner_a[] = {0x0a, 0x01, 'a'},                    // 1: "a"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What jobs have replaced can be read again: contents that no unit has any more stay as long as a job names them, and
-// no longer; within their bytes; and the same ones on every voter.
+// What jobs have replaced can be read again: contents that no unit has any more stay as long as a job names
+// them, and no longer; within their bytes; and the same ones on every voter.
 #include "cluster-words.h"
 
 #include "feature-level.h"

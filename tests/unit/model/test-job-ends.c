@@ -228,7 +228,8 @@ static void a_running_job_is_never_dropped(void **state) {
         pass_through_image(s);
         assert_int_equal(cluster_state_job_state(s, 3), RUNNING);
         end_job(s, (End){3, DONE, day_us, NULL});
-        assert_int_equal(cluster_state_job_state(s, 3), ARGOSY__JOB_STATE__JOB_UNKNOWN); // with the others of its time
+        // with the others of its time
+        assert_int_equal(cluster_state_job_state(s, 3), ARGOSY__JOB_STATE__JOB_UNKNOWN);
         assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
         assert_int_equal(cluster_state_job_before(s, 4), 1);
 }
@@ -264,7 +265,8 @@ static void every_voter_keeps_the_same(void **state) {
                         random = random * 6364136223846793005 + 1442695040888963407;
                         put_jobs(both[v], (random >> 33) % 5, day_us + i * day_us / 4, RUNNING);
                         end_job(both[v], (End){1 + (random >> 40) % (cluster_state_last_job(both[v]) + 1),
-                                               (random >> 50) % 2 ? DONE : FAILED, i, (random >> 51) % 2 ? "a.service" : NULL});
+                                               (random >> 50) % 2 ? DONE : FAILED, i,
+                                               (random >> 51) % 2 ? "a.service" : NULL});
                         if (v == 1 && i % 29 == 0)
                                 pass_through_image(both[v]);
                 }
@@ -291,9 +293,11 @@ static void an_image_holds_only_what_can_be(void **state) {
                 for (record.state = RUNNING; record.state <= DONE; record.state++) {
                         bool fits = record.number > 0 && record.number < 7 && record.state == RUNNING;
 
-                        held = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[1]), .data = packed[1]};
-                        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)),
-                                         fits ? 0 : -EBADMSG);
+                        held = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[1]),
+                                                     .data = packed[1]};
+                        assert_int_equal(
+                                cluster_state_restore(s, out, argosy__state_image__pack(&image, out)),
+                                fits ? 0 : -EBADMSG);
                 }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives of what the log keeps of jobs: records, ends, keys, former contents, requests of those that are held back,
-// and what is dropped of all of them since there are too many, they are too old or too long. Three voters apply the same
-// entries. One never takes a snapshot; one is written into its snapshot and read back at any moment; one joins at any
-// moment, with a snapshot that was taken entries before and is encoded while more come. Whatever happens, all of them have
-// the same digest.
+// Random lives of what the log keeps of jobs: records, ends, keys, former contents, requests of those that
+// are held back, and what is dropped of all of them since there are too many, they are too old or too long.
+// Three voters apply the same entries. One never takes a snapshot; one is written into its snapshot and read
+// back at any moment; one joins at any moment, with a snapshot that was taken entries before and is encoded
+// while more come. Whatever happens, all of them have the same digest.
 //
 // A failure prints its seed; `test-model-jobs-random SEED` plays that life alone.
 #include "cluster-words.h"
@@ -85,7 +85,8 @@ static void put_unit(Batch *b, const Life *life) {
                            (UnitPut){.target = (Argosy__Target) below(3), .node = 1, .start = below(2)});
 }
 
-// Kept whole: it waits for a person, or for some that came before it, which may be any, or not be there any more.
+// Kept whole: it waits for a person, or for some that came before it, which may be any, or not be there any
+// more.
 static Argosy__StoredRequest *some_request(Batch *b, uint64_t last) {
         Argosy__StoredRequest *m = BATCH_NEW(b, Argosy__StoredRequest, argosy__stored_request__init);
         char request[REQUEST_MAX] = "";
@@ -102,7 +103,8 @@ static Argosy__StoredRequest *some_request(Batch *b, uint64_t last) {
 }
 
 static void put_held_job(Batch *b, uint64_t *last) {
-        Argosy__JobRecord *record = batch_job(b, (JobPut){.content = below(3), .id = below(4) ? some_key(b) : NULL});
+        Argosy__JobRecord *record =
+                batch_job(b, (JobPut){.content = below(3), .id = below(4) ? some_key(b) : NULL});
 
         record->state = ARGOSY__JOB_STATE__JOB_HELD;
         b->log.ops[b->log.n_ops - 1]->job->stored = some_request(b, *last);
@@ -130,14 +132,16 @@ static void begin_held_job(Batch *b, uint64_t *held, uint32_t n_ops) {
 }
 
 static void put_release(Batch *b) {
-        Argosy__LogOp__StoredRelease *m = BATCH_NEW(b, Argosy__LogOp__StoredRelease, argosy__log_op__stored_release__init);
+        Argosy__LogOp__StoredRelease *m =
+                BATCH_NEW(b, Argosy__LogOp__StoredRelease, argosy__log_op__stored_release__init);
 
         m->job = w.held[below(OPEN_MAX)] ?: 1 + below(1000);
         m->past_rules = below(2);
         batch_op(b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = m;
 }
 
-// Of so many operations before it. `last`: the number of the last job before this entry, and those of this one count on.
+// Of so many operations before it. `last`: the number of the last job before this entry, and those of this
+// one count on.
 static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) {
         uint64_t *open = &w.going_on[below(OPEN_MAX)], *running = &w.running[below(OPEN_MAX)];
         bool goes_on = *open && below(3) == 0, more = below(9) == 0;
@@ -327,7 +331,8 @@ static void assert_held_are_kept(const Life *life, const ClusterState *s) {
         for (size_t i = 0; i < OPEN_MAX; i++)
                 if (w.held[i] > 0 && cluster_state_job_state(s, w.held[i]) == ARGOSY__JOB_STATE__JOB_HELD &&
                     !cluster_state_find_stored_request(s, w.held[i]))
-                        fail_msg("%s: job %u is held, and nobody knows what it was to do", life->about, (unsigned) w.held[i]);
+                        fail_msg("%s: job %u is held, and nobody knows what it was to do", life->about,
+                                 (unsigned) w.held[i]);
 }
 
 static void tell(const Life *life, uint64_t number) {

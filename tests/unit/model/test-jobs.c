@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log keeps of what was asked for: what a job's operations replaced, how much of that is kept, and by which ids
-// requests are known again. The same on every voter, whenever it took a snapshot.
+// What the log keeps of what was asked for: what a job's operations replaced, how much of that is kept, and
+// by which ids requests are known again. The same on every voter, whenever it took a snapshot.
 #include "cluster-words.h"
 
 #include "cluster-encoder.h"
@@ -152,7 +152,8 @@ static void what_was_skipped_is_in_no_job(void **state) {
         Batch b = {};
 
         begin(s, 1);
-        batch_unit_only(&b, "a.service", &nothing, (UnitPut){.target = LAUNCHED}); // of no spec that there is
+        // of no spec that there is
+        batch_unit_only(&b, "a.service", &nothing, (UnitPut){.target = LAUNCHED});
         batch_unit_remove(&b, "b.service");
         batch_job(&b, (JobPut){.n_ops = 2});
         apply(s, &b);
@@ -224,7 +225,8 @@ static void whose_a_revision_is_can_be_told(void **state) {
         assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "d.service")->revision), 3);
         assert_int_equal(cluster_state_find_job_of(s, "a.service", 0), 0);
 
-        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1}); // by the cluster itself
+        // by the cluster itself
+        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1});
         apply(s, &b);
         moved = unit(s, "a.service")->revision;
         assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
@@ -251,7 +253,8 @@ static void put_many(ClusterState *s, unsigned first, uint64_t number) {
                 batch_unit_only(&b, long_name(i), &spec, (UnitPut){.target = LAUNCHED});
         batch_job(&b, (JobPut){.n_ops = MANY_UNITS + 1, .number = number});
         apply(s, &b);
-        batch_unit_only(&b, long_name(first + MANY_UNITS - 1), &spec, (UnitPut){.target = LAUNCHED, .node = 1});
+        batch_unit_only(&b, long_name(first + MANY_UNITS - 1), &spec,
+                        (UnitPut){.target = LAUNCHED, .node = 1});
         apply(s, &b);
 }
 
@@ -290,7 +293,7 @@ static void there_are_only_jobs_that_are_kept(void **state) {
         assert_int_equal(cluster_state_read_job(s, 1, &record), -ENOENT);
 }
 
-// ------------------------------------------------------------------------------------------------ how much is kept
+// ----------------------------------------------------------------------------------------- how much is kept
 
 static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, const char *reason) {
         Batch b = {};
@@ -531,8 +534,9 @@ static void a_key_is_found_among_few_and_among_many(void **state) {
                 assert_true(knows(s, i));
 }
 
-// What is forgotten may have been carried out: who repeats it after so long is told that nobody knows. That goes by counted
-// time: a clock that is years ahead meanwhile is no reason to say so of every request, nor of none.
+// What is forgotten may have been carried out: who repeats it after so long is told that nobody knows. That
+// goes by counted time: a clock that is years ahead meanwhile is no reason to say so of every request, nor
+// of none.
 static void a_million_keys_are_remembered_and_the_oldest_go(void **state) {
         enum { CHUNK = 4096 };
         _cleanup_(cluster_state_freep) ClusterState *twin = cluster_state_new();
@@ -579,7 +583,8 @@ static void begin_in_parts(ClusterState *s, uint64_t number) {
         Batch b = {};
 
         make_id(id, number);
-        batch_job(&b, (JobPut){.id = id, .content = number, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
+        batch_job(&b, (JobPut){.id = id, .content = number, .more = true})->state =
+                ARGOSY__JOB_STATE__JOB_RUNNING;
         apply(s, &b);
 }
 
@@ -649,7 +654,8 @@ static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
 
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.id = id, .n_ops = 2, .number = cluster_state_last_job(s)}); // another part of the last one
+        // another part of the last one
+        batch_job(&b, (JobPut){.id = id, .n_ops = 2, .number = cluster_state_last_job(s)});
         apply(s, &b);
         for (uint64_t i = 0; i < 30; i++)
                 put_keys(s, 100000 + i * 5000, 5000, 3);
@@ -666,7 +672,7 @@ static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         assert_memory_equal(before.data, then.data, before.len);
 }
 
-// ------------------------------------------------------------------------------------------------ after a recovery
+// ----------------------------------------------------------------------------------------- after a recovery
 
 static void raise_jobs(ClusterState *s, uint64_t floor) {
         Batch b = {};
@@ -687,7 +693,8 @@ static uint64_t start_unit(ClusterState *s, Argosy__Target target) {
         return unit(s, "a.service")->revision;
 }
 
-// An update goes on while others come and go: what each of its entries gave is its own, and comes after what came before.
+// An update goes on while others come and go: what each of its entries gave is its own, and comes after what
+// came before.
 static void what_further_entries_give_is_later_than_their_number(void **state) {
         ClusterState *s = *state;
         uint64_t update, revisions[3], late[4];
@@ -697,7 +704,11 @@ static void what_further_entries_give_is_later_than_their_number(void **state) {
         begin(s, 1);
         spec = batch_spec(&b, WEB);
         for (unsigned i = 0; i < 3; i++) {
-                batch_unit_only(&b, i == 0 ? "a.service" : i == 1 ? "b.service" : "c.service", &spec, (UnitPut){.target = LAUNCHED});
+                batch_unit_only(&b,
+                                i == 0   ? "a.service"
+                                : i == 1 ? "b.service"
+                                         : "c.service",
+                                &spec, (UnitPut){.target = LAUNCHED});
                 batch_job(&b, (JobPut){.n_ops = i == 0 ? 2 : 1, .number = i == 0 ? 0 : update});
                 apply(s, &b);
                 update = i == 0 ? cluster_state_last_job(s) : update;
@@ -708,11 +719,15 @@ static void what_further_entries_give_is_later_than_their_number(void **state) {
         for (unsigned i = 0; i < 2; i++) {
                 for (unsigned k = 0; k < 3; k++)
                         assert_int_equal(cluster_state_find_job_of(s, "x.service", revisions[k]), update);
-                assert_int_equal(cluster_state_late_jobs(s, revisions[0], UINT64_MAX, late, ELEMENTSOF(late)), 1);
+                assert_int_equal(
+                        cluster_state_late_jobs(s, revisions[0], UINT64_MAX, late, ELEMENTSOF(late)), 1);
                 assert_int_equal(late[0], update);
-                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update + 1, late, ELEMENTSOF(late)), 1);
-                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update, late, ELEMENTSOF(late)), 0);
-                assert_int_equal(cluster_state_late_jobs(s, revisions[2], UINT64_MAX, late, ELEMENTSOF(late)), 0);
+                assert_int_equal(
+                        cluster_state_late_jobs(s, revisions[1], update + 1, late, ELEMENTSOF(late)), 1);
+                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update, late, ELEMENTSOF(late)),
+                                 0);
+                assert_int_equal(
+                        cluster_state_late_jobs(s, revisions[2], UINT64_MAX, late, ELEMENTSOF(late)), 0);
                 assert_int_equal(cluster_state_job_begun_before(s, revisions[0]), update);
                 assert_int_equal(cluster_state_job_begun_before(s, UINT64_MAX), cluster_state_last_job(s));
                 assert_int_equal(cluster_state_job_begun_before(s, 0), 0);

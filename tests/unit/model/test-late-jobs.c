@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that go on behind others: whose a revision was is known however many entries there have been, and no entry looks at
-// all of them. What is counted are looks for a job by its number.
+// Jobs that go on behind others: whose a revision was is known however many entries there have been, and no
+// entry looks at all of them. What is counted are looks for a job by its number.
 #include "cluster-words.h"
 
 #include "cluster-snapshot.h"
@@ -87,7 +87,8 @@ static void whose_a_revision_was_is_known_while_others_go(void **state) {
                         assert_int_equal(job_of(s, old[k % ENTRIES]), 0);
                 }
                 assert_int_equal(job_of(s, kept[n - 1]), 2);
-                assert_int_equal(cluster_state_late_jobs(s, kept[0], UINT64_MAX, found, ELEMENTSOF(found)), 1);
+                assert_int_equal(cluster_state_late_jobs(s, kept[0], UINT64_MAX, found, ELEMENTSOF(found)),
+                                 1);
                 assert_int_equal(found[0], 2);
         }
         assert_in_range(s->jobs.late.n, n, n + n / 4);

@@ -137,7 +137,8 @@ static void a_batch_that_cannot_be_read_is_not_applied_in_part(void **state) {
 }
 
 static void a_level_that_the_build_does_not_have_ends_it(void **state) {
-        ClusterState *older = cluster_state_new(), *newer = cluster_state_new(), *fresh = cluster_state_new();
+        ClusterState *older = cluster_state_new(), *newer = cluster_state_new(),
+                     *fresh = cluster_state_new();
         Buf image = {};
         Batch b = {0};
 
@@ -156,8 +157,9 @@ static void a_level_that_the_build_does_not_have_ends_it(void **state) {
         b.log.ops[0]->cluster->feature_level = FEATURE_BASE + 1;
         assert_int_equal(cluster_state_apply(newer, &b.log), 0);
         assert_int_equal(cluster_state_apply(older, &b.log), -EPROTONOSUPPORT);
-        assert_string_equal(cluster_state_unreadable(older), "the cluster is at feature level 2, this argosyd "
-                                                             "has 1. Install the newer one again");
+        assert_string_equal(cluster_state_unreadable(older),
+                            "the cluster is at feature level 2, this argosyd "
+                            "has 1. Install the newer one again");
         buf_done(&image);
         assert_int_equal(cluster_state_encode(newer, &image), 0);
         assert_int_equal(cluster_state_restore(fresh, image.data, image.len), -EPROTONOSUPPORT);

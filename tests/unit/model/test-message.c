@@ -259,7 +259,8 @@ static void what_a_unit_or_its_author_sends_is_secret(void **state) {
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
         Argosy__ToHost down = ARGOSY__TO_HOST__INIT;
 
-        assert_false(message_is_secret(&request.base) || message_is_secret(&up.base) || message_is_secret(&down.base));
+        assert_false(message_is_secret(&request.base) || message_is_secret(&up.base) ||
+                     message_is_secret(&down.base));
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
         request.secret_set = &set;
         assert_true(message_is_secret(&request.base));

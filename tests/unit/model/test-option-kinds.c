@@ -20,7 +20,8 @@ static void every_kind_of_option_has_a_row_with_a_name_of_its_own(void **state) 
 
 static void what_is_between_units_and_only_that_is_a_dependency(void **state) {
         for (unsigned i = 0; i < RAW_KINDS; i++)
-                assert_int_equal(option_kind((RawKind) i)->dependency != 0, i >= RAW_AFTER && i <= RAW_PART_OF);
+                assert_int_equal(option_kind((RawKind) i)->dependency != 0,
+                                 i >= RAW_AFTER && i <= RAW_PART_OF);
 }
 
 int main(void) {

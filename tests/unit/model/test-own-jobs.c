@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the cluster did by itself: found again by cause, host and unit; an eighth of what is kept of jobs at most, and gone first.
+// What the cluster did by itself: found again by cause, host and unit; an eighth of what is kept of jobs at
+// most, and gone first.
 #include "cluster-words.h"
 
 #include "message.h"
@@ -116,7 +117,8 @@ static void a_part_of_something_else_is_a_job_of_its_own(void **state) {
 static void it_has_an_eighth_of_what_is_kept(void **state) {
         ClusterState *s = *state;
         size_t most = cluster_state_history_bytes(s) / 8;
-        uint64_t asked = put_asked(s, 10), first = put(s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
+        uint64_t asked = put_asked(s, 10),
+                 first = put(s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
         Argosy__JobRecord *record;
         size_t own = 0;
 
@@ -129,7 +131,8 @@ static void it_has_an_eighth_of_what_is_kept(void **state) {
                 assert_int_equal(cluster_state_job_before(s, first + 1), asked);
                 assert_null(cluster_state_own_move_of(s, "a.service"));
                 own = 0;
-                for (uint64_t n = cluster_state_job_after(s, asked); n > 0; n = cluster_state_job_after(s, n))
+                for (uint64_t n = cluster_state_job_after(s, asked); n > 0;
+                     n = cluster_state_job_after(s, n))
                         own++;
                 assert_in_range(own * LONG, most - 2 * LONG, most);
                 pass_through_image(s);

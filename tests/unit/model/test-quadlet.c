@@ -204,7 +204,8 @@ static void what_a_host_has_once_is_claimed(void **state) {
                       "podman\n-@port 80/tcp\n-@port 81/tcp\n");
         assert_claims("PublishPort=[::1]:82:82", "web.service", "podman\n-@port [::1]:82/tcp\n");
         assert_claims("PublishPort=80", "web.service", "podman\n");
-        assert_refused(IMAGE "[X-Argosy]\nConflicts=@port*\n", "is no pattern of unit names"); // claims are no names
+        // claims are no names
+        assert_refused(IMAGE "[X-Argosy]\nConflicts=@port*\n", "is no pattern of unit names");
         assert_claims("PublishPort=127.0.0.1::80", "web.service", "podman\n");
         assert_claims("PublishPort=8080:80\nPublishPort=", "web.service", "podman\n");
         assert_claims("PublishPort=8000-8001:80-81", "web.service",

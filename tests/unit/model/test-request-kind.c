@@ -48,7 +48,8 @@ static void what_has_to_be_chosen_of_a_job(const RequestKind *kind) {
         bool is_job = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_CHANGES;
         const RequestJob *job = &kind->job;
 
-        if (!is_job && (job->verb || job->verb_of || job->queue || job->asks || job->ends || job->runs || job->id || job->moves))
+        if (!is_job && (job->verb || job->verb_of || job->queue || job->asks || job->ends || job->runs ||
+                        job->id || job->moves))
                 fail_msg("%s becomes no job", kind->name);
         if (!is_job)
                 return;
@@ -58,14 +59,16 @@ static void what_has_to_be_chosen_of_a_job(const RequestKind *kind) {
                 fail_msg("the row of %s says of another verb that it moves units", kind->name);
         if (job->moves && !request_verb_only_moves(job->moves))
                 fail_msg("that the job of %s only moves units is not found", kind->name);
-        if (job->verb && job->runs && request_verb_never_runs(job->verb) != !job->runs(&(Argosy__Request) ARGOSY__REQUEST__INIT))
+        if (job->verb && job->runs &&
+            request_verb_never_runs(job->verb) != !job->runs(&(Argosy__Request) ARGOSY__REQUEST__INIT))
                 fail_msg("whether the job of %s goes on is not found by its verb", kind->name);
         if (job->verb && request_verb_only_moves(job->verb) != !!job->moves)
                 fail_msg("whether the job of %s only moves units is not found by its verb", kind->name);
         if (job->queue == 0 || (job->queue & REQUEST_PAST_QUEUE && job->queue != REQUEST_PAST_QUEUE))
                 fail_msg("the row of %s does not say what the queue means for it", kind->name);
         if (!job->asks || !job->ends || !job->runs || !job->id)
-                fail_msg("the row of %s does not say whether it asks, ends something, goes on, or is known again",
+                fail_msg("the row of %s does not say whether it asks, ends something, goes on, or is known "
+                         "again",
                          kind->name);
 }
 
@@ -129,7 +132,8 @@ static void moves_are_known_by_what_their_jobs_are_called(void **state) {
         assert_false(request_verb_only_moves(request_job(&q)->verb_of(&q)));
         assert_true(request_verb_only_moves("cluster remove"));
         assert_false(request_verb_only_moves("drain"));
-        assert_false(request_verb_never_runs("drain") || request_verb_never_runs("") || request_verb_never_runs("zzz"));
+        assert_false(request_verb_never_runs("drain") || request_verb_never_runs("") ||
+                     request_verb_never_runs("zzz"));
         assert_false(request_verb_only_moves(""));
 }
 

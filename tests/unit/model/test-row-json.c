@@ -29,8 +29,10 @@ static void of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is(void **stat
         u.by = 18;
         u.rev_after = (char *) "89ab"; // which a history tells, not this
         job_unit_json(&u, &j);
-        is(&j, "{\"unit\":\"a.service\",\"rev\":\"0123\",\"desired\":\"launched\",\"end\":\"overtaken\",\"end_message\":\"by job 18\",\"node\":\"n2\","
-               "\"now\":\"changed since\",\"message\":\"by job 19\",\"revision\":41,\"by\":18,\"from\":\"\",\"time\":0}");
+        is(&j, "{\"unit\":\"a.service\",\"rev\":\"0123\",\"desired\":\"launched\",\"end\":\"overtaken\","
+               "\"end_message\":\"by job 18\",\"node\":\"n2\","
+               "\"now\":\"changed since\",\"message\":\"by job "
+               "19\",\"revision\":41,\"by\":18,\"from\":\"\",\"time\":0}");
 }
 
 static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
@@ -38,12 +40,14 @@ static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
         Json j = {};
 
         job_unit_json(&u, &j);
-        is(&j, "{\"unit\":\"\",\"rev\":\"\",\"desired\":\"\",\"end\":\"\",\"end_message\":\"\",\"node\":\"\",\"now\":\"\",\"message\":\"\",\"revision\":0,\"by\":0,\"from\":\"\",\"time\":0}");
+        is(&j, "{\"unit\":\"\",\"rev\":\"\",\"desired\":\"\",\"end\":\"\",\"end_message\":\"\",\"node\":"
+               "\"\",\"now\":\"\",\"message\":\"\",\"revision\":0,\"by\":0,\"from\":\"\",\"time\":0}");
 }
 
 static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
         Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
-        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT, *settings[] = {&setting};
+        Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
+                                        *settings[] = {&setting};
         uint64_t after[] = {7, 8}, waiting[] = {21};
         Json j = {};
 
@@ -60,9 +64,12 @@ static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
         json_begin(&j, '{');
         job_json_fields(&job, &j);
         json_end(&j, '}');
-        is(&j, "{\"job\":17,\"time\":0,\"state\":\"\",\"author\":\"\",\"verb\":\"\",\"targets\":[],\"changed\":0,\"reason\":\"\",\"host\":\"\",\"before\":0,\"revision\":0,"
-               "\"ended\":0,\"failed\":0,\"unplaced\":0,\"overtaken\":0,\"cancelled\":0,\"message\":\"\",\"retries\":0,\"asked\":0,\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":true,"
-               "\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of n1\",\"before\":\"hdd\",\"after\":\"\"}]}");
+        is(&j, "{\"job\":17,\"time\":0,\"state\":\"\",\"author\":\"\",\"verb\":\"\",\"targets\":[],"
+               "\"changed\":0,\"reason\":\"\",\"host\":\"\",\"before\":0,\"revision\":0,"
+               "\"ended\":0,\"failed\":0,\"unplaced\":0,\"overtaken\":0,\"cancelled\":0,\"message\":\"\","
+               "\"retries\":0,\"asked\":0,\"waits\":\"\",\"groups\":[],\"more-targets\":0,\"cut\":true,"
+               "\"after\":[7,8],\"waiting\":[21],\"settings\":[{\"setting\":\"label disk of "
+               "n1\",\"before\":\"hdd\",\"after\":\"\"}]}");
 }
 
 int main(void) {

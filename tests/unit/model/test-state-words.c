@@ -33,7 +33,8 @@ static void what_no_row_is_is_refused_with_the_words(void **state) {
         assert_false(is_known(STATE_WORDS_OF_UNITS, "loopin"));
         assert_false(is_known(STATE_WORDS_OF_UNITS, ""));
         assert_false(is_known(STATE_WORDS_OF_NODES, "looping"));
-        assert_string_equal(why, "'runnin' is no state of a job; these are: cancelled, done, failed, held, overtaken, running");
+        assert_string_equal(why, "'runnin' is no state of a job; these are: cancelled, done, failed, held, "
+                                 "overtaken, running");
         free(why);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that are held back, in the log: kept whole until they begin or end, within bounds, the same on every voter.
+// Jobs that are held back, in the log: kept whole until they begin or end, within bounds, the same on every
+// voter.
 #include "cluster-words.h"
 
 #include "cluster-encoder.h"
@@ -255,7 +256,7 @@ static void a_job_waits_only_for_those_before_it(void **state) {
         assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 2})), HELD);
 }
 
-// ------------------------------------------------------------------------------------------------ what others are dropped for
+// ------------------------------------------------------------------------------ what others are dropped for
 
 static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
         ClusterState *s = *state;
@@ -296,7 +297,7 @@ static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(vo
         assert_int_equal(state_of(s, slow), ARGOSY__JOB_STATE__JOB_UNKNOWN);
 }
 
-// ------------------------------------------------------------------------------------------------ whose it was
+// --------------------------------------------------------------------------------------------- whose it was
 
 static void what_a_late_job_has_changed_is_its_own(void **state) {
         ClusterState *s = *state;

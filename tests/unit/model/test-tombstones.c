@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What may still run although nobody wants it, in the log. Hosts h1, h2 and h3 have the nodes 1 and 2, 3, and
-// 4.
+// What may still run although nobody wants it, in the log. Hosts h1, h2 and h3 have the nodes 1 and 2, 3,
+// and 4.
 #include <errno.h>
 
 #include "test.h"

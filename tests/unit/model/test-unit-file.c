@@ -444,8 +444,10 @@ static void contradictions_about_what_goes_wrong_are_refused_with_their_line(voi
 }
 
 static void what_systemd_never_stops_when_asked_is_refused(void **state) {
-        static const char refused[] = "[Unit]\nRefuseManualStop=no\nRefuseManualStop=yes\n[Service]\nExecStart=/x\n",
-                          taken[] = "[Unit]\nRefuseManualStop=yes\nRefuseManualStop=no\nRefuseManualStart=yes\n[Service]\nExecStart=/x\n";
+        static const char refused[] =
+                "[Unit]\nRefuseManualStop=no\nRefuseManualStop=yes\n[Service]\nExecStart=/x\n",
+                          taken[] = "[Unit]\nRefuseManualStop=yes\nRefuseManualStop=no\nRefuseManualStart="
+                                    "yes\n[Service]\nExecStart=/x\n";
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
 
         assert_refused(refused, strlen(refused), "/tmp/x.service:3: with RefuseManualStop=");

@@ -48,10 +48,13 @@ static void lines_that_systemd_ignores_are_warnings(void **state) {
         assert_int_equal(new.n, 4);
         assert_false(old.refused || new.refused);
         expect(&old, 0, 2, UNIT_FINDING_WARNING, "Unknown key 'Descripton' in section [Unit], ignoring");
-        expect(&old, 1, 11, UNIT_FINDING_WARNING, "Failed to parse service restart specifier, ignoring: allways");
-        expect(&new, 1, 11, UNIT_FINDING_WARNING, "Failed to parse Restart=allways, ignoring: Invalid argument");
+        expect(&old, 1, 11, UNIT_FINDING_WARNING,
+               "Failed to parse service restart specifier, ignoring: allways");
+        expect(&new, 1, 11, UNIT_FINDING_WARNING,
+               "Failed to parse Restart=allways, ignoring: Invalid argument");
         expect(&old, 2, 17, UNIT_FINDING_WARNING, "Unknown section 'Instal'. Ignoring");
-        expect(&old, 3, 0, UNIT_FINDING_MISSING, "Command /nope/nope is not executable: No such file or directory");
+        expect(&old, 3, 0, UNIT_FINDING_MISSING,
+               "Command /nope/nope is not executable: No such file or directory");
 }
 
 static void a_refused_unit_has_the_reason_and_not_the_verdict(void **state) {
@@ -60,7 +63,8 @@ static void a_refused_unit_has_the_reason_and_not_the_verdict(void **state) {
         assert_true(f.refused);
         assert_int_equal(f.n, 2);
         expect(&f, 0, 2, UNIT_FINDING_WARNING, "Unknown key 'ExecStat' in section [Service], ignoring");
-        expect(&f, 1, 0, UNIT_FINDING_REFUSED, "Service has no ExecStart=, ExecStop=, or SuccessAction=. Refusing");
+        expect(&f, 1, 0, UNIT_FINDING_REFUSED,
+               "Service has no ExecStart=, ExecStop=, or SuccessAction=. Refusing");
         assert_ptr_equal(unit_findings_refusal(&f), &f.list[1]);
 }
 
@@ -73,15 +77,18 @@ static void the_line_that_is_fatal_is_the_reason(void **state) {
 
         assert_int_equal(f.n, 2);
         expect(&f, 0, 1, UNIT_FINDING_WARNING, "Assignment outside of section. Ignoring");
-        expect(&f, 1, 2, UNIT_FINDING_REFUSED, "Neither a valid executable name nor an absolute path: relative/sleep");
+        expect(&f, 1, 2, UNIT_FINDING_REFUSED,
+               "Neither a valid executable name nor an absolute path: relative/sleep");
 }
 
 static void a_file_that_systemd_cannot_read_is_refused(void **state) {
-        _cleanup_unit_findings_ UnitFindings f = parse_t(
-                "/d/t.service:2: Invalid section header '[Service'\n"
-                "Unit t.service failed to load properly, please adjust/correct and reload service manager: Bad message\n");
+        _cleanup_unit_findings_ UnitFindings f =
+                parse_t("/d/t.service:2: Invalid section header '[Service'\n"
+                        "Unit t.service failed to load properly, please adjust/correct and reload service "
+                        "manager: Bad message\n");
         _cleanup_unit_findings_ UnitFindings masked = parse_t("Unit t.service is masked.\n");
-        _cleanup_unit_findings_ UnitFindings wordless = parse_t("Unit t.service has a bad unit file setting.\n");
+        _cleanup_unit_findings_ UnitFindings wordless =
+                parse_t("Unit t.service has a bad unit file setting.\n");
 
         expect(&f, 0, 2, UNIT_FINDING_REFUSED, "Invalid section header '[Service'");
         expect(&masked, 0, 0, UNIT_FINDING_REFUSED, "The unit is masked");
@@ -108,10 +115,11 @@ static void what_is_about_others_is_left_out(void **state) {
 
 static void a_template_is_known_by_its_file_and_by_its_instance(void **state) {
         static const char content[] = "[Socket]\nListenStream=%i\nMode=%Q\n";
-        static const char output[] = "/d/a@.socket:2: Failed to parse address value in 'x', ignoring: Invalid argument\n"
-                                     "/d/a@.socket:3: Failed to resolve unit specifiers in '%Q': Invalid slot\n"
-                                     "a@x.socket: Unit has no Listen setting. Refusing.\n"
-                                     "Unit a@x.socket has a bad unit file setting.\n";
+        static const char output[] =
+                "/d/a@.socket:2: Failed to parse address value in 'x', ignoring: Invalid argument\n"
+                "/d/a@.socket:3: Failed to resolve unit specifiers in '%Q': Invalid slot\n"
+                "a@x.socket: Unit has no Listen setting. Refusing.\n"
+                "Unit a@x.socket has a bad unit file setting.\n";
         _cleanup_unit_findings_ UnitFindings f = parse("a@x.socket", "a@.socket", output);
 
         assert_int_equal(f.n, 3);
@@ -124,7 +132,8 @@ static void a_template_is_known_by_its_file_and_by_its_instance(void **state) {
 
 static void names_with_colons_are_no_lines(void **state) {
         _cleanup_unit_findings_ UnitFindings f =
-                parse("a:1.timer", "a:1.timer", "/d/a:1.timer:4: Unknown key 'b:2: c' in section [Timer], ignoring.\n");
+                parse("a:1.timer", "a:1.timer",
+                      "/d/a:1.timer:4: Unknown key 'b:2: c' in section [Timer], ignoring.\n");
 
         expect(&f, 0, 4, UNIT_FINDING_WARNING, "Unknown key 'b:2: c' in section [Timer], ignoring");
 }

@@ -4,8 +4,9 @@
 #include "buf.h"
 #include "unit-install.h"
 
-#define BELOW(WORD, LINE) \
-        "/u/x:" #LINE ": " WORD " is ignored: the name ends in '-', and systemd takes links below it for all units whose names begin so"
+#define BELOW(WORD, LINE)                                                                                  \
+        "/u/x:" #LINE ": " WORD " is ignored: the name ends in '-', and systemd takes links below it for " \
+                                "all units whose names begin so"
 
 static UnitFile *parse(const char *text) {
         _cleanup_free_ char *why = NULL;
@@ -89,7 +90,8 @@ static void specifiers_are_those_of_the_instance(void **state) {
         assert_links(text, "web@2.service",
                      "web-2.target.wants/web@2.service all.target.wants/web@2.service www@2.service");
         assert_links(text, "web@.service", "all.target.wants/web@.service"); // the rest is the instances'
-        assert_links("[Install]\nWantedBy=%j.target\n", "web-app@2.service", "app.target.wants/web-app@2.service");
+        assert_links("[Install]\nWantedBy=%j.target\n", "web-app@2.service",
+                     "app.target.wants/web-app@2.service");
 }
 
 static void who_wants_it_may_be_a_template_or_made_from_no_file(void **state) {
@@ -107,31 +109,38 @@ static void an_alias_of_a_template_is_one_of_its_instances(void **state) {
 }
 
 static void an_alias_in_a_directory_of_links_is_such_a_link(void **state) {
-        assert_links("[Install]\nAlias=app.target.wants/web.service db.service.requires/web.service\n", "web.service",
-                     "app.target.wants/web.service db.service.requires/web.service");
+        assert_links("[Install]\nAlias=app.target.wants/web.service db.service.requires/web.service\n",
+                     "web.service", "app.target.wants/web.service db.service.requires/web.service");
         assert_links("[Install]\nAlias=app.target.wants/web@%i.service\n", "web@1.service",
                      "app.target.wants/web@1.service");
-        assert_refused("[Install]\nAlias=app.target.wants/other.service\n", "web.service", "neither a name nor");
-        assert_refused("[Install]\nAlias=app.target.upholds/web.service\n", "web.service", "neither a name nor");
+        assert_refused("[Install]\nAlias=app.target.wants/other.service\n", "web.service",
+                       "neither a name nor");
+        assert_refused("[Install]\nAlias=app.target.upholds/web.service\n", "web.service",
+                       "neither a name nor");
         assert_refused("[Install]\nAlias=.wants/web.service\n", "web.service", "/u/x:2: ");
         assert_refused("[Install]\nAlias=x/../y.wants/web.service\n", "web.service", "/u/x:2: ");
         assert_refused("[Install]\nAlias=../app.target.wants/web.service\n", "web.service", "/u/x:2: ");
 }
 
 static void what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said(void **state) {
-        assert_ignored("[Install]\nAlias=dbus-org.example.service\nWantedBy=a.target\n", "web.service",
-                       "a.target.wants/web.service",
-                       "/u/x:2: Alias=dbus-org.example.service is ignored: this name belongs to the system: argosy "
-                       "manages it on no node");
-        assert_ignored("[Install]\nAlias=probe-.service display-manager.service\nWantedBy=a.target\n", "web.service",
-                       "a.target.wants/web.service",
-                       "/u/x:2: Alias=probe-.service is ignored: the name ends in '-', and systemd takes what is said of such a name for "
+        assert_ignored(
+                "[Install]\nAlias=dbus-org.example.service\nWantedBy=a.target\n", "web.service",
+                "a.target.wants/web.service",
+                "/u/x:2: Alias=dbus-org.example.service is ignored: this name belongs to the system: argosy "
+                "manages it on no node");
+        assert_ignored("[Install]\nAlias=probe-.service display-manager.service\nWantedBy=a.target\n",
+                       "web.service", "a.target.wants/web.service",
+                       "/u/x:2: Alias=probe-.service is ignored: the name ends in '-', and systemd takes "
+                       "what is said of such a name for "
                        "all units whose names begin so (systemd.unit(5)): argosy manages it on no node;\n"
-                       "/u/x:2: Alias=display-manager.service is ignored: systemd gives this name a meaning of its own "
+                       "/u/x:2: Alias=display-manager.service is ignored: systemd gives this name a meaning "
+                       "of its own "
                        "(systemd.special(7)): argosy manages it on no node");
-        assert_ignored("[Install]\nWantedBy=dev-.device multi-user.target\nRequiredBy=probe-@.target\nAlias=x-.target.wants/web.service\n",
-                       "web.service", "multi-user.target.wants/web.service", BELOW("WantedBy=dev-.device", 2) ";\n"
-                       BELOW("RequiredBy=probe-@.target", 3) ";\n" BELOW("Alias=x-.target", 4));
+        assert_ignored("[Install]\nWantedBy=dev-.device "
+                       "multi-user.target\nRequiredBy=probe-@.target\nAlias=x-.target.wants/web.service\n",
+                       "web.service", "multi-user.target.wants/web.service",
+                       BELOW("WantedBy=dev-.device", 2) ";\n" BELOW("RequiredBy=probe-@.target",
+                                                                    3) ";\n" BELOW("Alias=x-.target", 4));
         assert_ignored("[Install]\nAlias=data2.mount\n", "data.mount", "",
                        "/u/x:2: Alias=data2.mount is ignored: units of this type have one name only");
         assert_ignored("[Install]\nAlias=www@1.service\n", "web@2.service", "",
@@ -139,10 +148,13 @@ static void what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said(void *
         assert_ignored("[Install]\nWantedBy=x-%H.target\nUpheldBy=a.target\n", "web.service", "",
                        "/u/x:2: WantedBy=x-%H.target is ignored: %H is known on the node only;\n/u/x:3: "
                        "UpheldBy=a.target is ignored: Restart=always is what argosy's units have for it");
-        assert_ignored("[Install]\nAlso=x@.service dev-sda1.device b.service\n", "web.service", "+b.service",
-                       "/u/x:2: Also=x@.service is ignored: a template cannot be loaded, only an instance of it;\n"
-                       "/u/x:2: Also=dev-sda1.device is ignored: devices are made by the kernel, not from unit files");
-        assert_ignored("[Install]\nWantedBy=a.target \"b.target\n", "web.service", "a.target.wants/web.service",
+        assert_ignored(
+                "[Install]\nAlso=x@.service dev-sda1.device b.service\n", "web.service", "+b.service",
+                "/u/x:2: Also=x@.service is ignored: a template cannot be loaded, only an instance of it;\n"
+                "/u/x:2: Also=dev-sda1.device is ignored: devices are made by the kernel, not from unit "
+                "files");
+        assert_ignored("[Install]\nWantedBy=a.target \"b.target\n", "web.service",
+                       "a.target.wants/web.service",
                        "/u/x:2: WantedBy=b.target is ignored: a quotation does not end");
 }
 
@@ -246,10 +258,10 @@ static void assert_companions(const char *text, const char *name, const char *te
 }
 
 static void a_unit_may_need_templates_beside_it(void **state) {
-        assert_companions("[Unit]\nOnFailure=al@%n.service\nOnSuccess=al@x.service ok@.service\n", "web.service",
-                          "al@.service ok@.service", "");
-        assert_companions("[Unit]\nOnFailure=mail.service al@1.service nonsense\n", "web.service", "al@.service",
-                          "mail.service");
+        assert_companions("[Unit]\nOnFailure=al@%n.service\nOnSuccess=al@x.service ok@.service\n",
+                          "web.service", "al@.service ok@.service", "");
+        assert_companions("[Unit]\nOnFailure=mail.service al@1.service nonsense\n", "web.service",
+                          "al@.service", "mail.service");
         assert_companions("[Socket]\nAccept=yes\n", "echo.socket", "echo@.service", "");
         assert_companions("[Socket]\nAccept=yes\n", "echo@1.socket", "echo@.service", "");
         assert_companions("[Socket]\nAccept=no\n", "echo.socket", "", "");

@@ -92,10 +92,12 @@ static void names_that_machines_depend_on_are_reserved(void **state) {
 }
 
 static void names_that_systemd_starts_by_itself_are_reserved(void **state) {
-        static const char *const reserved[] = {"app.slice",      "default.target",  "ctrl-alt-del.target", "xdg-desktop-autostart.target",
-                                               "syslog.socket",  "autovt@1.service", "getty@tty1.service",  "blockdev@x.target",
-                                               "network.target", "soft-reboot.target"};
-        static const char *const free_names[] = {"app.target", "my-default.target", "syslog.service", "gettys.service", "networks.target"};
+        static const char *const reserved[] = {
+                "app.slice",      "default.target",    "ctrl-alt-del.target", "xdg-desktop-autostart.target",
+                "syslog.socket",  "autovt@1.service",  "getty@tty1.service",  "blockdev@x.target",
+                "network.target", "soft-reboot.target"};
+        static const char *const free_names[] = {"app.target", "my-default.target", "syslog.service",
+                                                 "gettys.service", "networks.target"};
 
         for (size_t i = 0; i < ELEMENTSOF(reserved); i++)
                 assert_reserved(reserved[i], "systemd.special(7)");
@@ -105,9 +107,11 @@ static void names_that_systemd_starts_by_itself_are_reserved(void **state) {
 
 // NAME.d and the like are for others, too.
 static void names_that_stand_for_all_that_begin_so_are_reserved(void **state) {
-        static const char *const of_many[] = {"probe-.service", "probe--.service",  "--.service",    "probe-@.service", "probe-@1.service",
-                                              "a-b-.timer",     "srv-.mount",       "x-.slice",      "a-.socket",       "probe-@1-2.service"};
-        static const char *const of_one[] = {"probe.service", "-.service", "-probe.service", "probe@-.service", "probe@1-.service", "a-b.service"};
+        static const char *const of_many[] = {
+                "probe-.service", "probe--.service", "--.service", "probe-@.service", "probe-@1.service",
+                "a-b-.timer",     "srv-.mount",      "x-.slice",   "a-.socket",       "probe-@1-2.service"};
+        static const char *const of_one[] = {"probe.service",   "-.service",        "-probe.service",
+                                             "probe@-.service", "probe@1-.service", "a-b.service"};
 
         for (size_t i = 0; i < ELEMENTSOF(of_many); i++) {
                 assert_true(unit_name_is_of_many(of_many[i]));
@@ -123,8 +127,10 @@ static void names_that_stand_for_all_that_begin_so_are_reserved(void **state) {
 
 // Directories of systemd that are of no unit: none of them can be had by a name.
 static void directories_of_systemd_are_no_names(void **state) {
-        static const char *const dirs[] = {"service.d", "target.d", "service", "multi-user.target.wants", "a.service.requires",
-                                           "a.service.upholds", "a.service.d", "probe-.service.d", "service.wants"};
+        static const char *const dirs[] = {
+                "service.d",          "target.d",          "service",     "multi-user.target.wants",
+                "a.service.requires", "a.service.upholds", "a.service.d", "probe-.service.d",
+                "service.wants"};
 
         for (size_t i = 0; i < ELEMENTSOF(dirs); i++)
                 assert_int_equal(unit_name_kind(dirs[i], NULL), UNIT_NAME_INVALID);

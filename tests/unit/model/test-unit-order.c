@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The order of units' names, as thousands of them come and go: whoever goes from one to the next meets each once.
+// The order of units' names, as thousands of them come and go: whoever goes from one to the next meets each
+// once.
 
 #include "str.h"
 #include "test.h"

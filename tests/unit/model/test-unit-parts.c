@@ -23,7 +23,8 @@ static void assert_composed(const char *file, const UnitPart *list, size_t n, co
         assert_string_equal((const char *) content.data, expected);
 }
 
-static void assert_refused(const char *file, const UnitPart *list, size_t n, int error, const char *expected) {
+static void assert_refused(const char *file, const UnitPart *list, size_t n, int error,
+                           const char *expected) {
         _cleanup_buf_ Buf content = {}, why = {};
 
         assert_int_equal(unit_parts_compose(file, strlen(file), list, n, &content, &why), error);
@@ -57,10 +58,12 @@ static void drop_ins_stand_behind_the_file_each_below_its_path(void **state) {
 }
 
 static void a_part_whose_last_line_does_not_end_gets_the_end(void **state) {
-        UnitPart list[] = {drop_in("web.service.d/a.conf", "[Service]\nNice=1"), drop_in("web.service.d/b.conf", "[Service]\nNice=2")};
+        UnitPart list[] = {drop_in("web.service.d/a.conf", "[Service]\nNice=1"),
+                           drop_in("web.service.d/b.conf", "[Service]\nNice=2")};
 
         assert_composed("[Service]", list, 2,
-                        "[Service]\n\n# web.service.d/a.conf\n[Service]\nNice=1\n\n# web.service.d/b.conf\n[Service]\nNice=2");
+                        "[Service]\n\n# web.service.d/a.conf\n[Service]\nNice=1\n\n# "
+                        "web.service.d/b.conf\n[Service]\nNice=2");
 }
 
 static void an_empty_file_stays_empty_whatever_is_beside_it(void **state) {
@@ -89,15 +92,18 @@ static void the_parts_come_back(void **state) {
 
 static void what_only_looks_like_a_part_stays_a_comment(void **state) {
         assert_int_equal(count(UNIT LIMITS), 2);
-        assert_int_equal(count(UNIT "# web.service.d/a.conf\n[Service]\n"), 1);        // no empty line before it
+        // no empty line before it
+        assert_int_equal(count(UNIT "# web.service.d/a.conf\n[Service]\n"), 1);
         assert_int_equal(count(UNIT "\n#web.service.d/a.conf\n[Service]\n"), 1);
-        assert_int_equal(count(UNIT "\n# /etc/web.service.d/a.conf\n[Service]\n"), 1); // what systemctl cat says
+        // what systemctl cat says
+        assert_int_equal(count(UNIT "\n# /etc/web.service.d/a.conf\n[Service]\n"), 1);
         assert_int_equal(count(UNIT "\n# web.service.d/a.txt\n[Service]\n"), 1);
         assert_int_equal(count(UNIT "\n# web.service.d/.conf\n[Service]\n"), 1);
         assert_int_equal(count(UNIT "\n# web.service.d/../a.conf\n[Service]\n"), 1);
         assert_int_equal(count(UNIT "\n# service.d/a.conf\n[Service]\n"), 1);          // of all services
-        assert_int_equal(count(UNIT "\n# web.service.d/a.conf\nNice=1\n"), 1);         // its section is another part's
-        assert_int_equal(count(UNIT "\n# web.service.d/a.conf"), 1);                   // the line does not end
+        assert_int_equal(count(UNIT "\n# web.service.d/a.conf\nNice=1\n"),
+                         1);                                         // its section is another part's
+        assert_int_equal(count(UNIT "\n# web.service.d/a.conf"), 1); // the line does not end
         assert_int_equal(count(UNIT "\n# web.service.d/a.conf\n# all of it is a comment\n"), 2);
         assert_int_equal(count(UNIT PLACE LIMITS), 2); // out of order
         assert_int_equal(count(UNIT LIMITS LIMITS), 2);
@@ -105,10 +111,12 @@ static void what_only_looks_like_a_part_stays_a_comment(void **state) {
 
 static void what_could_not_be_told_apart_again_is_refused(void **state) {
         UnitPart plain = drop_in("web.service.d/50.conf", "[Service]\nNice=1\n");
-        UnitPart naked = drop_in("web.service.d/50.conf", "Nice=1\n"), nested = drop_in("web.service.d/05.conf", "[Service]\nNice=1\n" LIMITS);
+        UnitPart naked = drop_in("web.service.d/50.conf", "Nice=1\n"),
+                 nested = drop_in("web.service.d/05.conf", "[Service]\nNice=1\n" LIMITS);
 
         assert_refused(UNIT, &naked, 1, -EINVAL, "web.service.d/50.conf does not begin with a section");
-        assert_refused(UNIT LIMITS, &plain, 1, -EINVAL, "web.service.d/10-limits.conf stands within another file");
+        assert_refused(UNIT LIMITS, &plain, 1, -EINVAL,
+                       "web.service.d/10-limits.conf stands within another file");
         assert_refused(UNIT, &nested, 1, -EINVAL, "web.service.d/10-limits.conf stands within another file");
 }
 
@@ -122,7 +130,8 @@ static void a_unit_has_so_many(void **state) {
                 list[i] = drop_in(paths[i], "[Service]\n");
         }
         assert_int_equal(unit_parts_compose(UNIT, strlen(UNIT), list, UNIT_DROP_INS_MAX, &content, &why), 0);
-        assert_refused(UNIT, list, UNIT_DROP_INS_MAX + 1, -E2BIG, "web.service.d/128.conf is one of 129 drop-ins");
+        assert_refused(UNIT, list, UNIT_DROP_INS_MAX + 1, -E2BIG,
+                       "web.service.d/128.conf is one of 129 drop-ins");
 }
 
 static void an_error_names_the_line_of_its_part(void **state) {
@@ -138,7 +147,9 @@ static void an_error_names_the_line_of_its_part(void **state) {
                 _cleanup_free_ char *why = NULL;
                 UnitFile *file;
 
-                assert_int_equal(unit_file_parse("dir/web.service", cases[i].content, strlen(cases[i].content), &file, &why), -EINVAL);
+                assert_int_equal(unit_file_parse("dir/web.service", cases[i].content,
+                                                 strlen(cases[i].content), &file, &why),
+                                 -EINVAL);
                 if (!str_has_prefix(why, cases[i].expected))
                         fail_msg("\"%s\" does not begin with \"%s\"", why, cases[i].expected);
         }
@@ -153,8 +164,10 @@ static void a_misspelt_section_is_found_in_its_part(void **state) {
 }
 
 static void the_whole_means_what_systemd_makes_of_file_and_drop_ins(void **state) {
-        UnitPart list[] = {drop_in("web.service.d/10.conf", "[Service]\nType=oneshot\n[X-Argosy]\nHost=n3\n"),
-                           drop_in("web.service.d/20.conf", "[X-Argosy]\nHost=\nHost=n2\n[Install]\nWantedBy=multi-user.target\n")};
+        UnitPart list[] = {
+                drop_in("web.service.d/10.conf", "[Service]\nType=oneshot\n[X-Argosy]\nHost=n3\n"),
+                drop_in("web.service.d/20.conf",
+                        "[X-Argosy]\nHost=\nHost=n2\n[Install]\nWantedBy=multi-user.target\n")};
         // the backslash continues nothing that stands in a drop-in
         static const char file[] = "[X-Argosy]\nHost=n1\n[Service]\nExecStart=/bin/true \\";
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;

@@ -55,12 +55,13 @@ static void what_belongs_to_others_is_theirs(void **state) {
 
 static void a_file_is_refused_with_its_line(void **state) {
         static const char bad[] = "[Service]\nExecStart=/bin/true\n\n# [X-fleet]\n[X-fleet]\nGlobal=true\n",
-                          good[] = "[Service]\nExecStart=/bin/true\n[X-Fleet]\nGlobal=true\n[X-Other]\na=b\n";
+                          good[] =
+                                  "[Service]\nExecStart=/bin/true\n[X-Fleet]\nGlobal=true\n[X-Other]\na=b\n";
         _cleanup_free_ char *why = NULL;
 
         assert_int_equal(unit_file_check_sections("dir/x.service", bad, strlen(bad), &why), -EINVAL);
-        assert_string_equal(why,
-                            "dir/x.service:5: [X-fleet] means nothing to argosy or systemd; write [X-Fleet]");
+        assert_string_equal(
+                why, "dir/x.service:5: [X-fleet] means nothing to argosy or systemd; write [X-Fleet]");
         assert_int_equal(unit_file_check_sections("dir/x.service", bad, strlen(bad), NULL), -EINVAL);
         assert_int_equal(unit_file_check_sections("dir/x.service", good, strlen(good), NULL), 0);
 }

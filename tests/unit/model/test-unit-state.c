@@ -53,8 +53,10 @@ static void what_nobody_has_seen_is_neither_up_nor_down(void **state) {
 }
 
 static void a_result_is_told_with_a_verb_and_its_word(void **state) {
-        assert_string_equal(unit_result_phrase("exit-code"), "a process of it ended with an error (exit-code)");
-        assert_string_equal(unit_result_phrase("timeout"), "it took longer than its timeout allows (timeout)");
+        assert_string_equal(unit_result_phrase("exit-code"),
+                            "a process of it ended with an error (exit-code)");
+        assert_string_equal(unit_result_phrase("timeout"),
+                            "it took longer than its timeout allows (timeout)");
         assert_string_equal(unit_result_phrase("levitated"), "levitated");
         assert_string_equal(unit_result_phrase(""), "systemd does not say why");
         assert_string_equal(unit_result_phrase(NULL), "systemd does not say why");
@@ -70,7 +72,8 @@ static void an_outcome_is_a_word_and_a_sentence(void **state) {
         o.kind = ARGOSY__OUTCOME__KIND__FAILED;
         assert_string_equal(outcome_phrase(&o), "it failed");
         o.result = "dependency";
-        assert_string_equal(outcome_phrase(&o), "a unit that it needs on its node did not start (dependency)");
+        assert_string_equal(outcome_phrase(&o),
+                            "a unit that it needs on its node did not start (dependency)");
         o.kind = ARGOSY__OUTCOME__KIND__UNKNOWN;
         assert_string_equal(outcome_to_string(o.kind), "unknown");
         assert_string_equal(outcome_phrase(&o), OUTCOME_UNKNOWN_TEXT);

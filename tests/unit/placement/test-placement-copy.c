@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A copy decides as the first one does, from wherever it was taken: random lives of both side by side, in which
-// everything happens to both. A failing seed is printed.
+// A copy decides as the first one does, from wherever it was taken: random lives of both side by side, in
+// which everything happens to both. A failing seed is printed.
 #include "../../../src/placement/placement-private.h"
 #include "rebalance.h"
 
@@ -59,7 +59,8 @@ static void make_spec(World *w, int i) {
         PlacementSpec *s = &w->specs[i];
 
         *s = (PlacementSpec){.terms = &w->terms[i], .prefers = &w->prefers[i]};
-        s->demand = (PlacementVector){{(int32_t) roll(w, 4) * 250, (int32_t) roll(w, 4) * 100, roll(w, 6) == 0}};
+        s->demand =
+                (PlacementVector){{(int32_t) roll(w, 4) * 250, (int32_t) roll(w, 4) * 100, roll(w, 6) == 0}};
         s->n_terms = roll(w, 4) == 0;
         w->terms[i] = (PlacementTerm){PLACEMENT_IN, "zone", a_or_b};
         s->n_prefers = roll(w, 3) == 0;
@@ -91,7 +92,8 @@ static void world_init(World *w, uint64_t seed) {
         w->both[0] = placement_new();
         assert_int_equal(placement_resource(w->both[0], "gpu", NULL), 2);
         for (uint32_t i = 0; i < ROLES; i++) {
-                PlacementRole role = {.weight = 1 + i, .limit = {i == 2 ? 6000 : -1, -1, -1, -1, -1, -1, -1, -1}};
+                PlacementRole role = {.weight = 1 + i,
+                                      .limit = {i == 2 ? 6000 : -1, -1, -1, -1, -1, -1, -1, -1}};
 
                 role.guarantee[PLACEMENT_CPU] = i == 1 ? 1000 : 0;
                 assert_int_equal(placement_role_add(w->both[0], &role, &w->roles[i]), 0);

@@ -38,7 +38,8 @@ static unsigned roll(World *w, unsigned n) {
 
 static const char *const zones[] = {"a", "b", "c"}, *const disks[] = {"ssd", "hdd"};
 static const char *const zone_a_or_b[] = {"a", "b", NULL}, *const ssd[] = {"ssd", NULL},
-                         *const c_only[] = {"c", NULL}, *const like_hd[] = {"h?d", "?", NULL}, *const like_a_or_c[] = {"[ac]*", NULL};
+                         *const c_only[] = {"c", NULL}, *const like_hd[] = {"h?d", "?", NULL},
+                         *const like_a_or_c[] = {"[ac]*", NULL};
 static const char *const hates_even[] = {"u?[02468].service", NULL}, *const hates_u1[] = {"u1*.service",
                                                                                           "nobody*", NULL};
 

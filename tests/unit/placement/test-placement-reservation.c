@@ -147,8 +147,8 @@ static void it_is_kept_elsewhere_when_nobody_leaves_that_host(void **state) {
         }
 }
 
-// Somebody asks what would become of two more, of which the larger one preempts; and in what order those that wait
-// would be looked at if they came back.
+// Somebody asks what would become of two more, of which the larger one preempts; and in what order those
+// that wait would be looked at if they came back.
 static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
         uint32_t others[2] = {}, nodes[2 * UNITS];
 

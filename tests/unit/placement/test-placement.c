@@ -282,7 +282,8 @@ static void many_who_follow_one_are_held_together(void **state) {
         done(f);
 }
 
-// Two layers after each other, each unit of one after both of the next: so many ways that nobody walks them all.
+// Two layers after each other, each unit of one after both of the next: so many ways that nobody walks them
+// all.
 static void ways_that_part_and_meet_again_are_walked_once(void **state) {
         enum { LAYERS = 20 };
         Fixture *f = hosts(1);
@@ -379,7 +380,8 @@ static void a_confined_unit_goes_only_where_it_is_admitted(void **state) {
 static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void **state) {
         enum { NODES = 8, UNITS = 20 };
         Fixture *f = hosts(NODES);
-        bool excluded[UNITS][NODES] = {}, admitted[UNITS][NODES] = {}, confined[UNITS] = {}, gone[NODES] = {};
+        bool excluded[UNITS][NODES] = {}, admitted[UNITS][NODES] = {}, confined[UNITS] = {},
+             gone[NODES] = {};
         uint32_t units[UNITS];
         unsigned seed = 1;
 
@@ -788,7 +790,8 @@ static void its_memory_is_what_the_heap_says(void **state) {
         real = in_use() - before;
         assert_true(bytes - empty >= ELEMENTSOF(names) * 40);
         if (before > 0 && real > 0)
-                assert_in_range(bytes, real * 9 / 10, real * 101 / 100); // what the C library caches it may count otherwise
+                // what the C library caches it may count otherwise
+                assert_in_range(bytes, real * 9 / 10, real * 101 / 100);
         done(f);
 }
 

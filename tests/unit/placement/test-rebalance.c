@@ -248,7 +248,8 @@ static void who_does_not_match_its_node_any_more_goes_first(void **state) {
         PlacementLabel labels[] = {{"zone", "a"}, {"disk", "ssd"}};
         Fixture *f = hosts(3);
         uint32_t on_ssd = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}),
-                 packed = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1, .policy = PLACEMENT_BEST_FIT});
+                 packed = class_of(
+                         f, &(PlacementSpec){.terms = &term, .n_terms = 1, .policy = PLACEMENT_BEST_FIT});
 
         put_many(f, 2, on_ssd, 2);
         put(f, packed, 2);
@@ -564,7 +565,8 @@ static size_t live(uint64_t seed) {
         return n_moved;
 }
 
-// What is left of it after random changes; nothing about the Placement changes, and then it can be carried out.
+// What is left of it after random changes; nothing about the Placement changes, and then it can be carried
+// out.
 static size_t revise(uint64_t seed) {
         _cleanup_free_ RebalanceMove *moves = NULL;
         World w;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// The rule as a table; then a cluster of models. A model is what libraft 0.22 does with its timers and votes,
-// with the guards of raft-authority.c, and nothing else: it freezes with its messages waiting, starts anew and
-// forgets, is cut off, hands over, and has a clock that runs too fast or too slow. At every moment, also in the
-// first one after a freeze, nobody who believes in his authority has a successor.
+// The rule as a table; then a cluster of models. A model is what libraft 0.22 does with its timers and
+// votes, with the guards of raft-authority.c, and nothing else: it freezes with its messages waiting, starts
+// anew and forgets, is cut off, hands over, and has a clock that runs too fast or too slow. At every moment,
+// also in the first one after a freeze, nobody who believes in his authority has a successor.
 
 #include "test.h"
 
@@ -298,7 +298,8 @@ static void on_vote(World *w, Server *s, const Message *m) {
         if (s->leader == 0 || m->disturb) {
                 if (!m->pre && m->term > s->term)
                         follow(w, s, m->term);
-                answer.granted = m->term >= s->term && (m->pre || s->voted_for == 0 || s->voted_for == m->from);
+                answer.granted =
+                        m->term >= s->term && (m->pre || s->voted_for == 0 || s->voted_for == m->from);
                 if (answer.granted && !m->pre) {
                         s->voted_for = m->from;
                         s->timer_us = clock_of(w, s);
@@ -355,7 +356,8 @@ static void deliver(World *w) {
         for (unsigned i = 0; i < w->n_queue;) {
                 Message m = w->queue[i];
 
-                if (m.epoch == w->epochs[m.from][m.to] && (m.arrives_ms > w->now_ms || w->servers[m.to].frozen)) {
+                if (m.epoch == w->epochs[m.from][m.to] &&
+                    (m.arrives_ms > w->now_ms || w->servers[m.to].frozen)) {
                         i++;
                         continue;
                 }
@@ -405,7 +407,9 @@ static void hand_over(World *w, Server *s, unsigned to) {
         if (s->match[to] != s->index || to == id_of(w, s))
                 return;
         authority_on_timeout_now(&s->authority, to, s->term, s->index);
-        post(w, (Message){.kind = TAKE_OVER, .from = id_of(w, s), .to = to, .term = s->term, .index = s->index});
+        post(w,
+             (Message){
+                     .kind = TAKE_OVER, .from = id_of(w, s), .to = to, .term = s->term, .index = s->index});
 }
 
 static void start_anew(World *w, Server *s) {
@@ -520,7 +524,8 @@ int main(void) {
                 cmocka_unit_test(two_voters_need_each_other),
                 cmocka_unit_test(a_leader_that_is_being_removed_does_not_count_itself),
                 cmocka_unit_test(answers_of_another_term_and_of_others_prove_nothing),
-                cmocka_unit_test(who_told_another_to_take_over_is_believed_again_when_that_cannot_happen_any_more),
+                cmocka_unit_test(
+                        who_told_another_to_take_over_is_believed_again_when_that_cannot_happen_any_more),
                 cmocka_unit_test(members_that_are_gone_make_room),
                 cmocka_unit_test(marks_arrive_as_they_were_sent),
                 cmocka_unit_test(a_leader_that_nothing_happens_to_is_always_sure),

@@ -201,7 +201,8 @@ static void one_snapshot_waits_for_a_disk_that_hangs(void **state) {
 
         hang_disk(n);
         for (unsigned i = 0; i < 3; i++) {
-                struct raft_message m = {.type = RAFT_INSTALL_SNAPSHOT, .server_id = 9, .server_address = "9"};
+                struct raft_message m = {
+                        .type = RAFT_INSTALL_SNAPSHOT, .server_id = 9, .server_address = "9"};
 
                 m.install_snapshot.data = (struct raft_buffer){raft_malloc(100), 100};
                 raft_configuration_init(&m.install_snapshot.conf);
@@ -275,7 +276,8 @@ static bool is_held(void *userdata) {
         return (disk_hangs && raft_store(f->node->store)->gate.closed) || have_all_landed(userdata);
 }
 
-// A file system is frozen when the last write before that has ended, so what comes next must not be with libraft.
+// A file system is frozen when the last write before that has ended, so what comes next must not be with
+// libraft.
 static void each_write_comes_after_a_look_at_the_disk(void **state) {
         StoreCluster *c = store_cluster_of(1);
         Flight f = {.node = store_cluster_leader(c), .hang_at = FLIGHT * FLIGHTS / 2};
@@ -369,7 +371,8 @@ static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) 
         assert_int_equal(leader->leader.term, term);
         assert_false(store_node_is_sure(leader)); // the other may still obey
         disk_hangs = false;
-        store_run_until(&c->loop, store_node_is_sure, store_cluster_leader(c), STORE_PATIENCE_MS, "authority");
+        store_run_until(&c->loop, store_node_is_sure, store_cluster_leader(c), STORE_PATIENCE_MS,
+                        "authority");
         store_cluster_write(c, 1, 100);
         store_cluster_agree(c);
         store_cluster_free(c);
@@ -441,11 +444,13 @@ typedef struct Longer {
 static bool has_stored_what_is_not_written(void *userdata) {
         const Longer *longer = userdata;
 
-        return raft_store(longer->node->store)->raft.last_stored > raft_store(longer->than->store)->raft.last_stored;
+        return raft_store(longer->node->store)->raft.last_stored >
+               raft_store(longer->than->store)->raft.last_stored;
 }
 
-// The only voter goes down when its new member has an entry that it has not written itself. libraft left it in its term:
-// what it wrote next had the number and the term of that entry, so the member took them for the same.
+// The only voter goes down when its new member has an entry that it has not written itself. libraft left it
+// in its term: what it wrote next had the number and the term of that entry, so the member took them for the
+// same.
 static void guard_17_who_leads_alone_begins_a_term(void **state) {
         StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node, *member = &c->servers[1].node;
@@ -456,7 +461,8 @@ static void guard_17_who_leads_alone_begins_a_term(void **state) {
         assert_int_equal(store_member_add(n->store, 2, store_on_member, &a), 0);
         store_run_until(&c->loop, has_spare, n, STORE_PATIENCE_MS, "a spare");
         hang_disk(n);
-        store_run_until(&c->loop, has_stored_what_is_not_written, &(Longer){n, member}, STORE_PATIENCE_MS, "one entry more");
+        store_run_until(&c->loop, has_stored_what_is_not_written, &(Longer){n, member}, STORE_PATIENCE_MS,
+                        "one entry more");
         snprintf(image, sizeof(image), "%s/image", c->base);
         store_dir_copy(n->dir, image);
         disk_hangs = false;

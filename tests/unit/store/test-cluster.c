@@ -67,7 +67,8 @@ static bool are_complete(void *userdata) {
         return c->servers[0].node.complete && c->servers[1].node.complete && c->servers[2].node.complete;
 }
 
-// A leader is heard before it says what is committed. Of what a voter has alone nobody has heard, and it is not waited for.
+// A leader is heard before it says what is committed. Of what a voter has alone nobody has heard, and it is
+// not waited for.
 static void what_lay_in_the_log_is_applied_before_it_is_complete(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *alone;
@@ -98,11 +99,13 @@ static bool is_complete(void *userdata) {
         return ((StoreNode *) userdata)->complete;
 }
 
-// What a leader sends comes in parts, each of which ends before a configuration (guard 10): a host that was away, or is new, goes through every
-// membership of before, and has applied all that it knows to be committed at each.
+// What a leader sends comes in parts, each of which ends before a configuration (guard 10): a host that was
+// away, or is new, goes through every membership of before, and has applied all that it knows to be
+// committed at each.
 static void what_was_committed_elsewhere_is_applied_before_it_is_complete(void **state) {
         StoreCluster *c = store_cluster_of(3);
-        StoreNode *away = &c->servers[store_cluster_leader(c) == &c->servers[2].node ? 1 : 2].node, *new = &c->servers[3].node;
+        StoreNode *away = &c->servers[store_cluster_leader(c) == &c->servers[2].node ? 1 : 2].node,
+                  *new = &c->servers[3].node;
 
         store_cluster_write(c, 20, 100);
         store_cluster_agree(c);
@@ -189,7 +192,8 @@ static void a_big_state_goes_to_new_members(void **state) {
 
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
                 c->servers[i].node.filler = 20 * 1024 * 1024;
-                c->servers[i].node.election_ms = 5000; // all share one loop, which taking in the state holds up
+                // all share one loop, which taking in the state holds up
+                c->servers[i].node.election_ms = 5000;
         }
         store_cluster_bootstrap(c);
         store_cluster_write(c, 40, 1000 * 1000);
@@ -360,8 +364,10 @@ static void a_retired_member_has_no_connection_and_gets_none(void **state) {
         server->retired = true;
         store_recheck(leader->store);
         store_recheck(stays->store);
-        store_run_until(&c->loop, has_two_connections, leader, STORE_PATIENCE_MS, "the leader's connections");
-        store_run_until(&c->loop, has_two_connections, stays, STORE_PATIENCE_MS, "the follower's connections");
+        store_run_until(&c->loop, has_two_connections, leader, STORE_PATIENCE_MS,
+                        "the leader's connections");
+        store_run_until(&c->loop, has_two_connections, stays, STORE_PATIENCE_MS,
+                        "the follower's connections");
         n_resolved = server->n_resolved;
         for (int i = 0; i < 6; i++) { // it goes on dialling, since it knows nothing
                 store_run_for(&c->loop, 100);
@@ -512,8 +518,8 @@ static void raise_stored_term(const StoreNode *n, uint64_t by) {
         assert_int_equal(file_replace(AT_FDCWD, path, &m, sizeof(m), 0600, 0), 0);
 }
 
-// One has less of the log and cannot win, the other is two terms behind and was never told by libraft: of three voters,
-// two were up and nobody led.
+// One has less of the log and cannot win, the other is two terms behind and was never told by libraft: of
+// three voters, two were up and nobody led.
 static void guard_14_who_refuses_an_older_term_says_so(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader, *longer, *shorter;
@@ -544,7 +550,8 @@ static bool is_voter(const StoreNode *leader, size_t i) {
         return stats.n_members > i && stats.members[i].voter;
 }
 
-// The second of two voters went down before it had the entry that makes it one; the first has it, and leads no more without the other's vote.
+// The second of two voters went down before it had the entry that makes it one; the first has it, and leads
+// no more without the other's vote.
 static void guard_25_who_does_not_know_that_it_votes_does(void **state) {
         StoreCluster *c = store_cluster_of(1);
         StoreNode *leader = store_cluster_leader(c), *spare = &c->servers[1].node;

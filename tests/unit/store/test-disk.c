@@ -205,8 +205,8 @@ static void guard_8_a_term_that_cannot_be_written_ends_the_process(void **state)
 static struct raft_io_append *taken;
 static raft_io_append_cb taken_done;
 
-static int take_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[], unsigned n,
-                       raft_io_append_cb done) {
+static int take_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[],
+                       unsigned n, raft_io_append_cb done) {
         taken = req;
         taken_done = done;
         return 0;
@@ -316,8 +316,8 @@ static void on_counted(StoreOutcome outcome, uint64_t index, void *tally) {
         t->committed += outcome == STORE_COMMITTED;
 }
 
-// More is under way than there is room for: libraft waits for room, and what came after that waits before the gate.
-// It is let go, not written.
+// More is under way than there is room for: libraft waits for room, and what came after that waits before
+// the gate. It is let go, not written.
 static void play_end_on_a_full_disk(Scene *s) {
         enum { N = 80 };
         _cleanup_free_ char *data = calloc(1, 512 * 1024);

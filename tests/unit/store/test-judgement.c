@@ -104,7 +104,8 @@ static void what_is_not_written_yet_is_kept_whatever_it_has(void **state) {
         TrailingLog t = {};
 
         add(&t, 8, 1024 * 1024);
-        assert_int_equal(trailing_log_entries(&t, STORE_TRAILING_BYTES / (1024 * 1024) - 1), STORE_TRAILING_BYTES / (1024 * 1024));
+        assert_int_equal(trailing_log_entries(&t, STORE_TRAILING_BYTES / (1024 * 1024) - 1),
+                         STORE_TRAILING_BYTES / (1024 * 1024));
         assert_int_equal(trailing_log_entries(&t, 8), 8 + 1);
         assert_int_equal(trailing_log_entries(&t, UINT64_C(1) << 40), UINT_MAX);
 }

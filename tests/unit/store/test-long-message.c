@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Guard 22: links over which an entry takes longer than an election. Each server is reached through a door that passes so many bytes on in each tick.
+// Guard 22: links over which an entry takes longer than an election. Each server is reached through a door
+// that passes so many bytes on in each tick.
 
 #include "test.h"
 
@@ -50,7 +51,8 @@ static struct Doors {
 } doors;
 
 static struct sockaddr_in loopback(uint16_t port) {
-        return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        return (struct sockaddr_in){
+                .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static Door open_door(uint16_t to, uint16_t *ret_port) {
@@ -77,7 +79,8 @@ static void enter(const Door *d) {
                 return;
         to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert_true(to >= 0 && doors.n_lanes < LANES_MAX);
-        assert_int_equal(connect(to, (struct sockaddr *) &sa, sizeof(sa)), 0); // it is taken when the loop looks
+        // it is taken when the loop looks
+        assert_int_equal(connect(to, (struct sockaddr *) &sa, sizeof(sa)), 0);
         lane = calloc(1, sizeof(*lane));
         assert_non_null(lane);
         *lane = (Lane){.fds = {fd, to}, .there = {.from = fd, .to = to}, .back = {.from = to, .to = fd}};
@@ -159,7 +162,8 @@ static uint64_t term_of(StoreCluster *c) {
         return stats.term;
 }
 
-// A machine that does something else for longer than an election may cost the lead as well, but not each time.
+// A machine that does something else for longer than an election may cost the lead as well, but not each
+// time.
 static void an_entry_that_takes_longer_than_an_election_costs_no_lead(void **state) {
         static char entry[ENTRY_BYTES];
         StoreCluster *c = cluster_behind_doors();
@@ -226,7 +230,8 @@ static void a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_e
         assert_false(puts_off(follower, &leads_no_more, BRIDGE_LONG_SIZE));
         assert_false(puts_off(leader, &leads, BRIDGE_LONG_SIZE)); // it follows nobody
         uv_update_time(&c->loop);
-        raft_store(follower->store)->raft.election_timer_start = raft_store(leader->store)->raft.election_timer_start = uv_now(&c->loop);
+        raft_store(follower->store)->raft.election_timer_start =
+                raft_store(leader->store)->raft.election_timer_start = uv_now(&c->loop);
         store_cluster_free(c);
 }
 
@@ -250,7 +255,8 @@ static void who_does_not_lead_gives_no_mark(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_entry_that_takes_longer_than_an_election_costs_no_lead),
-                cmocka_unit_test(a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_else_does),
+                cmocka_unit_test(
+                        a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_else_does),
                 cmocka_unit_test(who_does_not_lead_gives_no_mark),
         };
 

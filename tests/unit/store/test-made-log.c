@@ -25,7 +25,8 @@ static void a_log_that_was_made_is_on_the_disk_with_its_name(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(a_log_that_was_made_is_on_the_disk_with_its_name)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_log_that_was_made_is_on_the_disk_with_its_name)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,8 @@ static struct raft_entry *make_entries(unsigned n, raft_term term) {
         return entries;
 }
 
-static void receive_entries(StoreNode *f, uint32_t from, raft_index prev, unsigned n, uint64_t leader_commit) {
+static void receive_entries(StoreNode *f, uint32_t from, raft_index prev, unsigned n,
+                            uint64_t leader_commit) {
         RaftStore *s = raft_store(f->store);
         struct raft_message m = {
                 .type = RAFT_APPEND_ENTRIES,
@@ -73,7 +74,8 @@ static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
 static struct raft_append_entries_result answered;
 static unsigned n_answers;
 
-static int note_answer(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done) {
+static int note_answer(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                       raft_io_send_cb done) {
         if (message->type == RAFT_APPEND_ENTRIES_RESULT) {
                 answered = message->append_entries_result;
                 n_answers++;
@@ -216,12 +218,17 @@ static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
         struct raft_message m = {
                 .type = RAFT_APPEND_ENTRIES,
                 .server_id = 2,
-                .append_entries = {.term = 7, .prev_log_index = 10, .prev_log_term = 4, .entries = entries, .n_entries = 3},
+                .append_entries = {.term = 7,
+                                   .prev_log_index = 10,
+                                   .prev_log_term = 4,
+                                   .entries = entries,
+                                   .n_entries = 3},
         };
         Pile p;
 
         for (size_t i = 0; i < ELEMENTSOF(entries); i++)
-                entries[i] = (struct raft_entry){.type = RAFT_COMMAND, .term = 5 + i / 2, .buf.len = 100 * 1000};
+                entries[i] =
+                        (struct raft_entry){.type = RAFT_COMMAND, .term = 5 + i / 2, .buf.len = 100 * 1000};
         pile_begin(&p);
         pile_send(&p, &m);
         assert_passed(3, 10, 4);
@@ -244,7 +251,9 @@ static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
         raft_window_on_answer(p.store, 2, &(struct raft_append_entries_result){.last_log_index = 10});
         pile_send(&p, &m);
         assert_passed(0, 15, 7);
-        raft_window_on_answer(p.store, 2, &(struct raft_append_entries_result){.rejected = 15, .last_log_index = 10}); // it lacks them
+        raft_window_on_answer(
+                p.store, 2,
+                &(struct raft_append_entries_result){.rejected = 15, .last_log_index = 10}); // it lacks them
         pile_send(&p, &m);
         assert_passed(5, 10, 4);
         entries[0].buf.len = 100;

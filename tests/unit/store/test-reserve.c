@@ -15,7 +15,8 @@ static uint64_t free_bytes = 2 * RESERVE_BYTES, free_inodes = 1;
 
 int __wrap_statvfs64(const char *path, struct statvfs *ret);
 int __wrap_statvfs64(const char *path, struct statvfs *ret) {
-        *ret = (struct statvfs){.f_frsize = 1024, .f_bavail = free_bytes / 1024, .f_files = 1000, .f_favail = free_inodes};
+        *ret = (struct statvfs){
+                .f_frsize = 1024, .f_bavail = free_bytes / 1024, .f_files = 1000, .f_favail = free_inodes};
         return 0;
 }
 
@@ -136,11 +137,15 @@ static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(of_a_full_disk_as_much_is_kept_as_it_has, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_kept_is_enough_to_rename_a_file_on_btrfs, setup, teardown),
-                cmocka_unit_test_setup_teardown(whoever_is_told_of_a_full_disk_hears_whether_it_is_a_quota, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_is_kept_is_enough_to_rename_a_file_on_btrfs, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(whoever_is_told_of_a_full_disk_hears_whether_it_is_a_quota,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),
         };

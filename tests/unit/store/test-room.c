@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// Guard 21: what libraft refuses since most voters have little room for the moment waits; a full disk is told from that
-// by how long it lasts.
+// Guard 21: what libraft refuses since most voters have little room for the moment waits; a full disk is
+// told from that by how long it lasts.
 
 #include "test.h"
 

@@ -11,10 +11,12 @@
 
 enum { LONG_ENTRY = 200 * 1000 };
 
-static int (*send_message)(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done);
+static int (*send_message)(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                           raft_io_send_cb done);
 static size_t n_bytes_sent; // of entries, by everybody
 
-static int count_and_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message, raft_io_send_cb done) {
+static int count_and_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                          raft_io_send_cb done) {
         if (message->type == RAFT_APPEND_ENTRIES)
                 for (unsigned i = 0; i < message->append_entries.n_entries; i++)
                         n_bytes_sent += message->append_entries.entries[i].buf.len;
@@ -34,10 +36,12 @@ static void submit_long(StoreNode *leader, StoreAnswer *answers, size_t n) {
         static const char data[LONG_ENTRY] = "long";
 
         for (size_t i = 0; i < n; i++)
-                assert_int_equal(store_submit(leader->store, data, sizeof(data), store_on_done, &answers[i]), 0);
+                assert_int_equal(store_submit(leader->store, data, sizeof(data), store_on_done, &answers[i]),
+                                 0);
 }
 
-// With each heartbeat libraft sends whoever has said nothing what it has not acknowledged. Over a slow link that is all the link has time for.
+// With each heartbeat libraft sends whoever has said nothing what it has not acknowledged. Over a slow link
+// that is all the link has time for.
 static void what_is_on_its_way_is_not_sent_again(void **state) {
         StoreCluster *c = store_cluster_new();
         StoreAnswer answers[8] = {};
@@ -64,7 +68,8 @@ static void what_is_on_its_way_is_not_sent_again(void **state) {
         for (size_t i = 1; i < 3; i++)
                 take_nothing_from(&c->servers[i].node, leader->raft_id, false);
         for (size_t i = 0; i < 8; i++) {
-                store_run_until(&c->loop, store_is_answered, &answers[i], STORE_PATIENCE_MS, "answer to a batch");
+                store_run_until(&c->loop, store_is_answered, &answers[i], STORE_PATIENCE_MS,
+                                "answer to a batch");
                 assert_int_equal(answers[i].outcome, STORE_COMMITTED);
         }
         store_cluster_agree(c);
@@ -93,7 +98,8 @@ static void what_was_lost_with_its_connection_is_sent_again(void **state) {
                 list_foreach (l, &raft_store(c->servers[i].node.store)->transport.bridges)
                         bridge_close(CONTAINER_OF(l, Bridge, node));
         for (size_t i = 0; i < 2; i++) {
-                store_run_until(&c->loop, store_is_answered, &answers[i], STORE_PATIENCE_MS, "answer to a batch");
+                store_run_until(&c->loop, store_is_answered, &answers[i], STORE_PATIENCE_MS,
+                                "answer to a batch");
                 assert_int_equal(answers[i].outcome, STORE_COMMITTED);
         }
         store_cluster_agree(c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What happens while a worker encodes a snapshot. A worker stands before each piece until the test lets it go on, so
-// nothing here depends on how long encoding takes.
+// What happens while a worker encodes a snapshot. A worker stands before each piece until the test lets it
+// go on, so nothing here depends on how long encoding takes.
 
 #include "test.h"
 
@@ -343,7 +343,8 @@ static uint64_t last_term(const RaftStore *s) {
         return t->records[(t->back + t->size - 1) % t->size].term;
 }
 
-static void receive_entries(StoreNode *f, uint32_t from, uint64_t term, uint64_t behind, uint64_t behind_term, unsigned n) {
+static void receive_entries(StoreNode *f, uint32_t from, uint64_t term, uint64_t behind,
+                            uint64_t behind_term, unsigned n) {
         RaftStore *s = raft_store(f->store);
         struct raft_message m = {
                 .type = RAFT_APPEND_ENTRIES,
@@ -361,8 +362,10 @@ static void receive_entries(StoreNode *f, uint32_t from, uint64_t term, uint64_t
         uint8_t *batch = raft_calloc(n, 8);
 
         for (unsigned i = 0; i < n; i++)
-                m.append_entries.entries[i] = (struct raft_entry){
-                        .term = term, .type = RAFT_BARRIER, .buf = {batch + (size_t) 8 * i, 8}, .batch = batch};
+                m.append_entries.entries[i] = (struct raft_entry){.term = term,
+                                                                  .type = RAFT_BARRIER,
+                                                                  .buf = {batch + (size_t) 8 * i, 8},
+                                                                  .batch = batch};
         raft_disk_receive(&s->io, &m);
 }
 
@@ -391,7 +394,8 @@ static void crash(StoreCluster *c, StoreNode *n) {
         store_node_open(n, false, NULL, NULL);
 }
 
-// Three entries that were never committed give way to one of the next leader's, while a worker puts a snapshot in place.
+// Three entries that were never committed give way to one of the next leader's, while a worker puts a
+// snapshot in place.
 static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **state) {
         StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
@@ -409,20 +413,22 @@ static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **stat
         before = raft_last_index(&raft_store(f->store)->raft);
         before_term = last_term(raft_store(f->store));
         receive_entries(f, from, term, before, before_term, 3);
-        store_run_until(&c->loop, is_stored, &(Stored){f, term, before + 3}, STORE_PATIENCE_MS, "three entries");
+        store_run_until(&c->loop, is_stored, &(Stored){f, term, before + 3}, STORE_PATIENCE_MS,
+                        "three entries");
         receive_entries(f, from, term + 1, before, before_term, 1);
         store_run_for(&c->loop, 100);
         hangs_at = NULL;
         store_run_until(&c->loop, is_over, f, STORE_PATIENCE_MS, "a snapshot");
-        store_run_until(&c->loop, is_stored, &(Stored){f, term + 1, before + 1}, STORE_PATIENCE_MS, "one entry");
+        store_run_until(&c->loop, is_stored, &(Stored){f, term + 1, before + 1}, STORE_PATIENCE_MS,
+                        "one entry");
         crash(c, f);
         assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 1);
         assert_int_equal(last_term(raft_store(f->store)), term + 1);
         store_cluster_free(c);
 }
 
-// Of a follower with a slow disk some entries wait for an append to end when the leader's snapshot comes: they would have
-// been written as what follows it.
+// Of a follower with a slow disk some entries wait for an append to end when the leader's snapshot comes:
+// they would have been written as what follows it.
 static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void **state) {
         StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
@@ -464,7 +470,8 @@ static StoreCluster *begin_without_one(StoreNode **ret_away) {
         write_until_due(c);
         for (int i = 0; i < 3; i++)
                 if (c->servers[i].node.store)
-                        store_run_until(&c->loop, has_compacted, &c->servers[i].node, STORE_PATIENCE_MS, "a snapshot");
+                        store_run_until(&c->loop, has_compacted, &c->servers[i].node, STORE_PATIENCE_MS,
+                                        "a snapshot");
         *ret_away = away;
         return c;
 }
@@ -473,8 +480,9 @@ static bool still_leads(const StoreNode *n, uint64_t term) {
         return n->role == STORE_LEADER && n->leader.term == term;
 }
 
-// The leader has a snapshot of an earlier term. The next one is on its disk, but libraft does not know yet when a member
-// needs one. False: the member got the earlier one, which was on its way before; or on a busy machine another one leads by now.
+// The leader has a snapshot of an earlier term. The next one is on its disk, but libraft does not know yet
+// when a member needs one. False: the member got the earlier one, which was on its way before; or on a busy
+// machine another one leads by now.
 static bool sends_what_libraft_does_not_know(void) {
         StoreNode *away, *leader;
         StoreCluster *c = begin_without_one(&away);
@@ -483,7 +491,8 @@ static bool sends_what_libraft_does_not_know(void) {
         char path[600];
         bool sent;
 
-        while (store_cluster_leader(c)->leader.term == raft_store(store_cluster_leader(c)->store)->raft.trail.snapshot.term) {
+        while (store_cluster_leader(c)->leader.term ==
+               raft_store(store_cluster_leader(c)->store)->raft.trail.snapshot.term) {
                 StoreAnswer a = {};
 
                 if (store_transfer(store_cluster_leader(c)->store, 0, store_on_member, &a) == 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A manager against a fake systemd, and what it tells: one line per callback. Shared by the tests of its facets.
+// A manager against a fake systemd, and what it tells: one line per callback. Shared by the tests of its
+// facets.
 
 #include "loop.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a manager sends, cut anywhere: text and replies come out at sd-bus's end as they were, signals by themselves,
-// each in its place.
+// What a manager sends, cut anywhere: text and replies come out at sd-bus's end as they were, signals by
+// themselves, each in its place.
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -266,7 +266,8 @@ static void what_sd_bus_does_not_take_waits(void **state) {
         assert_memory_equal(passed.data, b.data, passed.len);
 }
 
-// A list of thousands of units is an answer. Whoever sends a signal as long wants to hold us up; a manager that is ours may.
+// A list of thousands of units is an answer. Whoever sends a signal as long wants to hold us up; a manager
+// that is ours may.
 static void a_signal_is_no_list(void **state) {
         static const uint64_t max[] = {8 * 1024 * 1024, BUS_BYTES_MAX};
 

@@ -149,8 +149,8 @@ static void every_type_is_gone_behind(void **state) {
         assert_int_equal(s.body.at, s.body.len);
 }
 
-// A number or a text is passed in one step, anything else type by type: both come to the same place, and to no place of a
-// variant that is cut.
+// A number or a text is passed in one step, anything else type by type: both come to the same place, and to
+// no place of a variant that is cut.
 static void a_variant_is_passed_in_one_step_as_in_many(void **state) {
         static const char *const types[] = {"y", "b", "n", "q", "i", "u", "x", "t", "d", "s", "o", "g"};
         sd_bus_message *m = begin("Variants");
@@ -194,8 +194,8 @@ static void write_unit_changes(void) {
                                                  "InactiveEnterTimestamp", "t", UINT64_C(66)),
                            0);
         assert_return_code(sd_bus_message_append(m, "{sv}", "Job", "(uo)", 17, "/job/17"), 0);
-        assert_return_code(sd_bus_message_append(m, "{sv}{sv}", "ConditionResult", "b", 1, "ConditionTimestamp", "t",
-                                                 UINT64_C(55)),
+        assert_return_code(sd_bus_message_append(m, "{sv}{sv}", "ConditionResult", "b", 1,
+                                                 "ConditionTimestamp", "t", UINT64_C(55)),
                            0);
         assert_return_code(sd_bus_message_append(m, "{sv}", "Conditions", "a(sbbsi)", 1,
                                                  "ConditionPathExists", 0, 1, "/x", -1),
@@ -256,15 +256,19 @@ static void when_a_service_began_with_its_program_is_found(void **state) {
         UnitFacts facts;
         BusSignal s;
 
-        assert_return_code(sd_bus_message_append(m, "sa{sv}as", "org.freedesktop.systemd1.Service", 5, "Result", "s", "success", "NRestarts", "u", 2,
-                                                 "ExecMainStartTimestamp", "t", UINT64_C(70), "ExecMainHandoffTimestamp", "t", UINT64_C(77), "ExecMainCode",
-                                                 "i", 1, 0), 0);
+        assert_return_code(sd_bus_message_append(m, "sa{sv}as", "org.freedesktop.systemd1.Service", 5,
+                                                 "Result", "s", "success", "NRestarts", "u", 2,
+                                                 "ExecMainStartTimestamp", "t", UINT64_C(70),
+                                                 "ExecMainHandoffTimestamp", "t", UINT64_C(77),
+                                                 "ExecMainCode", "i", 1, 0),
+                           0);
         end(m);
         assert_int_equal(read_bytes(bytes.data, bytes.len, &s), 0);
         assert_int_equal(signal_read_changes(&s, &facts), 0);
         assert_int_equal(facts.has, UNIT_FACT_RESULT | UNIT_FACT_RESTARTS | UNIT_FACT_EXEC | UNIT_FACT_EXIT);
         assert_int_equal(facts.times[UNIT_TIME_EXEC], 77);
-        assert_int_equal(changes("org.freedesktop.systemd1.Service", "Result", "s", "success", 0).has, UNIT_FACT_RESULT);
+        assert_int_equal(changes("org.freedesktop.systemd1.Service", "Result", "s", "success", 0).has,
+                         UNIT_FACT_RESULT);
 }
 
 static void a_result_is_the_types(void **state) {
@@ -288,7 +292,8 @@ static void a_value_of_another_type_or_no_word_is_refused(void **state) {
         changes("org.freedesktop.systemd1.Service", "Result", "g", "s", -EBADMSG);
 }
 
-// Whatever is not there is not read: each prefix stands at the end of its own memory, where ASan sees a step too far.
+// Whatever is not there is not read: each prefix stands at the end of its own memory, where ASan sees a step
+// too far.
 static void a_message_that_is_cut_says_less_or_nothing(void **state) {
         write_unit_changes();
         for (size_t len = BUS_HEAD_BYTES; len < bytes.len; len++) {

@@ -103,7 +103,9 @@ static void ours_are_found_again(void **state) {
 
         assert_int_equal(put(f, "ours"), COMPANION_NEW);
         assert_int_equal(file_replace(f->fd, "web@.service", "theirs", 6, 0644, 0), 0);
-        assert_int_equal(file_replace(f->fd, "web.service", COMPANION_FILE_MARK, strlen(COMPANION_FILE_MARK), 0644, 0), 0);
+        assert_int_equal(file_replace(f->fd, "web.service", COMPANION_FILE_MARK, strlen(COMPANION_FILE_MARK),
+                                      0644, 0),
+                         0);
         assert_int_equal(companion_files_foreach(f->dir, count, f), 0);
         assert_int_equal(f->n, 1);
         assert_int_equal(companion_files_foreach("/nowhere/at-all", count, f), 0);
@@ -112,7 +114,10 @@ static void ours_are_found_again(void **state) {
 // The file of a template of which there are instances takes its place.
 static void a_template_of_ours_takes_its_place(void **state) {
         static const char text[] = "[Service]\nExecStart=/bin/true\n";
-        UnitDirItem item = {.name = "al@1.service", .from_template = true, .content = text, .len = strlen(text),
+        UnitDirItem item = {.name = "al@1.service",
+                            .from_template = true,
+                            .content = text,
+                            .len = strlen(text),
                             .spec = hash_of(text, strlen(text))};
         Fixture *f = *state;
         UnitDir *d = NULL;
@@ -132,7 +137,8 @@ static void a_template_of_ours_takes_its_place(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(each_change_is_seen_by_the_time_of_the_directory, setup, teardown),
+                cmocka_unit_test_setup_teardown(each_change_is_seen_by_the_time_of_the_directory, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_left_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(ours_are_found_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_template_of_ours_takes_its_place, setup, teardown),

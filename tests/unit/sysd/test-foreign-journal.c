@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lines that a helper reads, and what argosyd makes of a helper that is in the hands of the container's root.
+// Lines that a helper reads, and what argosyd makes of a helper that is in the hands of the container's
+// root.
 #include "loop.h"
 
 #include <errno.h>
@@ -61,7 +62,8 @@ static void send_batches(void) {
                 const Argosy__HelperJournal *asked = receive();
                 char line[64];
 
-                snprintf(line, sizeof(line), "%s %u %d %d", asked->unit, asked->lines, asked->follow, asked->wait);
+                snprintf(line, sizeof(line), "%s %u %d %d", asked->unit, asked->lines, asked->follow,
+                         asked->wait);
                 send_line(line, i == BATCHES - 1);
         }
 }

@@ -75,7 +75,8 @@ static int do_harm(void) {
 
 // Whatever this machine's journal has, or has not.
 static int read_the_journal(void) {
-        const JournalQuestion q = {.manager = JOURNAL_SYSTEM, .unit = "argosy-test-nobody.service", .follow = true};
+        const JournalQuestion q = {
+                .manager = JOURNAL_SYSTEM, .unit = "argosy-test-nobody.service", .follow = true};
         _cleanup_(journal_source_closep) JournalSource *s = NULL;
         char **lines;
         size_t n;

@@ -29,7 +29,8 @@ static int helper_main(char *const words[4]) {
                 return EXIT_SUCCESS;
         str_fit(why, sizeof(why), "%d %s %s %s", (int) getpid(), words[0], words[1], words[2]);
         reply.why = why;
-        if (helper_frame_pack(&reply.base, &frame) < 0 || write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
+        if (helper_frame_pack(&reply.base, &frame) < 0 ||
+            write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
                 return EXIT_FAILURE;
         for (;;)
                 pause();
@@ -191,7 +192,11 @@ static void what_is_no_request_starts_nothing(void **state) {
         static const struct {
                 const char *bytes;
                 size_t len;
-        } packets[] = {{"", 1}, {"write\0a\0b", 9}, {"write\0a\0b\0c\0d", 13}, {"write\0\0b\0c", 10}, {"write\0a\0b\0c", 11}};
+        } packets[] = {{"", 1},
+                       {"write\0a\0b", 9},
+                       {"write\0a\0b\0c\0d", 13},
+                       {"write\0\0b\0c", 10},
+                       {"write\0a\0b\0c", 11}};
         struct sockaddr_un a = {.sun_family = AF_UNIX};
 
         run_service(LONG_MS);

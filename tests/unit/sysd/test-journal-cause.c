@@ -10,7 +10,8 @@
 #define PROGRAM(at, run, text) {at, 6, false, run, text}
 
 // The texts that are chosen, each on its line.
-static void assert_chosen_of(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most, const char *expected) {
+static void assert_chosen_of(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most,
+                             const char *expected) {
         bool *chosen = malloc(n + 1); // asan sees what is behind it
         _cleanup_buf_ Buf seen = {};
         size_t n_chosen = journal_cause_choose(entries, n, since_us, most, chosen);
@@ -32,7 +33,8 @@ static void assert_chosen_of(const JournalEntry *entries, size_t n, uint64_t sin
 static void the_cause_is_the_fourth_line_from_the_end(void **state) {
         static const JournalEntry entries[] = {
                 SYSTEMD(1, RUN_1, 6, "Starting env.service..."),
-                SYSTEMD(2, RUN_1, 4, "env.service: Failed to load environment files: No such file or directory"),
+                SYSTEMD(2, RUN_1, 4,
+                        "env.service: Failed to load environment files: No such file or directory"),
                 SYSTEMD(3, RUN_1, 4, "env.service: Failed to run 'start' task: No such file or directory"),
                 SYSTEMD(4, RUN_1, 4, "env.service: Failed with result 'resources'."),
                 SYSTEMD(5, RUN_1, 3, "Failed to start env.service."),
@@ -42,7 +44,8 @@ static void the_cause_is_the_fourth_line_from_the_end(void **state) {
                       "env.service: Failed to load environment files: No such file or directory\n"
                       "env.service: Failed to run 'start' task: No such file or directory\n"
                       "Failed to start env.service.\n");
-        assert_chosen(entries, 0, 1, "env.service: Failed to load environment files: No such file or directory\n");
+        assert_chosen(entries, 0, 1,
+                      "env.service: Failed to load environment files: No such file or directory\n");
 }
 
 static void what_the_program_said_last_is_among_them(void **state) {
@@ -79,7 +82,8 @@ static void nothing_is_said_twice(void **state) {
                 SYSTEMD(4, RUN_1, 5, "web.service: Main process exited, code=exited, status=1/FAILURE"),
         };
 
-        assert_chosen(entries, 0, 3, "no\nweb.service: Main process exited, code=exited, status=1/FAILURE\n");
+        assert_chosen(entries, 0, 3,
+                      "no\nweb.service: Main process exited, code=exited, status=1/FAILURE\n");
 }
 
 static void a_former_run_or_life_does_not_count(void **state) {
@@ -107,7 +111,8 @@ static void a_run_that_is_well_does_not_hide_the_one_that_failed(void **state) {
                 PROGRAM(4, RUN_2, "listening"),
         };
 
-        assert_chosen(entries, 0, 3, "no such port\nweb.service: Main process exited, code=exited, status=1/FAILURE\n");
+        assert_chosen(entries, 0, 3,
+                      "no such port\nweb.service: Main process exited, code=exited, status=1/FAILURE\n");
         assert_chosen(entries, 3, 3, "listening\n");
 }
 

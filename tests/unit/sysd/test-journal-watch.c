@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which of the things that journald does to its directories mean that a journal has to be read, or opened, again.
+// Which of the things that journald does to its directories mean that a journal has to be read, or opened,
+// again.
 #include "journal-watch.h"
 
 #include <fcntl.h>

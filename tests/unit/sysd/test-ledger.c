@@ -326,9 +326,13 @@ static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
         Ledger *l = open_ledger(&seen);
 
         put(l, "web.service", 1);
-        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "old.service", "old.service"}), 0);
-        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "db.service", "db.service", true, true}), 0);
-        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"foreign.service", "db.service", "web.service"}), 0);
+        assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "old.service", "old.service"}),
+                         0);
+        assert_int_equal(
+                ledger_put_return(l, &(LedgerReturn){"web.service", "db.service", "db.service", true, true}),
+                0);
+        assert_int_equal(
+                ledger_put_return(l, &(LedgerReturn){"foreign.service", "db.service", "web.service"}), 0);
         assert_int_equal(ledger_flush(l), 0);
         ledger_close(l);
         l = open_ledger(&seen);
@@ -336,7 +340,8 @@ static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
         assert_int_equal(seen.n_returns, 2);
         for (size_t i = 0; i < 2; i++) {
                 assert_string_equal(seen.with[i], "db.service");
-                assert_string_equal(seen.through[i], streq(seen.back[i], "web.service") ? "db.service" : "web.service");
+                assert_string_equal(seen.through[i],
+                                    streq(seen.back[i], "web.service") ? "db.service" : "web.service");
                 assert_int_equal(seen.needs[i], streq(seen.back[i], "web.service"));
                 assert_int_equal(seen.launched[i], streq(seen.back[i], "web.service"));
         }

@@ -100,7 +100,10 @@ static int refuse_openat2(int error) {
         };
         struct sock_fprog program = {.len = ELEMENTSOF(f), .filter = f};
 
-        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0 ? -errno : 0;
+        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+                               prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0
+                       ? -errno
+                       : 0;
 }
 
 // The exit status of a process without openat2(): 0, or the errno of what it was to open.
@@ -136,7 +139,8 @@ int main(void) {
                 cmocka_unit_test(a_helper_dies_with_its_parent),
                 cmocka_unit_test(a_helper_whose_parent_is_gone_already_does_nothing),
                 cmocka_unit_test(a_process_that_got_the_leaders_number_is_not_entered),
-                cmocka_unit_test_setup_teardown(a_directory_is_opened_without_openat2_too, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_directory_is_opened_without_openat2_too, tmpdir_make,
+                                                tmpdir_drop),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

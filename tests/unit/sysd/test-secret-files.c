@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Values and links on a host: a unit starts with what its order says, keeps that until its next start, and leaves nothing behind.
+// Values and links on a host: a unit starts with what its order says, keeps that until its next start, and
+// leaves nothing behind.
 #include <sys/stat.h>
 
 #include "tmpdir.h"

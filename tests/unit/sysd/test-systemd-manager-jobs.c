@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs of a manager against a fake systemd: when they begin, how many at a time, and what their end is worth.
+// Jobs of a manager against a fake systemd: when they begin, how many at a time, and what their end is
+// worth.
 
 #include "manager-words.h"
 

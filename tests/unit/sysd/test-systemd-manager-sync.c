@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a manager against a fake systemd finds out by looking: after a lost connection, after reloads, and when signals
-// were lost.
+// What a manager against a fake systemd finds out by looking: after a lost connection, after reloads, and
+// when signals were lost.
 
 #include "manager-words.h"
 

@@ -128,15 +128,16 @@ static void on_stopped_with(int error, const SystemdDependent *list, size_t n, v
         if (error < 0)
                 record("survey: %s", strerror(-error));
         for (size_t i = 0; i < n; i++)
-                record("%s: %s through %s%s", list[i].name, active_state_to_string(list[i].active), list[i].through,
-                       list[i].needs ? ", needs it" : "");
+                record("%s: %s through %s%s", list[i].name, active_state_to_string(list[i].active),
+                       list[i].through, list[i].needs ? ", needs it" : "");
         ++*(unsigned *) userdata;
 }
 
 static void a_stop_spreads_from_each_that_is_up(void **state) {
         unsigned n = 0;
 
-        static const char *const up[] = {"db.service", "web.service", "cache.service", "proxy.service", "log.service"};
+        static const char *const up[] = {"db.service", "web.service", "cache.service", "proxy.service",
+                                         "log.service"};
 
         for (size_t i = 0; i < ELEMENTSOF(up); i++) {
                 fake_systemd_add(fake, up[i], FAKE_RUNS);
@@ -146,9 +147,11 @@ static void a_stop_spreads_from_each_that_is_up(void **state) {
         fake_systemd_pin(fake, "off.service", true);
         fake_systemd_list(fake, "db.service", "RequiredBy", "web.service off.service");
         fake_systemd_list(fake, "db.service", "ConsistsOf", "cache.service");
-        fake_systemd_list(fake, "web.service", "BoundBy", "proxy.service db.service"); // which names it in turn
+        // which names it in turn
+        fake_systemd_list(fake, "web.service", "BoundBy", "proxy.service db.service");
         fake_systemd_list(fake, "cache.service", "RequiredBy", "log.service");
-        fake_systemd_list(fake, "off.service", "RequiredBy", "never.service"); // it is down: no stop gets there
+        // it is down: no stop gets there
+        fake_systemd_list(fake, "off.service", "RequiredBy", "never.service");
         open_synced();
         forget_recorded();
         assert_int_equal(systemd_manager_stopped_with(manager, "db.service", on_stopped_with, &n), 0);

@@ -23,7 +23,8 @@ static struct {
 } end;
 
 static int setup(void **state) {
-        static const char script[] = "#!/bin/sh\nfor word; do shift; test \"$word\" = -- && break; done\nexec \"$@\"\n";
+        static const char script[] =
+                "#!/bin/sh\nfor word; do shift; test \"$word\" = -- && break; done\nexec \"$@\"\n";
 
         memset(&end, 0, sizeof(end));
         assert_int_equal(loop_setup(state), 0);
@@ -52,8 +53,13 @@ static void on_closed(void *userdata) {
 
 static TransientCommand *start(const char *script, unsigned limit_sec) {
         const char *const args[] = {"/bin/sh", "-c", script, NULL};
-        const TransientConfig config = {.loop = &test_loop, .runner = runner, .unit = "argosyd-test.service", .description = "a test",
-                                        .args = args, .limit_sec = limit_sec, .output_max = 100};
+        const TransientConfig config = {.loop = &test_loop,
+                                        .runner = runner,
+                                        .unit = "argosyd-test.service",
+                                        .description = "a test",
+                                        .args = args,
+                                        .limit_sec = limit_sec,
+                                        .output_max = 100};
         TransientCommand *c;
 
         assert_int_equal(transient_command_start(&config, on_done, NULL, &c), 0);
@@ -96,7 +102,11 @@ static void a_cancelled_one_says_nothing(void **state) {
 
 static void a_program_that_is_not_there_is_not_started(void **state) {
         const char *const args[] = {"/nowhere/podman", NULL};
-        const TransientConfig config = {.loop = &test_loop, .unit = "argosyd-test.service", .description = "a test", .args = args, .limit_sec = 1};
+        const TransientConfig config = {.loop = &test_loop,
+                                        .unit = "argosyd-test.service",
+                                        .description = "a test",
+                                        .args = args,
+                                        .limit_sec = 1};
         TransientCommand *c;
 
         assert_int_equal(transient_command_start(&config, on_done, NULL, &c), -ENOENT);

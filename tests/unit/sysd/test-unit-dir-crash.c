@@ -274,13 +274,16 @@ static void a_crash_at_any_call_lets_nothing_wrong_start(void **state) {
 
 static const Unit left[] = {
         {"web@1.service", true, "theirs", "new", NULL},
-        {"plain.service", false, "theirs", "[Install]\nWantedBy=a.target\nAlias=www.service\n", "argosy-01.slice"},
+        {"plain.service", false, "theirs", "[Install]\nWantedBy=a.target\nAlias=www.service\n",
+         "argosy-01.slice"},
 };
 
-static const char *const left_links[] = {"a.target.wants/web@1.service", "a.target.wants/plain.service", "www.service"};
+static const char *const left_links[] = {"a.target.wants/web@1.service", "a.target.wants/plain.service",
+                                         "www.service"};
 
 static void put_link(const char *name, const char *of) {
-        _cleanup_free_ char *path = str_printf("units/%s", name), *target = str_printf("%s/theirs/%s", cwd, of);
+        _cleanup_free_ char *path = str_printf("units/%s", name),
+                            *target = str_printf("%s/theirs/%s", cwd, of);
 
         assert_int_equal(symlink(target, path), 0);
 }
@@ -375,7 +378,8 @@ static void check_all_are_taken(int n) {
                 _cleanup_free_ char *path = str_printf("units/%s", left_links[i]);
                 char seen[64] = "";
 
-                if (readlink(path, seen, sizeof(seen) - 1) < 0 ? text[i] != NULL : !text[i] || !streq(seen, text[i]))
+                if (readlink(path, seen, sizeof(seen) - 1) < 0 ? text[i] != NULL
+                                                               : !text[i] || !streq(seen, text[i]))
                         fail_msg("call %d: %s leads to '%s'", n, path, seen);
         }
 }

@@ -118,8 +118,9 @@ static void a_unit_has_a_file_and_a_dropin(void **state) {
 
 // All names that are made of it have room.
 static void the_longest_name_has_everything_beside_it(void **state) {
-        static const char job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
-                                  "[Install]\nWantedBy=a.target\n";
+        static const char job[] =
+                "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
+                "[Install]\nWantedBy=a.target\n";
         char name[UNIT_NAME_MANAGED_MAX + 1], path[2 * UNIT_NAME_MAX];
 
         memset(name, 'a', sizeof(name));
@@ -229,7 +230,8 @@ static void a_file_that_says_the_same_to_systemd_keeps_its_time(void **state) {
         set_time("units/web.service.d/50-argosy.conf", 1000);
         assert_int_equal(write_one("web.service", WITH_FILE("", "2"), false, "argosy-00.slice"), 0);
         assert_file("units/web.service", WITH_FILE("", "2"));
-        assert_true(has_time("units/web.service", 1000) && has_time("units/web.service.d/50-argosy.conf", 1000));
+        assert_true(has_time("units/web.service", 1000) &&
+                    has_time("units/web.service.d/50-argosy.conf", 1000));
         assert_int_equal(write_one("web.service", WITH_FILE("User=x\n", "2"), false, NULL), 0);
         assert_false(has_time("units/web.service", 1000));
         assert_false(has_time("units/web.service.d/50-argosy.conf", 1000));
@@ -243,7 +245,8 @@ static void the_file_of_a_template_keeps_its_time_as_well(void **state) {
         assert_file("units/web@.service", WITH_FILE("", "2"));
         assert_file("units/web@2.service", WITH_FILE("", "1"));
         assert_true(has_time("units/web@.service", 1000) && has_time("units/web@2.service", 1000));
-        assert_int_equal(write_one("web@2.service", WITH_FILE("", "3"), false, NULL), 0); // no instance any more
+        // no instance any more
+        assert_int_equal(write_one("web@2.service", WITH_FILE("", "3"), false, NULL), 0);
         assert_true(has_time("units/web@2.service", 1000));
 }
 
@@ -409,7 +412,8 @@ static void finds_names_of_others(void **state) {
         assert_string_equal(shadow, "etc/free.service");
 }
 
-// A file system that fails, or a directory that nobody may enter: systemd may see a name there that is hidden from us.
+// A file system that fails, or a directory that nobody may enter: systemd may see a name there that is
+// hidden from us.
 static void where_it_cannot_look_a_name_may_be_somebody_s(void **state) {
         assert_int_equal(rmdir("lib"), 0);
         assert_int_equal(symlink("lib", "lib"), 0); // stat() of what is in it fails, as root's too
@@ -792,8 +796,10 @@ static void what_did_not_become_ours_is_left_as_it_is(void **state) {
         assert_int_equal(unit_dir_adopt(d, "b.service", false, &spec, NULL), 1);
         assert_int_equal(unit_dir_adopt(d, "web@2.service", true, &spec, NULL), 1);
         assert_true(unit_dir_has_content(d, "web@1.service", &spec));
-        assert_false(unit_dir_has_content(d, "a.service", &spec) || unit_dir_has_content(d, "b.service", &spec) ||
-                     unit_dir_has_content(d, "web@2.service", &spec) || unit_dir_has_content(d, "none.service", &spec));
+        assert_false(unit_dir_has_content(d, "a.service", &spec) ||
+                     unit_dir_has_content(d, "b.service", &spec) ||
+                     unit_dir_has_content(d, "web@2.service", &spec) ||
+                     unit_dir_has_content(d, "none.service", &spec));
         unit_dir_disown(d, "a.service", &spec);
         unit_dir_disown(d, "b.service", &spec);
         unit_dir_disown(d, "web@2.service", &spec);
@@ -810,7 +816,8 @@ static void what_did_not_become_ours_is_left_as_it_is(void **state) {
 }
 
 static void what_somebody_else_has_is_not_taken(void **state) {
-        static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service", "f.service"};
+        static const char *const names[] = {"a.service", "b.service", "c.service",
+                                            "d.service", "e.service", "f.service"};
 
         put_foreign("units/a.service", "x");
         put_link("units/b.service", "/run/fleet/units/c.service");

@@ -19,8 +19,14 @@ static void a_pin_names_its_unit(void **state) {
 }
 
 static void other_names_are_no_pins(void **state) {
-        static const char *const names[] = {"", "argosy-pin@.target", "argosy-pin@", ".target", "job.service",
-                                            "argosy-pin@job.service", "argosy.target", "argosy-pin@.targe"};
+        static const char *const names[] = {"",
+                                            "argosy-pin@.target",
+                                            "argosy-pin@",
+                                            ".target",
+                                            "job.service",
+                                            "argosy-pin@job.service",
+                                            "argosy.target",
+                                            "argosy-pin@.targe"};
         char unit[UNIT_NAME_MAX + 1];
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)

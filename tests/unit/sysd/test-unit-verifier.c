@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who asks what systemd would say of a content has an answer, or none in time; the helper is asked once for each content.
+// Who asks what systemd would say of a content has an answer, or none in time; the helper is asked once for
+// each content.
 #include "loop.h"
 
 #include <errno.h>
@@ -140,7 +141,8 @@ static uint64_t ask_for(const char *name, const char *content, unsigned patience
         uint64_t number;
 
         *a = (Answer){};
-        assert_int_equal(unit_verifier_ask(verifier, &file, 1, false, patience_ms, on_answer, a, &number), 0);
+        assert_int_equal(unit_verifier_ask(verifier, &file, 1, false, patience_ms, on_answer, a, &number),
+                         0);
         assert_int_equal(a->n, 0);
         return number;
 }
@@ -283,9 +285,13 @@ static void what_is_too_much_is_refused(void **state) {
         uint64_t number;
 
         open_verifier("answers");
-        assert_int_equal(unit_verifier_ask(verifier, files, ELEMENTSOF(files), false, LONG_MS, on_answer, NULL, &number), -E2BIG);
-        assert_int_equal(unit_verifier_ask(verifier, &one, 1, false, LONG_MS, on_answer, NULL, &number), -E2BIG);
-        assert_int_equal(unit_verifier_ask(verifier, files, 0, false, LONG_MS, on_answer, NULL, &number), -E2BIG);
+        assert_int_equal(unit_verifier_ask(verifier, files, ELEMENTSOF(files), false, LONG_MS, on_answer,
+                                           NULL, &number),
+                         -E2BIG);
+        assert_int_equal(unit_verifier_ask(verifier, &one, 1, false, LONG_MS, on_answer, NULL, &number),
+                         -E2BIG);
+        assert_int_equal(unit_verifier_ask(verifier, files, 0, false, LONG_MS, on_answer, NULL, &number),
+                         -E2BIG);
         close_verifier();
 }
 

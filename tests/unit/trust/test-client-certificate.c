@@ -50,13 +50,16 @@ static void its_key_belongs_to_it_and_both_are_new_each_time(void **state) {
                                secret = i == 0 ? (gnutls_datum_t){key.data, (unsigned) key.len}
                                                : (gnutls_datum_t){other_key.data, (unsigned) other_key.len};
 
-                assert_int_equal(gnutls_certificate_set_x509_key_mem(both, &cert, &secret, GNUTLS_X509_FMT_PEM) >= 0, i == 0);
+                assert_int_equal(
+                        gnutls_certificate_set_x509_key_mem(both, &cert, &secret, GNUTLS_X509_FMT_PEM) >= 0,
+                        i == 0);
         }
         gnutls_certificate_free_credentials(both);
 }
 
 static void it_outlives_its_token_by_a_day_at_most(void **state) {
-        static const uint32_t ttl_sec[] = {1, DAY_SEC - 1, DAY_SEC, ACCESS_TOKEN_TTL_SEC, ACCESS_TOKEN_TTL_MAX_SEC};
+        static const uint32_t ttl_sec[] = {1, DAY_SEC - 1, DAY_SEC, ACCESS_TOKEN_TTL_SEC,
+                                           ACCESS_TOKEN_TTL_MAX_SEC};
         time_t now = time(NULL);
 
         for (size_t i = 0; i < ELEMENTSOF(ttl_sec); i++) {

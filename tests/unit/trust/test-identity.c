@@ -215,7 +215,8 @@ static void damaged_files_are_named(void **state) {
         // Whole, but the parts of two clusters.
         assert_int_equal(ca_create(&other_ca), 0);
         assert_int_equal(identity_create("elsewhere", &other_ca, &other), 0);
-        assert_int_equal(identity_save(dir, &(Identity){first.key, first.cert, other.ca_cert, first.pin}), 0);
+        assert_int_equal(identity_save(dir, &(Identity){first.key, first.cert, other.ca_cert, first.pin}),
+                         0);
         _cleanup_free_ char *why = NULL;
         Identity i = {};
         assert_int_equal(identity_load(dir, &i, &why), -EBADMSG);

@@ -217,7 +217,8 @@ static void assert_outdated(bool outdated, const char *alpn, int verdict) {
         client = server = (Side){};
 }
 
-// Its key is a member's: it may get another one, and that is the mesh's business. The log's connections are for who has a good one.
+// Its key is a member's: it may get another one, and that is the mesh's business. The log's connections are
+// for who has a good one.
 static void a_certificate_of_a_ca_that_is_not_ours_is_seen(void **state) {
         _cleanup_(ca_done) Ca other = {};
         Buf cas[TLS_CAS_MAX + 1] = {};

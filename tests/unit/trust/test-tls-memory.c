@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What GnuTLS gives back is overwritten before anybody else may have it: at once, or when the thread that keeps records says so.
+// What GnuTLS gives back is overwritten before anybody else may have it: at once, or when the thread that
+// keeps records says so.
 #include "test.h"
 
 #include <gnutls/gnutls.h>

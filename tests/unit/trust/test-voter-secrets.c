@@ -67,7 +67,8 @@ static void what_is_no_secret_is_not_taken(void **state) {
         put("ca", 2, "in its place");
 }
 
-static Argosy__VoterSecretRecord record_of(const char *name, uint32_t number, const char *value, Hash *hash) {
+static Argosy__VoterSecretRecord record_of(const char *name, uint32_t number, const char *value,
+                                           Hash *hash) {
         Argosy__VoterSecretRecord r = ARGOSY__VOTER_SECRET_RECORD__INIT;
 
         *hash = hash_of(value, strlen(value));
@@ -80,7 +81,8 @@ static Argosy__VoterSecretRecord record_of(const char *name, uint32_t number, co
 // A number may have been given twice, by leaders of which one did not get it into the log.
 static void the_secret_that_the_log_means_is_known_by_its_fingerprint(void **state) {
         Hash hash, other;
-        Argosy__VoterSecretRecord record = record_of("ca", 1, "one", &hash), another = record_of("ca", 1, "two", &other);
+        Argosy__VoterSecretRecord record = record_of("ca", 1, "one", &hash),
+                                  another = record_of("ca", 1, "two", &other);
 
         put("ca", 1, "one");
         assert_true(voter_secrets_has(&set, &record));
@@ -162,10 +164,13 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_secret_is_found_by_name_and_number, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_secret_is_not_taken, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_secret_that_the_log_means_is_known_by_its_fingerprint, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_the_log_names_no_more_goes_and_what_is_on_its_way_there_stays, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_secret_that_the_log_means_is_known_by_its_fingerprint,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_the_log_names_no_more_goes_and_what_is_on_its_way_there_stays, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_saved_is_loaded, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_damaged_file_is_named_and_not_overwritten, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_damaged_file_is_named_and_not_overwritten, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_named, setup, teardown),
         };
 

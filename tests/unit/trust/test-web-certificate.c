@@ -40,7 +40,8 @@ static void ours_is_made_once_and_for_all_names(void **state) {
         web_certificate_done(&c);
 }
 
-static void summary(const char *dir, const char *const *texts, size_t n, uint64_t wall_us, WebCertificateSummary *ret) {
+static void summary(const char *dir, const char *const *texts, size_t n, uint64_t wall_us,
+                    WebCertificateSummary *ret) {
         _cleanup_buf_ Buf pem = {};
         WebCertificate c = {};
         WebCertificateMade made;
@@ -58,9 +59,14 @@ static void ours_is_made_anew_for_more_names_and_before_it_ends(void **state) {
         assert_int_equal(own(*state, 3, now), WEB_CERTIFICATE_RENEWED);
         assert_int_equal(own(*state, 2, now), WEB_CERTIFICATE_KEPT); // one that is not ours at the moment
         assert_int_equal(own(*state, 3, now), WEB_CERTIFICATE_KEPT); // and back
-        assert_int_equal(own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS - 1) * DAY_US), WEB_CERTIFICATE_KEPT);
-        assert_int_equal(own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS + 1) * DAY_US), WEB_CERTIFICATE_RENEWED);
-        assert_int_equal(own(*state, 2, now - 30 * DAY_US), WEB_CERTIFICATE_RENEWED); // it is not good yet by that clock
+        assert_int_equal(
+                own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS - 1) * DAY_US),
+                WEB_CERTIFICATE_KEPT);
+        assert_int_equal(
+                own(*state, 2, now + (WEB_CERTIFICATE_DAYS - WEB_CERTIFICATE_RENEW_DAYS + 1) * DAY_US),
+                WEB_CERTIFICATE_RENEWED);
+        // it is not good yet by that clock
+        assert_int_equal(own(*state, 2, now - 30 * DAY_US), WEB_CERTIFICATE_RENEWED);
 }
 
 static void the_key_stays_and_names_only_grow(void **state) {
@@ -150,9 +156,11 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(ours_is_made_once_and_for_all_names, tmpdir_make,
                                                 tmpdir_drop),
-                cmocka_unit_test_setup_teardown(ours_is_made_anew_for_more_names_and_before_it_ends, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(ours_is_made_anew_for_more_names_and_before_it_ends,
+                                                tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(the_key_stays_and_names_only_grow, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_there_is_no_room_for_are_the_oldest_names, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(what_there_is_no_room_for_are_the_oldest_names, tmpdir_make,
+                                                tmpdir_drop),
                 cmocka_unit_test_setup_teardown(nobody_else_can_read_ours, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(what_is_damaged_is_made_anew, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(that_of_the_administrator_is_two_files, tmpdir_make,

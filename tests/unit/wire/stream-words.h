@@ -78,10 +78,10 @@ static inline int end_message(Stream *s, ProtobufCMessage *message, void *userda
         be_busy(e->busy_us);
 
         assert_true(e->n_messages < ELEMENTSOF(e->seqs));
-        e->seqs[e->n_messages++] =
-                m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT                                     ? m->beat->seq
-                : m->forward->request->what_case == ARGOSY__REQUEST__WHAT_WAIT ? LONG_ONE + m->forward->request->wait->n_items
-                                                                               : 0;
+        e->seqs[e->n_messages++] = m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT ? m->beat->seq
+                                   : m->forward->request->what_case == ARGOSY__REQUEST__WHAT_WAIT
+                                           ? LONG_ONE + m->forward->request->wait->n_items
+                                           : 0;
         if (e->close_on_frame)
                 stream_close(s, -ECANCELED, false);
         if (e->pause_on_frame)
@@ -202,7 +202,8 @@ static inline void connect_for_messages(void) {
 // A Wait that takes a while to unpack. `packed`: by whoever sends it.
 static inline void send_wait(Stream *s, size_t n, bool packed) {
         _cleanup_buf_ Buf frame = {};
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, **items = calloc(n, sizeof(*items));
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT,
+                                    **items = calloc(n, sizeof(*items));
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;

@@ -66,7 +66,8 @@ static void what_cannot_be_packed_again_is_no_message(void **state) {
 
 // ---- what unpacking takes
 
-// Bytes that were asked for, and the most at a time. What is freed is found by its size, which stands in front of it.
+// Bytes that were asked for, and the most at a time. What is freed is found by its size, which stands in
+// front of it.
 typedef struct Asked {
         size_t now, most;
 } Asked;
@@ -93,7 +94,8 @@ static void asked_free(void *userdata, void *p) {
 static size_t asked_for(const Buf *b) {
         Asked asked = {};
         ProtobufCAllocator allocator = {asked_alloc, asked_free, &asked};
-        ProtobufCMessage *m = protobuf_c_message_unpack(&argosy__request__descriptor, &allocator, b->len, b->data);
+        ProtobufCMessage *m =
+                protobuf_c_message_unpack(&argosy__request__descriptor, &allocator, b->len, b->data);
 
         assert_non_null(m);
         protobuf_c_message_free_unpacked(m, &allocator);
@@ -106,7 +108,8 @@ static void put(Buf *b, unsigned number, const void *data, size_t n) {
         for (uint64_t key = (uint64_t) number << 3 | 2; key; key >>= 7)
                 assert_int_equal(buf_append(b, &(uint8_t){(uint8_t) (key > 0x7f ? key | 0x80 : key)}, 1), 0);
         for (size_t left = n;; left >>= 7) {
-                assert_int_equal(buf_append(b, &(uint8_t){(uint8_t) (left > 0x7f ? left | 0x80 : left)}, 1), 0);
+                assert_int_equal(buf_append(b, &(uint8_t){(uint8_t) (left > 0x7f ? left | 0x80 : left)}, 1),
+                                 0);
                 if (left <= 0x7f)
                         break;
         }
@@ -144,17 +147,21 @@ static void what_unpacking_takes_is_known_before(void **state) {
         const ProtobufCMessageDescriptor *q = &argosy__request__descriptor;
 
         for (size_t n = 1; n < 20000; n = n * 3 + 1) {
-                assert_cost_is_known(field_of(q, "list_units"), field_of(&argosy__request__list_units__descriptor, "patterns"), n);
-                assert_cost_is_known(field_of(q, "wait"), field_of(&argosy__request__wait__descriptor, "items"), n);
+                assert_cost_is_known(field_of(q, "list_units"),
+                                     field_of(&argosy__request__list_units__descriptor, "patterns"), n);
+                assert_cost_is_known(field_of(q, "wait"),
+                                     field_of(&argosy__request__wait__descriptor, "items"), n);
                 assert_cost_is_known(field_of(q, "wait"), 100000, n); // of a newer version
         }
 }
 
 static void what_is_no_message_costs_nothing(void **state) {
-        static const uint8_t *const broken[] = {(const uint8_t *) "\xff", (const uint8_t *) "\x0a\x05", (const uint8_t *) "\x0b"};
+        static const uint8_t *const broken[] = {(const uint8_t *) "\xff", (const uint8_t *) "\x0a\x05",
+                                                (const uint8_t *) "\x0b"};
 
         for (size_t i = 0; i < ELEMENTSOF(broken); i++)
-                assert_true(frame_cost(&argosy__request__descriptor, broken[i], strlen((const char *) broken[i]), SIZE_MAX) == SIZE_MAX);
+                assert_true(frame_cost(&argosy__request__descriptor, broken[i],
+                                       strlen((const char *) broken[i]), SIZE_MAX) == SIZE_MAX);
 }
 
 int main(void) {

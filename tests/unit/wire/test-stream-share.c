@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What members may take of a turn, and of the memory: messages that are long, come in bursts, or become large.
+// What members may take of a turn, and of the memory: messages that are long, come in bursts, or become
+// large.
 #include "stream-words.h"
 
 // ---- what members may take of a turn, and of the memory
@@ -28,7 +29,8 @@ static void a_burst_of_messages_leaves_the_turn_to_others(void **state) {
         connect_for_messages();
         send_burst(60);
         loop_until(acceptor.n_messages == 60);
-        assert_in_range(most_in_a_turn, 1, 12); // what waited and what was read: twice 2 ms, and a message each
+        // what waited and what was read: twice 2 ms, and a message each
+        assert_in_range(most_in_a_turn, 1, 12);
         send_beat(dialler.stream, 7);           // and it reads on
         loop_until(acceptor.n_messages == 61);
         uv_close((uv_handle_t *) &turns, NULL);
@@ -38,8 +40,8 @@ static void a_beat_does_not_wait_for_the_burst_of_another_member(void **state) {
         End other = {};
 
         connect_for_messages();
-        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1], ALPN_MESH, &member[0].pin, &end_ops, &other,
-                                     &other.stream),
+        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1],
+                                     ALPN_MESH, &member[0].pin, &end_ops, &other, &other.stream),
                          0);
         loop_until(second.stream && other.n_opened);
         stream_set_messages(second.stream, &argosy__to_voter__descriptor, FRAME_MAX);
@@ -109,14 +111,16 @@ static void a_long_frame_gets_its_place_at_once(void **state) {
         connect_for_messages();
         assert_int_equal(stream_write(dialler.stream, half, sizeof(half)), 0);
         loop_until(acceptor.stream->plain_in.len == sizeof(half));
-        assert_int_equal(acceptor.stream->plain_in.allocated, FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
+        assert_int_equal(acceptor.stream->plain_in.allocated,
+                         FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
 }
 
 static int end_unpacks(Stream *s, size_t bytes, void *userdata) {
         return 0;
 }
 
-// Who is a guest may announce as much as he likes. From then on nothing is copied again and again, and what has not come takes no memory.
+// Who is a guest may announce as much as he likes. From then on nothing is copied again and again, and what
+// has not come takes no memory.
 static void a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come(void **state) {
         static uint8_t half[FRAME_HEADER_SIZE + 300000] = {0, 0x80, 0, 0}; // of 8 MiB
         static StreamOps guest_ops;
@@ -130,7 +134,8 @@ static void a_guest_s_long_frame_gets_its_place_when_some_of_it_has_come(void **
         assert_true(acceptor.stream->plain_in.allocated < 2 * 100000);
         assert_int_equal(stream_write(dialler.stream, half + 100000, sizeof(half) - 100000), 0);
         loop_until(acceptor.stream->plain_in.len == sizeof(half));
-        assert_int_equal(acceptor.stream->plain_in.allocated, FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
+        assert_int_equal(acceptor.stream->plain_in.allocated,
+                         FRAME_HEADER_SIZE + 8 * 1024 * 1024 + STREAM_READ_SIZE);
         stream_close(acceptor.stream, 0, false); // the pool gives it back before that is told
         loop_until(acceptor.n_closed);
 }
@@ -156,7 +161,8 @@ static void count_guests(uv_check_t *check) {
         are_counted = n_began == GUESTS;
 }
 
-// Each has sent more than a turn takes of one; but for the first, of whom a turn has taken all, they stand in the line.
+// Each has sent more than a turn takes of one; but for the first, of whom a turn has taken all, they stand
+// in the line.
 static void let_guests_wait(uv_check_t *turns) {
         static StreamOps guest_ops;
 
@@ -169,8 +175,9 @@ static void let_guests_wait(uv_check_t *turns) {
         for (size_t i = 0; i < GUESTS; i++) {
                 guests[i] = guest_diallers[i] = (End){};
                 awaited = &guests[i];
-                assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1], ALPN_MESH, &member[0].pin, &end_ops,
-                                             &guest_diallers[i], &guest_diallers[i].stream),
+                assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1],
+                                             ALPN_MESH, &member[0].pin, &end_ops, &guest_diallers[i],
+                                             &guest_diallers[i].stream),
                                  0);
                 loop_until(guest_diallers[i].n_opened && guests[i].stream);
                 stream_set_owner(guests[i].stream, &guest_ops, &guests[i]);

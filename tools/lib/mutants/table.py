@@ -8,7 +8,8 @@ from functools import cache
 from .workshop import Misfit, is_scenario, is_story, position
 
 CHECKS = {"sim/leader": "tests/sim/leader/checks.c", "sim/hosts": "tests/sim/hosts/hosts-checks.c"}  # tables, by who plays the stories
-CHECK = re.compile(r'^ +\{"([a-z-]+)", "[^"]*", "[^"]*", (?:NULL|"([a-z0-9-]+)")[,}]', re.MULTILINE)
+TEXT = r'(?:"[^"]*"\s*)+'
+CHECK = re.compile(rf'^ +\{{\s*"([a-z-]+)",\s*{TEXT},\s*{TEXT},\s*(?:NULL|"([a-z0-9-]+)")\s*[,}}]', re.MULTILINE)
 
 
 def split_test(fault):

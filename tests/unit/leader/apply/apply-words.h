@@ -27,7 +27,7 @@ static inline int teardown(void **state) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ the folder
+// ----------------------------------------------------------------------------------------------- the folder
 
 typedef struct Wanted {
         const char *name, *content;
@@ -146,7 +146,8 @@ static const Wanted shop[] = {{"a.service", ONE, LAUNCHED},
                               {"w@1.service", ONE, LAUNCHED}};
 static const Folder whole = {.units = shop, .n = ELEMENTSOF(shop)};
 
-static inline void assert_unit(const char *name, const char *content, Argosy__Target target, const char *set) {
+static inline void assert_unit(const char *name, const char *content, Argosy__Target target,
+                               const char *set) {
         const Argosy__UnitRecord *record = rig_record(&g, name);
         Hash hash = hash_of(content, strlen(content));
 

@@ -3,7 +3,7 @@
 // What an apply does about units that are not as they are to be, and about those that others bring along.
 #include "apply-words.h"
 
-// ------------------------------------------------------------------------------------------------ what is, and is not
+// -------------------------------------------------------------------------------------- what is, and is not
 
 static void become(const char *name, Argosy__ActiveState active, bool by_hand) {
         for (uint32_t h = 1; h <= 3; h++) {
@@ -104,9 +104,14 @@ static void what_was_started_again_once_is_not_by_the_same_request(void **state)
 
 // The rollout brings the files, and the same entry starts the others.
 static void a_rolling_apply_starts_again_what_failed_beside_it(void **state) {
-        static const Wanted units[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}, {"c.service", ONE, LAUNCHED}},
-                            next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", TWO, LAUNCHED}, {"c.service", ONE, LAUNCHED}};
-        const Folder one = {.units = units, .n = 3, .rolling = true}, two = {.units = next, .n = 3, .rolling = true};
+        static const Wanted units[] = {{"a.service", ONE, LAUNCHED},
+                                       {"b.service", ONE, LAUNCHED},
+                                       {"c.service", ONE, LAUNCHED}},
+                            next[] = {{"a.service", ONE, LAUNCHED},
+                                      {"b.service", TWO, LAUNCHED},
+                                      {"c.service", ONE, LAUNCHED}};
+        const Folder one = {.units = units, .n = 3, .rolling = true},
+                     two = {.units = next, .n = 3, .rolling = true};
         const Argosy__Response *r;
 
         (void) apply((Folder){.units = units, .n = 3});
@@ -142,8 +147,12 @@ static void the_file_of_an_update_is_not_that_of_what_is_started_again_beside_it
 
 // Nothing of it is done, and who asks is told: they would stay down without a word.
 static void a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refused(void **state) {
-        static const Wanted units[] = {{"a.service", ONE, LAUNCHED}, {"b.service", ONE, LAUNCHED}, {"c.service", ONE, LAUNCHED}},
-                            next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", TWO, LAUNCHED}, {"c.service", ONE, LAUNCHED}};
+        static const Wanted units[] = {{"a.service", ONE, LAUNCHED},
+                                       {"b.service", ONE, LAUNCHED},
+                                       {"c.service", ONE, LAUNCHED}},
+                            next[] = {{"a.service", ONE, LAUNCHED},
+                                      {"b.service", TWO, LAUNCHED},
+                                      {"c.service", ONE, LAUNCHED}};
         const Folder f = {.units = next, .n = 3, .rolling = true};
         const Argosy__Response *p;
 
@@ -152,17 +161,19 @@ static void a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refuse
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
         g.leader->limits.apply_part_units = 1;
         p = plan(f);
-        assert_non_null(strstr(p->apply_plan->refusal, ": c.service is not up, and neither are more than can be started again"));
+        assert_non_null(strstr(p->apply_plan->refusal,
+                               ": c.service is not up, and neither are more than can be started again"));
         assert_int_equal(apply_planned(f, p)->status, EEXIST);
         assert_unit("b.service", ONE, LAUNCHED, "shop");
         g.leader->limits.apply_part_units = 2;
         assert_int_equal(apply(f)->status, 0);
         rig_pass_ms(&g, 60000);
         assert_unit("b.service", TWO, LAUNCHED, "shop");
-        assert_true(rig_unit_on(&g, rig_host_of(&g, "c.service"), "c.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_true(rig_unit_on(&g, rig_host_of(&g, "c.service"), "c.service")->active ==
+                    ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }
 
-// ------------------------------------------------------------------------------------------------ brought along
+// -------------------------------------------------------------------------------------------- brought along
 
 #define TIMER "[Timer]\nOnActiveSec=1h\n"
 static const Wanted sweeps[] = {{"s@.service", ONE, INACTIVE},
@@ -186,7 +197,8 @@ static void what_a_unit_activates_is_made_with_it(void **state) {
         assert_null(rig_record(&g, "s@a.service"));
 }
 
-// With the file of the cluster's template, if it has one; what others have of it stays theirs, and what is not to be is not made.
+// With the file of the cluster's template, if it has one; what others have of it stays theirs, and what is
+// not to be is not made.
 static void what_the_folder_has_no_file_for_is_as_at_a_start(void **state) {
         Wanted units[] = {{"s@a.service", NULL, LOADED, true, true}, {"s@a.timer", TIMER, LAUNCHED}};
         const Folder f = {.units = units, .n = 2};

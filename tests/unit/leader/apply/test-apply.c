@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A folder is the truth about a set: what is asked about changes nothing, what is then asked for is done as one job if it is
-// still that, and what belongs to others is left alone. Twice the same does nothing, and all of it can be undone.
+// A folder is the truth about a set: what is asked about changes nothing, what is then asked for is done as
+// one job if it is still that, and what belongs to others is left alone. Twice the same does nothing, and
+// all of it can be undone.
 #include "apply-words.h"
 
-// ------------------------------------------------------------------------------------------------ what it does
+// --------------------------------------------------------------------------------------------- what it does
 
 static void a_folder_becomes_units(void **state) {
         const Argosy__Response *r;
@@ -86,7 +87,7 @@ static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) 
         assert_unit("mine.service", ONE, LAUNCHED, "");
 }
 
-// ------------------------------------------------------------------------------------------------ what it does not
+// ----------------------------------------------------------------------------------------- what it does not
 
 static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
         const Argosy__Response *r;
@@ -148,7 +149,8 @@ static void what_changed_since_the_plan_ends_it(void **state) {
         assert_unit("a.service", ONE, LAUNCHED, "shop");
 }
 
-// What somebody was told of before is compared with what the plan looks at, and not with all that has happened since.
+// What somebody was told of before is compared with what the plan looks at, and not with all that has
+// happened since.
 static void a_revision_binds_it_to_what_it_is_about(void **state) {
         Folder f = whole, part = {.units = shop, .n = 1};
 
@@ -193,7 +195,7 @@ static void a_unit_that_cannot_be_has_its_own_error(void **state) {
         assert_null(rig_record(&g, "b.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ undone, and again
+// ---------------------------------------------------------------------------------------- undone, and again
 
 static void undo_puts_back_what_it_changed(void **state) {
         static const Wanted next[] = {
@@ -318,7 +320,7 @@ static void a_command_that_is_given_again_goes_on(void **state) {
         assert_int_equal(count(TWO), UNITS_MAX);
 }
 
-// ------------------------------------------------------------------------------------------------ judged when it is put
+// ------------------------------------------------------------------------------------ judged when it is put
 
 // And nothing happens yet.
 static void ask_start(const char *name, const char *content) {
@@ -465,7 +467,7 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
 }
 
 
-// ------------------------------------------------------------------------------------------------ a few at a time
+// ------------------------------------------------------------------------------------------ a few at a time
 
 #define WEB(file)                                                                                       \
         {                                                                                               \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Three hosts, units on two of them, and an owner who asks for a rebalance. Shared by the tests of rebalances.
+// Three hosts, units on two of them, and an owner who asks for a rebalance. Shared by the tests of
+// rebalances.
 
 #include "leader-private.h"
 #include "leader-asks.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A rebalance that is held back is a job like any other: it waits behind the one that is under way, or for a person, and is
-// carried out once, by whoever leads then, whether somebody listens or not.
+// A rebalance that is held back is a job like any other: it waits behind the one that is under way, or for a
+// person, and is carried out once, by whoever leads then, whether somebody listens or not.
 #include "held-jobs.h"
 #include "held-pool.h"
 #include "rebalance-words.h"
@@ -112,7 +112,7 @@ static void next_leader(void) {
         rig_settle(&g);
 }
 
-// ------------------------------------------------------------------------------------------------ behind another one
+// --------------------------------------------------------------------------------------- behind another one
 
 static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_for_it(void **state) {
         const Argosy__Response__JobRow *row;
@@ -126,7 +126,8 @@ static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_fo
         assert_int_equal(job, before + 1);
         assert_waits_for(job, before);
         wait = wait_for(job);
-        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@12.service", NULL)->status, 0); // others pass it
+        // others pass it
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@12.service", NULL)->status, 0);
         assert_false(wait->final);
         watch(first, UNITS);
         assert_int_equal(rig_last(first)->status, 0);
@@ -247,7 +248,7 @@ static void asked_again_it_is_the_same_job(void **state) {
         assert_int_equal(last_job(), job);
 }
 
-// ------------------------------------------------------------------------------------------------ carried out
+// ---------------------------------------------------------------------------------------------- carried out
 
 // It was held by hand, and goes on for a while.
 static uint64_t begin_held(Wish w) {
@@ -490,7 +491,8 @@ static void a_rule_holds_it(void **state) {
         add_rule(rule);
         job = hold((Wish){.id = 2});
         assert_int_equal(units_on(3), 0);
-        assert_int_equal(rig_last(ask((Wish){.dry_run = true}))->rebalance->n_moves, MOVES); // who only asks is answered
+        // who only asks is answered
+        assert_int_equal(rig_last(ask((Wish){.dry_run = true}))->rebalance->n_moves, MOVES);
         assert_int_equal(release(job), 0);
         assert_int_equal(units_on(3), MOVES);
 }

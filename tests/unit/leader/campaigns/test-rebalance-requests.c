@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rebalance would do is thought of by the pool, and the world goes on meanwhile. Here the pool has one thread,
-// which a test may keep busy: what it is given then waits for as long as the test likes.
+// What a rebalance would do is thought of by the pool, and the world goes on meanwhile. Here the pool has
+// one thread, which a test may keep busy: what it is given then waits for as long as the test likes.
 #include "held-pool.h"
 #include "rebalance-words.h"
 

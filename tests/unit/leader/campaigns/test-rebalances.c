@@ -151,7 +151,8 @@ static void nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile(void **sta
         a = ask((Wish){.id = 3, .if_revision = seen, .dry_run = true});
         assert_int_equal(rig_last(a)->status, ESTALE);
         assert_int_equal(units_on(3), 0);
-        a = ask((Wish){.id = 4, .if_revision = seen, .pattern = "web@[2-9].service"}); // no business of theirs
+        // no business of theirs
+        a = ask((Wish){.id = 4, .if_revision = seen, .pattern = "web@[2-9].service"});
         assert_int_equal(rig_last(a)->status, 0);
         assert_true(n_moved(a) > 0);
 }

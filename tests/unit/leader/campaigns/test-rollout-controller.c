@@ -74,7 +74,8 @@ static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
         const Argosy__Response *r = rig_last(wait_for("a.service", 7));
 
         assert_int_equal(r->status, ENODATA);
-        assert_string_equal(r->message, "a.service: the record of this update or restart is not kept any more: how it ended is not known");
+        assert_string_equal(r->message, "a.service: the record of this update or restart is not kept any "
+                                        "more: how it ended is not known");
 }
 
 static void start_instances(unsigned n, const char *content) {
@@ -154,10 +155,12 @@ static const char *restart_one_with(const char *content) {
                 map_foreach (slot, &rig_host(&g, h)->virtual.units) {
                         VirtualUnit *u = slot->value;
 
-                        if (u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || !hash_equal(&u->order.spec, &hash))
+                        if (u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+                            !hash_equal(&u->order.spec, &hash))
                                 continue;
                         u->n_restarts = 1;
-                        rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+                        rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                                        ARGOSY__OUTCOME__KIND__NONE);
                         rig_settle(&g);
                         return u->name;
                 }
@@ -182,7 +185,7 @@ static void what_systemd_restarts_by_itself_ends_the_way_forward(void **state) {
         assert_int_equal(count_running(OLD), N_UNITS);
 }
 
-// ------------------------------------------------------------------------------------------------ files alone
+// ---------------------------------------------------------------------------------------------- files alone
 
 #define RELOADS "[Service]\nExecStart=/bin/web\nExecReload=/bin/kill $MAINPID\n[X-Argosy]\nFile=a\n"
 static uint8_t one[] = "1", two[] = "2";
@@ -216,8 +219,10 @@ static unsigned count_asked_to_restart(void) {
 }
 
 static void an_update_of_files_alone_asks_for_no_restart(void **state) {
-        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one), *new = with_file("web@.service", RELOADS "FileChange=reload\n", two),
-                            *other = with_file("web@.service", RELOADS "FileChange=reload\nPriority=7\n", two);
+        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one),
+                            *new = with_file("web@.service", RELOADS "FileChange=reload\n", two),
+                            *other = with_file("web@.service", RELOADS "FileChange=reload\nPriority=7\n",
+                                               two);
         RigAnswer *a;
 
         start_instances(N_UNITS, old);
@@ -233,7 +238,8 @@ static void an_update_of_files_alone_asks_for_no_restart(void **state) {
 }
 
 static void an_update_of_files_that_fails_goes_back_without_a_restart(void **state) {
-        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one), *bad = with_file("web@.service", RELOADS "FileChange=reload\n", two);
+        _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one),
+                            *bad = with_file("web@.service", RELOADS "FileChange=reload\n", two);
         RigAnswer *a;
 
         start_instances(N_UNITS, old);
@@ -266,7 +272,8 @@ static void a_global_unit_that_is_down_on_a_node_starts_with_the_new_files(void 
 
         assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
         g.start_ms = START_MS;
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         a = begin((RigRollout){UPDATE, "all.service", new});
         watch(a);
@@ -395,7 +402,8 @@ static void of_a_unit_that_has_no_node_it_is_said_that_it_has_none(void **state)
         assert_int_equal(rig_last(a)->status, ENOSPC);
         assert_string_equal(rig_last(a)->message, "1 unit has no node, and starts as soon as one is found");
         rig_pass_ms(&g, 2000);
-        assert_int_equal(cluster_state_job_state(g.state, cluster_state_last_job(g.state)), ARGOSY__JOB_STATE__JOB_FAILED);
+        assert_int_equal(cluster_state_job_state(g.state, cluster_state_last_job(g.state)),
+                         ARGOSY__JOB_STATE__JOB_FAILED);
 }
 
 static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
@@ -500,10 +508,12 @@ static void whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update(v
         rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
-        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->status, EIO);
-        assert_string_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->message,
-                            "it has that file already, so nothing is started; db.service is not well (it failed), and "
-                            "`restart` tries again");
+        assert_int_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->status,
+                         EIO);
+        assert_string_equal(
+                rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->message,
+                "it has that file already, so nothing is started; db.service is not well (it failed), and "
+                "`restart` tries again");
         assert_over_at_once("db.service", OLD);
         rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
@@ -708,15 +718,16 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
-// It counted as down before its host was heard, and does so afterwards: but then it takes nothing more to leave.
+// It counted as down before its host was heard, and does so afterwards: but then it takes nothing more to
+// leave.
 static void what_has_failed_leaves_when_its_host_says_so(void **state) {
         uint32_t failed;
 
         start_instances(3, OLD ONE_DOWN);
         failed = rig_record(&g, "web@2.service")->node;
         assert_int_equal(failed, rig_host(&g, 2)->virtual.node);
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         rig_depose(&g);
         rig_host(&g, 2)->deaf = true;

@@ -33,7 +33,8 @@ static void start(const char *name, const char *content) {
         g.start_ms = START_MS;
 }
 
-// The unit's node loses its power when the unit has had its turn, before anybody has heard of it. Returns who waits for the job.
+// The unit's node loses its power when the unit has had its turn, before anybody has heard of it. Returns
+// who waits for the job.
 static RigAnswer *begin_and_lose(RigRollout w) {
         Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -55,7 +56,8 @@ static void pass_until_final(const RigAnswer *a) {
 }
 
 static Argosy__ActiveState active_where_placed(const char *name) {
-        RigHost *h = rig_host(&g, cluster_state_find_host_by_node(g.state, rig_record(&g, name)->node)->host);
+        RigHost *h =
+                rig_host(&g, cluster_state_find_host_by_node(g.state, rig_record(&g, name)->node)->host);
         const VirtualUnit *u = virtual_host_find(&h->virtual, name);
 
         return u ? u->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
@@ -79,7 +81,8 @@ static void of_what_stays_on_a_node_that_is_lost_it_is_said_that_nobody_knows(vo
         a = begin_and_lose((RigRollout){UPDATE, "a.service", NEW KEEP});
         pass_until_final(a);
         r = cluster_state_find_rollout(g.state, "a.service");
-        assert_string_equal(r->reason, "1 unit is on nodes that cannot be asked, so whether it is up is not known");
+        assert_string_equal(r->reason,
+                            "1 unit is on nodes that cannot be asked, so whether it is up is not known");
         assert_int_equal(cluster_state_job_state(g.state, 3), ARGOSY__JOB_STATE__JOB_FAILED);
 }
 

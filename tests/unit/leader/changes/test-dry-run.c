@@ -130,7 +130,8 @@ static RigAnswer *plan_many(size_t n) {
         static char names[PLAN_MAX + 1][40], *pointers[PLAN_MAX + 1];
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile old = ARGOSY__NAMED_FILE__INIT, new = ARGOSY__NAMED_FILE__INIT, *files[] = {&old, &new};
+        Argosy__NamedFile old = ARGOSY__NAMED_FILE__INIT, new = ARGOSY__NAMED_FILE__INIT,
+                          *files[] = {&old, &new};
         static const char old_content[] = SERVICE, new_content[] = SERVICE "[X-Argosy]\nReplaces=old@*\n";
         uint8_t id[16] = {8};
         RigAnswer *a;
@@ -241,7 +242,8 @@ static const Argosy__Response__Change *plan_all(const char *name, const char *co
         return a->responses[0]->change;
 }
 
-// Whoever leaves takes up room until the log has it: a round that came before would give what is left to a smaller one.
+// Whoever leaves takes up room until the log has it: a round that came before would give what is left to a
+// smaller one.
 static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
         const Argosy__Response__Change *c;
 
@@ -251,15 +253,17 @@ static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
         rig_change(&g, START, "keeper.service", SERVICE "[X-Argosy]\nHost=n1 n2\nReplaces=small.service\n");
         assert_string_equal(rig_node_name(&g, "keeper.service"), "n1");
         rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nReserveResource=slot:2\n");
-        rig_change(&g, START, "large.service", SERVICE "[X-Argosy]\nPriority=2\nPreemptible=no\nReserveResource=slot:3\n");
+        rig_change(&g, START, "large.service",
+                   SERVICE "[X-Argosy]\nPriority=2\nPreemptible=no\nReserveResource=slot:3\n");
         rig_change(&g, START, "small.service", SERVICE "[X-Argosy]\nPriority=1\nReserveResource=slot\n");
         assert_string_equal(rig_node_name(&g, "large.service"), "");
         assert_string_equal(rig_node_name(&g, "small.service"), "");
-        c = plan_all("new.service",
-                          SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
+        c = plan_all("new.service", SERVICE
+                     "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
         assert_string_equal(message_about(c, "large.service"), "would start on n1");
         rig_change(&g, START, "new.service",
-                   SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
+                   SERVICE
+                   "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
         assert_string_equal(rig_node_name(&g, "large.service"), "n1");
         assert_string_equal(rig_node_name(&g, "small.service"), "");
 }
@@ -292,8 +296,8 @@ static const Argosy__Response__Change *plan_and_start(const char *name, const ch
         assert_int_equal(rig_change(&g, START, name, content)->status, 0);
         for (size_t i = 0; i < c->n_units; i++)
                 if (strcmp(rig_node_name(&g, c->units[i]->name), c->units[i]->node) != 0)
-                        fail_msg("%s is on \"%s\", not on \"%s\"", c->units[i]->name, rig_node_name(&g, c->units[i]->name),
-                                 c->units[i]->node);
+                        fail_msg("%s is on \"%s\", not on \"%s\"", c->units[i]->name,
+                                 rig_node_name(&g, c->units[i]->name), c->units[i]->node);
         return c;
 }
 
@@ -321,8 +325,9 @@ static void of_a_group_that_can_spare_no_more_the_others_stay(void **state) {
         assert_string_equal(message_about(c, "old@3.service"),
                             "would stay on n1 until more of its group are up (MaxUnavailable=): "
                             "new.service replaces it there");
-        assert_string_equal(message_about(c, "new.service"),
-                            "would start on n1; it waits there until old@3.service has left (MaxUnavailable=)");
+        assert_string_equal(
+                message_about(c, "new.service"),
+                "would start on n1; it waits there until old@3.service has left (MaxUnavailable=)");
         assert_int_equal(rig_count_running(&g, "new.service"), 0);
         assert_int_equal(rig_count_running(&g, "old@1.service") + rig_count_running(&g, "old@3.service"), 2);
 }
@@ -353,8 +358,9 @@ static void who_is_preempted_comes_back_to_where_it_was(void **state) {
                    SERVICE "[X-Argosy]\nHost=n1 n2\nPriority=-5\nReserveResource=slot\n");
         rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nHost=n1 n2\nReserveResource=slot\n");
         (void) rig_label(&g, "n2", "offers/slot", "2");
-        (void) plan_and_start("high.service", SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"
-                                                      "Replaces=old.service\n");
+        (void) plan_and_start("high.service",
+                              SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"
+                                      "Replaces=old.service\n");
         assert_string_equal(rig_node_name(&g, "high.service"), "n1");
         assert_string_equal(rig_node_name(&g, "old.service"), "n2");
         assert_string_equal(rig_node_name(&g, "low.service"), "n1");
@@ -369,11 +375,13 @@ static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "low.service",
                    SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n");
         a = ask_plan("high.service",
-                     SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\nRequires=low.service\n", false);
+                     SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\nRequires=low.service\n",
+                     false);
         rig_settle(&g);
         c = a->responses[0]->change;
-        assert_string_equal(message_about(c, "low.service"),
-                            "would wait for a node: high.service, which has a higher priority, takes its place");
+        assert_string_equal(
+                message_about(c, "low.service"),
+                "would wait for a node: high.service, which has a higher priority, takes its place");
         assert_non_null(strstr(message_about(c, "high.service"), "would start on n1"));
 }
 

@@ -368,7 +368,8 @@ static void replace_does_not_pull_the_file_from_under_a_unit_that_is_further_alo
         assert_true(has_content("web.service", SERVICE));
         assert_int_equal(replace(ARGOSY__VERB__VERB_START, "web.service", "web.service", OTHER)->status, 0);
         assert_true(has_content("web.service", OTHER));
-        assert_int_equal(replace(ARGOSY__VERB__VERB_UNLOAD, "web.service", "web.service", SERVICE)->status, 0);
+        assert_int_equal(replace(ARGOSY__VERB__VERB_UNLOAD, "web.service", "web.service", SERVICE)->status,
+                         0);
         assert_true(has_content("web.service", SERVICE)); // which is nobody's, as it is unloaded
         assert_int_equal(change(ARGOSY__VERB__VERB_UNLOAD, "web.service", OTHER)->status, 0);
         assert_true(has_content("web.service", SERVICE));
@@ -403,8 +404,8 @@ static void what_no_node_takes_now_waits_for_one(void **state) {
 }
 
 static void a_pool_that_nobody_made_is_named(void **state) {
-        const Argosy__Response__UnitResult *r =
-                start("a.service", SERVICE "[X-Argosy]\nMachineID=0123456789abcdef0123456789abcdef\nPool=gold\n");
+        const Argosy__Response__UnitResult *r = start(
+                "a.service", SERVICE "[X-Argosy]\nMachineID=0123456789abcdef0123456789abcdef\nPool=gold\n");
 
         assert_int_equal(r->status, ENOSPC);
         assert_non_null(strstr(r->message, "there is no pool 'gold'"));
@@ -460,7 +461,8 @@ static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **stat
         batch_builder_done(&d);
 }
 
-// One request unloads two units, one of which is unloaded already, and the next one of the same entry starts that.
+// One request unloads two units, one of which is unloaded already, and the next one of the same entry starts
+// that.
 static void a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had(void **state) {
         const char *names[] = {"web.service", "db.service"};
         Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
@@ -476,7 +478,8 @@ static void a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had(v
         c.n_names = 2;
         c.verb = ARGOSY__VERB__VERB_UNLOAD;
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &unloads), 0);
-        assert_int_equal(unloads->change->units[1]->revision, 0); // who only asks what would be has nothing to wait for
+        // who only asks what would be has nothing to wait for
+        assert_int_equal(unloads->change->units[1]->revision, 0);
         change_note_kept(w.state, &d, mark, unloads);
         mark = batch_builder_mark(&d);
         c.names = (char **) names + 1;
@@ -514,9 +517,10 @@ static void what_is_ignored_of_an_install_section_is_said_where_the_file_comes_i
 }
 
 static void a_line_of_a_drop_in_is_said_with_its_path(void **state) {
-        const Argosy__Response__UnitResult *r = submit(
-                "web@1.service", SERVICE "\n# web@.service.d/1.conf\n[Install]\nUpheldBy=a.target\n"
-                                         "\n# web@.service.d/2.conf\n[X-Argosy]\nHost=n1\n[Install]\nUpheldBy=b.target\n");
+        const Argosy__Response__UnitResult *r =
+                submit("web@1.service", SERVICE
+                       "\n# web@.service.d/1.conf\n[Install]\nUpheldBy=a.target\n"
+                       "\n# web@.service.d/2.conf\n[X-Argosy]\nHost=n1\n[Install]\nUpheldBy=b.target\n");
 
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->message, "web@.service.d/1.conf:2: UpheldBy=a.target is ignored: "));
@@ -583,7 +587,8 @@ static void a_replaced_file_that_closes_a_cycle_is_refused(void **state) {
         assert_int_equal(w.n_ops, 0);
 }
 
-// Fleet's client unloads a unit with its new content before it starts it: the unit goes on with the old one if the new one is no good.
+// Fleet's client unloads a unit with its new content before it starts it: the unit goes on with the old one
+// if the new one is no good.
 static void a_content_that_an_unload_brings_is_looked_at_as_any_other(void **state) {
         static const char *const wrong[] = {
                 WITH("b.service"), SERVICE "[X-Fleet]\nReplaces=c.service\n",
@@ -633,7 +638,8 @@ static int on_place_in_turn(const char *name, const char *activates, const UnitO
 }
 
 static void on_rank(const UnitOptions *options, ChangeRank *ret, void *userdata) {
-        *ret = (ChangeRank){.role = options->role ? (uint32_t) atoi(options->role) : 0, .share = options->cpu_milli};
+        *ret = (ChangeRank){.role = options->role ? (uint32_t) atoi(options->role) : 0,
+                            .share = options->cpu_milli};
 }
 
 static bool on_role_before(uint32_t a, uint32_t b, void *userdata) {
@@ -641,8 +647,10 @@ static bool on_role_before(uint32_t a, uint32_t b, void *userdata) {
 }
 
 // Starts units whose files have these options, and says who was placed when.
-static const char *placed_in_turns(Argosy__Verb verb, const char *const *names, const char *const *options, size_t n) {
-        static const ChangeOps in_turns = {.place = on_place_in_turn, .rank = on_rank, .role_before = on_role_before};
+static const char *placed_in_turns(Argosy__Verb verb, const char *const *names, const char *const *options,
+                                   size_t n) {
+        static const ChangeOps in_turns = {
+                .place = on_place_in_turn, .rank = on_rank, .role_before = on_role_before};
         static char said[512];
         char contents[8][256];
         File files[8];
@@ -669,41 +677,45 @@ static const char *placed_in_turns(Argosy__Verb verb, const char *const *names, 
 static void the_units_of_a_request_have_their_turns_as_in_a_round(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
 
-        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names,
-                                            (const char *const[]){"ReserveCPU=1", "ReserveCPU=4", "Priority=5",
-                                                                  "ReserveCPU=2\nPriority=-1", "ReserveCPU=4"},
-                                            5),
-                            "c.service b.service e.service a.service d.service");
+        assert_string_equal(
+                placed_in_turns(ARGOSY__VERB__VERB_START, names,
+                                (const char *const[]){"ReserveCPU=1", "ReserveCPU=4", "Priority=5",
+                                                      "ReserveCPU=2\nPriority=-1", "ReserveCPU=4"},
+                                5),
+                "c.service b.service e.service a.service d.service");
 }
 
 // Who asks for many things in one body finds what became of each by its place.
 static void answers_stand_in_the_order_of_the_names(void **state) {
         static const char *const names[] = {"a.timer", "b.service"};
 
-        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names, (const char *const[]){"", ""}, 2),
-                            "b.service a.timer");
+        assert_string_equal(
+                placed_in_turns(ARGOSY__VERB__VERB_START, names, (const char *const[]){"", ""}, 2),
+                "b.service a.timer");
 }
 
 // The first of role 2 is placed, then role 1 has less until it has as much.
 static void the_role_that_has_the_least_goes_first(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
 
-        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_LOAD, names,
-                                            (const char *const[]){"Role=2\nReserveCPU=1", "Role=2\nReserveCPU=1",
-                                                                  "Role=2\nReserveCPU=1", "Role=1\nReserveCPU=2",
-                                                                  "Role=1\nReserveCPU=1\nPriority=1"},
-                                            5),
-                            "e.service a.service d.service b.service c.service");
+        assert_string_equal(
+                placed_in_turns(ARGOSY__VERB__VERB_LOAD, names,
+                                (const char *const[]){"Role=2\nReserveCPU=1", "Role=2\nReserveCPU=1",
+                                                      "Role=2\nReserveCPU=1", "Role=1\nReserveCPU=2",
+                                                      "Role=1\nReserveCPU=1\nPriority=1"},
+                                5),
+                "e.service a.service d.service b.service c.service");
 }
 
 static void who_goes_where_others_are_comes_after_them(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.timer"};
 
-        assert_string_equal(placed_in_turns(ARGOSY__VERB__VERB_START, names,
-                                            (const char *const[]){"MachineOf=b.service\nPriority=9\nReserveCPU=9",
-                                                                  "Priority=-9", "Priority=10"},
-                                            3),
-                            "b.service a.service c.timer");
+        assert_string_equal(
+                placed_in_turns(ARGOSY__VERB__VERB_START, names,
+                                (const char *const[]){"MachineOf=b.service\nPriority=9\nReserveCPU=9",
+                                                      "Priority=-9", "Priority=10"},
+                                3),
+                "b.service a.service c.timer");
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is said to whoever asked: the outbox of one turn, and what the waits for units cost. Nothing else of the
-// leader runs.
+// What is said to whoever asked: the outbox of one turn, and what the waits for units cost. Nothing else of
+// the leader runs.
 #include "test.h"
 
 #include "leader-tables.h"
@@ -163,7 +163,8 @@ static void a_wait_costs_nothing_while_nothing_happens_to_its_units(void **state
         }
         waiters_drain(t.leader);
         n = t.leader->n_waiters_judged;
-        tables_put(&t, "web@7.service", "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
+        tables_put(&t, "web@7.service", "[Service]\n",
+                   (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         waiters_drain(t.leader);
         waiters_drain(t.leader);
         tickets_flush(t.leader);
@@ -176,7 +177,8 @@ static void a_wait_costs_nothing_while_nothing_happens_to_its_units(void **state
 static void all_who_wait_for_a_unit_hear_of_its_end_once(void **state) {
         Batch b = {};
 
-        tables_put(&t, "web.service", "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
+        tables_put(&t, "web.service", "[Service]\n",
+                   (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         tables_put(&t, "db.service", "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         for (size_t i = 0; i < CLIENTS; i++)
                 wait_for(i, i % 2 ? "db.service" : "web.service");
@@ -193,14 +195,19 @@ static void all_who_wait_for_a_unit_hear_of_its_end_once(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(
-                        what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_final, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_error_in_the_middle_is_not_the_last_word, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_is_told_may_cancel_anybody, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_fails_hears_nothing_that_was_to_be_said_before, setup, teardown),
-                cmocka_unit_test_setup_teardown(without_memory_for_an_answer_that_is_the_answer, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_wait_costs_nothing_while_nothing_happens_to_its_units, setup,
+                        what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_final, setup,
+                        teardown),
+                cmocka_unit_test_setup_teardown(an_error_in_the_middle_is_not_the_last_word, setup,
                                                 teardown),
-                cmocka_unit_test_setup_teardown(all_who_wait_for_a_unit_hear_of_its_end_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_is_told_may_cancel_anybody, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_fails_hears_nothing_that_was_to_be_said_before, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(without_memory_for_an_answer_that_is_the_answer, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_wait_costs_nothing_while_nothing_happens_to_its_units,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(all_who_wait_for_a_unit_hear_of_its_end_once, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

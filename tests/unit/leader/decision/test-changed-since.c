@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who has changed a unit since a request was asked for, where its record does not say it any more: a job that began before that and
-// went on, and one that is not remembered.
+// Who has changed a unit since a request was asked for, where its record does not say it any more: a job
+// that began before that and went on, and one that is not remembered.
 #include "changed-since.h"
 #include "queue-words.h"
 

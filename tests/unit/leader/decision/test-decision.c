@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A request about units that the entry changes already waits for the next one, and has changed nothing until then.
+// A request about units that the entry changes already waits for the next one, and has changed nothing until
+// then.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -59,7 +60,8 @@ static void count_given(Rig *r) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
 
-                n_given += op->op_case == ARGOSY__LOG_OP__OP_UNIT && strcmp(op->unit->unit->name, "b.service") == 0 && op->unit->unit->node == 1;
+                n_given += op->op_case == ARGOSY__LOG_OP__OP_UNIT &&
+                           strcmp(op->unit->unit->name, "b.service") == 0 && op->unit->unit->node == 1;
         }
         message_free(batch);
 }
@@ -76,7 +78,8 @@ static RigAnswer *start_while_one_is_refused(void) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         assert_int_equal(rig_record(&g, "a.service")->node, 1);
         g.slow = true;
-        (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "c.service", SERVICE, false, (const uint8_t *) "an entry more ...");
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "c.service", SERVICE, false,
+                               (const uint8_t *) "an entry more ...");
         rig_turns(&g, 2);
         a = start_both();
         h->delayed = false;
@@ -86,8 +89,9 @@ static RigAnswer *start_while_one_is_refused(void) {
         return a;
 }
 
-// The leader takes a from n1 in the entry that the request would be in. Were n1's refusal of b forgotten then, the next entry would have b on
-// n1, whatever becomes of the request: with more units that goes on without end.
+// The leader takes a from n1 in the entry that the request would be in. Were n1's refusal of b forgotten
+// then, the next entry would have b on n1, whatever becomes of the request: with more units that goes on
+// without end.
 static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
         RigAnswer *a = start_while_one_is_refused();
 
@@ -100,7 +104,7 @@ static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
         assert_int_equal(rig_record(&g, "b.service")->node, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ hosts that leave
+// ----------------------------------------------------------------------------------------- hosts that leave
 
 // And nothing happens yet.
 static void begin_drain(const char *node) {
@@ -125,7 +129,8 @@ static RigAnswer *begin_removal(const char *host) {
         return rig_ask(&g, &request);
 }
 
-// The unit leaves n1 for n4 in the entry that the removal of n4 would be in: it would be on a node that nobody has.
+// The unit leaves n1 for n4 in the entry that the removal of n4 would be in: it would be on a node that
+// nobody has.
 static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state) {
         RigAnswer *a;
 
@@ -149,8 +154,10 @@ static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(who_waits_for_the_next_entry_asks_no_node_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_does_not_leave_with_what_the_same_entry_gives_it, setup_four, teardown),
+                cmocka_unit_test_setup_teardown(who_waits_for_the_next_entry_asks_no_node_again, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_host_does_not_leave_with_what_the_same_entry_gives_it,
+                                                setup_four, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tag is resolved once, by a host that may run the container, and the digest is in the log with the content. The
-// registry that hosts ask is `digest_now`, or `words`.
+// A tag is resolved once, by a host that may run the container, and the digest is in the log with the
+// content. The registry that hosts ask is `digest_now`, or `words`.
 #include "content-image.h"
 #include "queue-words.h"
 
@@ -18,7 +18,8 @@ static struct {
         size_t n;
 } registry;
 
-static const char *answer_of(Rig *rig, uint32_t host, const char *image, const char **ret_why, bool *ret_here) {
+static const char *answer_of(Rig *rig, uint32_t host, const char *image, const char **ret_why,
+                             bool *ret_here) {
         assert_true(registry.n < ELEMENTSOF(registry.asked));
         registry.asked[registry.n++] = host;
         snprintf(registry.image, sizeof(registry.image), "%s", image);
@@ -55,7 +56,8 @@ static const char *digest_of(const char *name) {
         return digest;
 }
 
-static const Argosy__Response *change(Argosy__Verb verb, const char *name, const char *content, bool replace) {
+static const Argosy__Response *change(Argosy__Verb verb, const char *name, const char *content,
+                                      bool replace) {
         uint64_t id[2] = {++g.id, 55};
         RigAnswer *a = rig_change_with(&g, verb, name, content, replace, (const uint8_t *) id);
 
@@ -125,7 +127,8 @@ static void a_host_that_cannot_ask_leaves_it_to_another_one(void **state) {
         assert_string_equal(digest_of("other.service"), OLD);
 }
 
-static const char *never_reached(Rig *rig, uint32_t host, const char *image, const char **ret_why, bool *ret_here) {
+static const char *never_reached(Rig *rig, uint32_t host, const char *image, const char **ret_why,
+                                 bool *ret_here) {
         registry.asked[registry.n++] = host;
         *ret_here = true;
         *ret_why = "dial tcp: connection refused";
@@ -330,11 +333,14 @@ static void an_image_that_depends_on_the_instance_is_resolved_for_each(void **st
 }
 
 static void an_update_of_these_is_refused(void **state) {
-        static const char file[] = "[Container]\nImage=reg.example/db:%i\n", next[] = "[Container]\nImage=reg.example/db:%i\nExec=x\n";
+        static const char file[] = "[Container]\nImage=reg.example/db:%i\n",
+                          next[] = "[Container]\nImage=reg.example/db:%i\nExec=x\n";
         const Argosy__Response *r;
 
         assert_done(rig_last(rig_change_many(&g, START, "db", 2, file)));
-        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "db@.service", .content = next}));
+        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                  .name = "db@.service",
+                                                  .content = next}));
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "--replace"));
 }

@@ -44,7 +44,11 @@ static int setup_podman(void **state) {
                 rig_host_on(&g, i, false);
         }
         rig_settle(&g);
-        assert_int_equal(rig_last(rig_change_many(&g, START, "web", N, IMAGE "[X-Argosy]\nHost=n2 n3 n4 n5 n6 n7\nSpreadOver=host\n"))->status, 0);
+        assert_int_equal(
+                rig_last(rig_change_many(&g, START, "web", N,
+                                         IMAGE "[X-Argosy]\nHost=n2 n3 n4 n5 n6 n7\nSpreadOver=host\n"))
+                        ->status,
+                0);
         rig_settle(&g);
         return 0;
 }
@@ -71,7 +75,9 @@ static const char *image_of(unsigned i) {
 }
 
 static RigAnswer *update(const char *content) {
-        return rig_rollout(&g, (RigRollout){.kind = UPDATE, .name = "web@.service", .content = content, .health_ms = 1000});
+        return rig_rollout(
+                &g,
+                (RigRollout){.kind = UPDATE, .name = "web@.service", .content = content, .health_ms = 1000});
 }
 
 static unsigned count(const char *image) {
@@ -101,7 +107,8 @@ static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
         pulls.lacks = host;
         r = rig_last(update(NEXT));
         assert_int_equal(r->status, 0);
-        assert_non_null(strstr(r->change->units[0]->message, "keeps the file of before: dial tcp: connection refused"));
+        assert_non_null(strstr(r->change->units[0]->message,
+                               "keeps the file of before: dial tcp: connection refused"));
         rig_pass_ms(&g, 60000);
         assert_int_equal(count("reg.example/web:2"), N - 1);
         assert_string_equal(image_of(3), "reg.example/web:1");

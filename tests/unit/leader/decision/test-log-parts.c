@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A large request goes into the log part by part: what is put into an entry, what is done at once, and what the client hears
-// when. Nothing else of the leader runs: the test plans, and says what became of the entry.
+// A large request goes into the log part by part: what is put into an entry, what is done at once, and what
+// the client hears when. Nothing else of the leader runs: the test plans, and says what became of the entry.
 #include "test.h"
 
 #include "leader-tables.h"
@@ -22,7 +22,8 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         len += (size_t) snprintf(heard + len, sizeof(heard) - len, "[%u:", response->change->first);
         for (size_t i = 0; i < response->change->n_units; i++) {
                 assert_int_equal(response->change->units[i]->revision, cluster_state_revision(t.state));
-                len += (size_t) snprintf(heard + len, sizeof(heard) - len, " %s", response->change->units[i]->name);
+                len += (size_t) snprintf(heard + len, sizeof(heard) - len, " %s",
+                                         response->change->units[i]->name);
         }
         snprintf(heard + len, sizeof(heard) - len, "]%s", response->final ? "." : "");
 }
@@ -64,7 +65,9 @@ static int plan(size_t end, bool last, size_t n) {
                 char name[24];
 
                 snprintf(name, sizeof(name), "u%zu", i);
-                assert_int_equal(FIELD_APPEND(p->part->change->units, p->part->change->n_units, unit_result_new(name)), 0);
+                assert_int_equal(FIELD_APPEND(p->part->change->units, p->part->change->n_units,
+                                              unit_result_new(name)),
+                                 0);
                 if (i < p->at + n)
                         assert_int_equal(batch_builder_remove_unit(&d.batch, name), 0);
         }
@@ -150,9 +153,11 @@ static void what_does_not_fit_behind_others_is_for_the_next_entry(void **state) 
         assert_int_equal(batch_builder_remove_unit(&d.batch, "of-others"), 0);
         behind = batch_builder_mark(&d.batch);
         assert_true(log_parts_fit(&d, behind));
-        assert_int_equal(batch_builder_put_spec(&d.batch, &hash, content, sizeof(content) - ENTRY_SPARE_BYTES), 0);
+        assert_int_equal(
+                batch_builder_put_spec(&d.batch, &hash, content, sizeof(content) - ENTRY_SPARE_BYTES), 0);
         assert_false(log_parts_fit(&d, behind));
-        assert_true(log_parts_fit(&d, none)); // there are no others: it would not fit into the next one either
+        // there are no others: it would not fit into the next one either
+        assert_true(log_parts_fit(&d, none));
         ticket_free(ticket);
 }
 

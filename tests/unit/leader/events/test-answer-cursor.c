@@ -134,7 +134,8 @@ static void who_goes_on_under_the_next_leader_is_told_the_change_too(void **stat
 
         (void) change(START, "web.service", SERVICE, NULL);
         assert_true(asked_pull(&g, &first));
-        answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL); // its job ends with its entry
+        // its job ends with its entry
+        answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
         rig_pass_ms(&g, 3000);
         go_on_from(&a, answer);
         rig_depose(&g);
@@ -202,7 +203,8 @@ static void who_names_a_job_whose_beginning_is_forgotten_is_told_everything(void
 
                 rig_host(&g, i)->lazy = false;
                 if (u)
-                        rig_host_report(&g, rig_host(&g, i), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+                        rig_host_report(&g, rig_host(&g, i), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                                        ARGOSY__OUTCOME__KIND__NONE);
         }
         rig_pass_ms(&g, 3000);
         assert_string_equal(rig_show_job(&g, 1)->state, "done");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is told of each kind of object that is not a unit's: updates, drains, roles, pools, rights and the queue; and
-// of a unit's content.
+// What is told of each kind of object that is not a unit's: updates, drains, roles, pools, rights and the
+// queue; and of a unit's content.
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who goes on with the next leader: of what the log alone says he is told what has come since, and of what nodes say all.
+// Who goes on with the next leader: of what the log alone says he is told what has come since, and of what
+// nodes say all.
 #include <errno.h>
 #include <stdlib.h>
 

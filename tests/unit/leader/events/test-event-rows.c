@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What nodes say of units, as the stream tells it: one row for what one node says, however many nodes the unit is on;
-// unknown as soon as its host is not heard; and nothing again that is as it was.
+// What nodes say of units, as the stream tells it: one row for what one node says, however many nodes the
+// unit is on; unknown as soon as its host is not heard; and nothing again that is as it was.
 #include <errno.h>
 #include <stdio.h>
 
@@ -84,7 +84,7 @@ static void leave_one_open(const char *name) {
                         (void) rig_set_mode(&g, nodes[i], ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
 }
 
-// ------------------------------------------------------------------------------------------------ what it costs
+// -------------------------------------------------------------------------------------------- what it costs
 
 static void what_one_node_says_of_a_unit_on_all_nodes_is_one_row(void **state) {
         uint64_t rows;
@@ -209,7 +209,7 @@ static void units_that_somebody_asks_about_as_they_go_are_told_to_be_gone(void *
         asked_forget(&a);
 }
 
-// ------------------------------------------------------------------------------------------------ who is not heard
+// ----------------------------------------------------------------------------------------- who is not heard
 
 static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) {
         const Argosy__Event *e;
@@ -252,8 +252,9 @@ static void a_unit_whose_start_is_on_its_way_is_inactive(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         assert_true(asked_pull(&g, &a));
         assert_string_equal(event_field(state_of(&a, "web.service", "n2"), "active"), "inactive");
-        assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), "state"),
-                            "inactive");
+        assert_string_equal(
+                event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), "state"),
+                "inactive");
         assert_int_equal(count_states(&a), 1);
         assert_nothing_unknown(&a);
         assert_string_equal(rig_list_units(&g), "web.service n2 - inactive dead\n");
@@ -336,11 +337,14 @@ static void since_when_a_node_is_lost_and_a_unit_waits_is_told(void **state) {
         rig_age(&g, 100 * USEC_PER_SEC);
         rig_pass_ms(&g, 60000);
         assert_true(asked_pull(&g, &after)); // who comes late is told the same
-        assert_string_equal(event_field(asked_find(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), "state"), "lost");
+        assert_string_equal(event_field(asked_find(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), "state"),
+                            "lost");
         lost = since_of(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n2");
-        assert_in_range(lost, began + 100 * USEC_PER_SEC, began + 100 * USEC_PER_SEC + 4 * RIG_LEASE_MS * USEC_PER_MSEC);
+        assert_in_range(lost, began + 100 * USEC_PER_SEC,
+                        began + 100 * USEC_PER_SEC + 4 * RIG_LEASE_MS * USEC_PER_MSEC);
         assert_int_equal(since_of(&after, ARGOSY__EVENT_KIND__EVENT_NODE, "n3"), began);
-        assert_in_range(since_of(&after, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), lost, lost + USEC_PER_SEC);
+        assert_in_range(since_of(&after, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), lost,
+                        lost + USEC_PER_SEC);
         asked_forget(&before);
         asked_forget(&after);
 }
@@ -415,7 +419,8 @@ static bool was_told(const Asked *a, const char *unit, const char *desired) {
         return false;
 }
 
-// The first one was destroyed, as the log knows. Of the other one, which a guard must have ended long ago, it knows nothing.
+// The first one was destroyed, as the log knows. Of the other one, which a guard must have ended long ago,
+// it knows nothing.
 static void what_the_log_does_not_know_was_not_destroyed(void **state) {
         Asked a;
 
@@ -440,7 +445,7 @@ static void what_the_log_does_not_know_was_not_destroyed(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, setup_many, teardown)
 
-// ------------------------------------------------------------------------------------------------ another name
+// --------------------------------------------------------------------------------------------- another name
 
 static void rename_host(uint32_t host, const char *name) {
         rig_host(&g, host)->name = name;
@@ -471,7 +476,8 @@ static bool is_marking(void) {
         return !list_is_empty(&g.leader->event_news.nodes);
 }
 
-// As of a leader that has just begun, which does less in a turn. Returns as soon as some of the units of a node are marked, and others not.
+// As of a leader that has just begun, which does less in a turn. Returns as soon as some of the units of a
+// node are marked, and others not.
 static void mark_some(void) {
         walk_resume(g.leader, &g.leader->walks.of[WALK_EVENTS]);
         for (unsigned i = 0; i < 100 && !is_marking(); i++)

@@ -10,7 +10,8 @@
 
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
 #define ZONE "global-7.service" // one of random names
-#define ALONE_IN_ZONE SERVICE "[X-Argosy]\nRequireLabel=zone=a\n" // a mismatch when its node has that no more
+#define ALONE_IN_ZONE SERVICE "[X-Argosy]\nRequireLabel=zone=a\n" // a mismatch when its node has that no
+                                                                  // more
 #define IN_ZONE EVERYWHERE "MachineMetadata=zone=a\n"
 
 static void random_name(char name[32]) {
@@ -176,7 +177,8 @@ static void a_copy_is_like_the_cluster_through_twenty_changes_of_leader(void **s
         }
 }
 
-// Behind each event of an answer once; the copy that he had when he asked, and was told all, is the same each time.
+// Behind each event of an answer once; the copy that he had when he asked, and was told all, is the same
+// each time.
 static void die_behind_each_event_from(const Copy *before) {
         size_t n = 0, n_told;
 

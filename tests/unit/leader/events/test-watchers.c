@@ -510,7 +510,8 @@ static size_t n_known_jobs(const Copy *c) {
         return n;
 }
 
-// Job 1 runs, and he knows that; when he asks the next time it has ended, and so many others have come that nobody tells its end.
+// Job 1 runs, and he knows that; when he asks the next time it has ended, and so many others have come that
+// nobody tells its end.
 static void many_jobs_end_behind_his_back(Copy *c) {
         set_lazy(true);
         rig_change(&g, START, "web.service", SERVICE);

@@ -77,7 +77,8 @@ static inline void put_row(Copy *c, const char *name, const char *node, const ch
         snprintf(row->text, sizeof(row->text), "%s", text);
 }
 
-static inline void describe_unit(const char *desired, const char *state, const char *node, char ret[TEXT_MAX]) {
+static inline void describe_unit(const char *desired, const char *state, const char *node,
+                                 char ret[TEXT_MAX]) {
         snprintf(ret, TEXT_MAX, "%s %s %s", desired, state, node);
 }
 
@@ -241,12 +242,14 @@ static inline size_t compare_units(const Copy *c) {
         return n + n_contents;
 }
 
-// It was told that a unit is no more, as the log knew it then: that it was destroyed, or only that it is not there.
+// It was told that a unit is no more, as the log knew it then: that it was destroyed, or only that it is not
+// there.
 static inline void assert_gone(const Copy *c, const char *name) {
         const Row *row = find_row(c, name, "");
 
         if (!row || (!streq(row->text, "destroyed  ") && !streq(row->text, "not in the cluster  ")))
-                fail_msg("%s: the copy has '%s' of a unit that is no more", name, row ? row->text : "nothing");
+                fail_msg("%s: the copy has '%s' of a unit that is no more", name,
+                         row ? row->text : "nothing");
 }
 
 // Of what is destroyed and still there, the unit counts as well.
@@ -267,7 +270,8 @@ static inline size_t compare_states(const Copy *c) {
                                 continue;
                         row = unit_row_new(u->name, s->node->name);
                         assert_int_equal(unit_row_fill_states(g.leader, s->node, s, row), 0);
-                        snprintf(text, sizeof(text), "%s %s %s %s", row->load, row->active, row->sub, row->note);
+                        snprintf(text, sizeof(text), "%s %s %s %s", row->load, row->active, row->sub,
+                                 row->note);
                         assert_row(c, u->name, s->node->name, text);
                         message_free(row);
                         n++;
@@ -291,8 +295,8 @@ static inline void compare_jobs(const Copy *c) {
         }
 }
 
-// Of none does he know what is so no more, and he knows those that have begun under this leader, who still has them. The others
-// he may have been told by one before, and have forgotten.
+// Of none does he know what is so no more, and he knows those that have begun under this leader, who still
+// has them. The others he may have been told by one before, and have forgotten.
 static inline void compare_newest_jobs(const Copy *c) {
         for (uint64_t number = 1; number <= cluster_state_last_job(g.state); number++) {
                 const char *now = job_state_to_string(cluster_state_job_state(g.state, number));

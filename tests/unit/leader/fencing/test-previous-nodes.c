@@ -351,7 +351,7 @@ static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
         assert_int_equal(rig_record(&g, X)->n_left, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ what was everywhere
+// -------------------------------------------------------------------------------------- what was everywhere
 
 // x.service on all three, and from now on on host 2 alone, which the others have not heard.
 static void place_what_is_everywhere_as(const char *content) {
@@ -424,11 +424,13 @@ static void what_waits_to_begin_anew_ends_with_what_it_is_bound_to(void **state)
         assert_int_equal(rig_change(&g, START, X, EVERYWHERE "BindsTo=b.service\n")->status, 0);
         place_what_is_everywhere_as(SERVICE "[X-Argosy]\nBindsTo=b.service\n");
         assert_true(runs_on(2));
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         assert_false(runs_on(2));
         heal(1);
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"), ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         assert_false(runs_on(2));
         heal(3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is destroyed while its host is silent is remembered, by any leader, until the host has said that it is
-// gone; and nobody is told that it is gone before.
+// What is destroyed while its host is silent is remembered, by any leader, until the host has said that it
+// is gone; and nobody is told that it is gone before.
 #include "cluster-state-limits.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -20,7 +20,9 @@
 #define UNLOAD ARGOSY__VERB__VERB_UNLOAD
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 #define X "x.service"
-#define FULL "there are as many units that may still run on silent hosts (remove those that are gone for good) as there may be (0)"
+#define FULL                                                                                                \
+        "there are as many units that may still run on silent hosts (remove those that are gone for good) " \
+        "as there may be (0)"
 #define ON_2 "may still run on n2 until that host is heard"
 
 enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
@@ -98,7 +100,7 @@ static const char *reason(void) {
         return r->status ? r->message : r->status_reply->why;
 }
 
-// ------------------------------------------------------------------------------------------------ destroying
+// ----------------------------------------------------------------------------------------------- destroying
 
 static void destroy(char **names, size_t n) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -234,7 +236,7 @@ static void a_unit_that_is_unloaded_may_run_as_well(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
-// ------------------------------------------------------------------------------------------------ starting again
+// ------------------------------------------------------------------------------------------- starting again
 
 static void a_new_start_waits_for_the_guard_under_any_leader(void **state) {
         start_on_2(FENCED);
@@ -265,7 +267,8 @@ static void without_a_guard_it_waits_only_until_the_host_is_lost(void **state) {
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_true(runs_on(3));
         assert_int_equal(n_tombstones(), 1);
-        assert_string_equal(reason(), "it is not wanted here any more; it may still run until the host is heard");
+        assert_string_equal(reason(),
+                            "it is not wanted here any more; it may still run until the host is heard");
         (void) rig_change(&g, DESTROY, X, NULL); // it is not forgotten for having been started elsewhere
         assert_non_null(cluster_state_find_tombstone(g.state, X, rig_host(&g, 2)->virtual.node));
 }
@@ -338,8 +341,8 @@ static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
-// It has to leave its node, and no other one takes it, but nobody knows yet whether it runs there: that is not asked
-// again and again.
+// It has to leave its node, and no other one takes it, but nobody knows yet whether it runs there: that is
+// not asked again and again.
 static void what_must_not_run_twice_waits_quietly_for_a_host_to_attach(void **state) {
         assert_int_equal(rig_last(rig_label(&g, "n2", "on", "two"))->status, 0);
         assert_int_equal(rig_change(&g, START, X, FENCED "MachineMetadata=on=two\n")->status, 0);
@@ -356,8 +359,8 @@ static void what_must_not_run_twice_waits_quietly_for_a_host_to_attach(void **st
         assert_int_equal(rig_host_of(&g, X), 0);
 }
 
-// y.service ends behind z.service, which its host is not told of yet, and is to be on its node again by then:
-// nothing is left to wait for there.
+// y.service ends behind z.service, which its host is not told of yet, and is to be on its node again by
+// then: nothing is left to wait for there.
 static void what_is_started_again_before_it_has_gone_is_remembered_no_more(void **state) {
         char *all[] = {(char *) "y.service", (char *) "z.service", (char *) X};
 
@@ -510,7 +513,7 @@ static void what_drives_a_global_unit_out_brings_its_tombstone(void **state) {
         assert_int_equal(g.batches, batches + 1);
 }
 
-// ------------------------------------------------------------------------------------------------ the log is full
+// ------------------------------------------------------------------------------------------ the log is full
 
 static void run_where_role_is_web(void) {
         for (unsigned i = 1; i <= 3; i++)

@@ -264,7 +264,7 @@ static void one_is_revoked_by_name_or_id(void **state) {
         assert_string_equal(list()->tokens->rows[1]->state, "revoked");
 }
 
-// ------------------------------------------------------------------------------------------------ what it lets do
+// ------------------------------------------------------------------------------------------ what it lets do
 
 static void whoever_shows_it_may_do_what_was_given_with_it(void **state) {
         Key k;

@@ -96,7 +96,7 @@ static void a_unit_of_each_role(void) {
         assert_int_equal(rig_change(&g, START, "db.service", DB)->status, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ all that can be asked
+// ------------------------------------------------------------------------------------ all that can be asked
 
 static bool refuses(const Argosy__Request *q) {
         char why[AUTHORIZATION_WHY_SIZE] = "";
@@ -172,7 +172,7 @@ static void a_rollout_of_content_is_no_restart(void **state) {
         assert_true(refuses(&q));
 }
 
-// ------------------------------------------------------------------------------------------------ what he brings
+// ------------------------------------------------------------------------------------------- what he brings
 
 static void who_may_operate_brings_nothing(void **state) {
         a_unit_of_each_role();
@@ -258,7 +258,7 @@ static void who_may_operate_brings_no_template_of_what_comes_along(void **state)
         assert_non_null(rig_record(&g, "two@1.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ of one role
+// ---------------------------------------------------------------------------------------------- of one role
 
 static void a_role_narrows_what_can_be_done(void **state) {
         a_unit_of_each_role();
@@ -465,7 +465,7 @@ static void a_long_list_has_what_he_may_see(void **state) {
         assert_string_equal(unit_files()->unit_files->rows[0]->unit, "u7.service");
 }
 
-// ------------------------------------------------------------------------------------------------ rights of rights
+// ----------------------------------------------------------------------------------------- rights of rights
 
 static size_t listed_rights(void) {
         Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
@@ -520,7 +520,7 @@ static void a_change_of_rights_is_a_job(void **state) {
         assert_string_equal(job->targets[1], "user:alice");
 }
 
-// ------------------------------------------------------------------------------------------------ taken back
+// ----------------------------------------------------------------------------------------------- taken back
 
 static void who_loses_his_right_hears_no_more(void **state) {
         Argosy__Request__Journal journal = {
@@ -655,7 +655,7 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         assert_null(rig_record(&g, "two@1.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ hosts without a log
+// -------------------------------------------------------------------------------------- hosts without a log
 
 static unsigned n_told;
 static size_t n_grants;

@@ -64,7 +64,8 @@ static void lose(uint32_t host) {
         char content[200];
 
         snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nAvoidLabel=none\n");
-        for (unsigned i = 0; !rig_record(&g, "web.service") || rig_record(&g, "web.service")->node != host; i++) {
+        for (unsigned i = 0; !rig_record(&g, "web.service") || rig_record(&g, "web.service")->node != host;
+             i++) {
                 char name[32];
 
                 assert_in_range(i, 0, 50);

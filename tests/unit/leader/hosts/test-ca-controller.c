@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A rotation of the CA from its beginning to its end. Disks and certificates are the test's: a voter answers in the turn after it was told,
-// and a host that is asked has a certificate of the CA that signs then.
+// A rotation of the CA from its beginning to its end. Disks and certificates are the test's: a voter answers
+// in the turn after it was told, and a host that is asked has a certificate of the CA that signs then.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "ca-controller.h"
@@ -33,12 +33,16 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_STORE_OPEN:
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
+                                                       m->store_open->n_secrets, &changed),
+                                 0);
                 break;
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
                 if (!keeps[host])
                         break;
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
+                                                       m->voter_secrets->n_secrets, &changed),
+                                 0);
                 due[host] = true;
                 break;
         case ARGOSY__TO_HOST__MSG_WELCOME:
@@ -92,7 +96,8 @@ static void on_turn(Rig *rig) {
 
                 if (!rig_host(&g, host)->up || !g.leader->leading)
                         continue;
-                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets, cluster->n_voter_secrets);
+                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets,
+                                              cluster->n_voter_secrets);
                 if (asked[host] && renews[host]) {
                         has[host] = hash_of_today();
                         asked[host] = false;
@@ -210,8 +215,8 @@ static void a_second_rotation_waits_for_the_end_of_the_first(void **state) {
         pass();
         r = rotate(false);
         assert_int_equal(r->status, EEXIST);
-        assert_string_equal(r->message,
-                            "a rotation of the CA is under way: hosts get new certificates; waiting for n5; nothing was changed");
+        assert_string_equal(r->message, "a rotation of the CA is under way: hosts get new certificates; "
+                                        "waiting for n5; nothing was changed");
         renews[5] = true;
         pass();
         assert_rotated();
@@ -254,7 +259,8 @@ static void who_may_come_back_in_a_moment_is_waited_for(void **state) {
         leader_on_host_link(g.leader, 5, NULL);
         pass();
         assert_int_equal(ca()->phase, ARGOSY__CA_PHASE__CA_RENEW);
-        assert_string_equal(notice(), "hosts get new certificates; waiting for hosts that may come back in a moment");
+        assert_string_equal(notice(),
+                            "hosts get new certificates; waiting for hosts that may come back in a moment");
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         pass();
         assert_int_equal(ca()->phase, ARGOSY__CA_PHASE__CA_SETTLED);
@@ -269,7 +275,8 @@ static void it_is_ended_by_hand_and_names_who_has_none(void **state) {
         pass();
         r = rotate(true);
         assert_int_equal(r->status, 0);
-        assert_string_equal(r->message, "the former CA is trusted no more; n4, n5 had no new certificate yet, and can do nothing but ask for one");
+        assert_string_equal(r->message, "the former CA is trusted no more; n4, n5 had no new certificate "
+                                        "yet, and can do nothing but ask for one");
         assert_int_equal(ca()->phase, ARGOSY__CA_PHASE__CA_SETTLED);
 }
 
@@ -296,7 +303,8 @@ static void who_never_answers_is_named_and_asked_again(void **state) {
         assert_in_range(g.leader->ca_due_us, g.now_us + 1, g.now_us + 10 * USEC_PER_SEC);
         pass_s(11);
         assert_int_equal(n_asked[5], 2);
-        assert_string_equal(notice(), "hosts get new certificates; asked again and again, without an answer: n5 (`argosyctl cluster rotate-ca --finish` "
+        assert_string_equal(notice(), "hosts get new certificates; asked again and again, without an "
+                                      "answer: n5 (`argosyctl cluster rotate-ca --finish` "
                                       "ends it without them)");
         pass_s(10);
         assert_int_equal(n_asked[5], 2);
@@ -391,16 +399,22 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(all_hosts_get_certificates_of_another_ca, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_former_key_is_gone_from_every_disk, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_second_rotation_waits_for_the_end_of_the_first, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_the_key_is_named, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_second_rotation_waits_for_the_end_of_the_first, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_the_key_is_named, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(who_is_away_is_not_waited_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_may_come_back_in_a_moment_is_waited_for, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_may_come_back_in_a_moment_is_waited_for, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(it_is_ended_by_hand_and_names_who_has_none, setup, teardown),
                 cmocka_unit_test_setup_teardown(who_never_answers_is_named_and_asked_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_answers_without_another_certificate_is_asked_at_that_pace, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_does_not_say_which_one_it_has_is_asked_after_a_while, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        who_answers_without_another_certificate_is_asked_at_that_pace, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_does_not_say_which_one_it_has_is_asked_after_a_while,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_ca_that_died_with_its_leader_is_made_anew, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_ca_that_died_with_its_leader_is_made_anew, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(what_is_no_hash_is_no_certificate, setup, teardown),
         };
 

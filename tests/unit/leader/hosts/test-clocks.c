@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Clocks that are wrong, with a whole leader of three voters: what time it is, what a wrong clock does not do, and how people hear
-// of it.
+// Clocks that are wrong, with a whole leader of three voters: what time it is, what a wrong clock does not
+// do, and how people hear of it.
 #include <errno.h>
 
 #include "access-token.h"
@@ -111,7 +111,7 @@ static int64_t newest_job_ahead(void) {
 
 #define assert_near(us, expected) assert_in_range((int64_t) (us) - (expected) + SEC_US, 0, 2 * SEC_US)
 
-// ------------------------------------------------------------------------------------------------ what time it is
+// ------------------------------------------------------------------------------------------ what time it is
 
 static void there_are_three_voters(void **state) {
         assert_int_equal(g.leader->wall_clock.n_voters, 3);
@@ -139,8 +139,8 @@ static void a_leader_that_is_forty_days_ahead_deletes_and_dates_nothing(void **s
         assert_int_equal(list_as(&late), EKEYEXPIRED);
 }
 
-// Two of three were set wrongly, both the same way: that is what time it is then. Nothing is deleted for it, and what expires is
-// refused for as long as they say so.
+// Two of three were set wrongly, both the same way: that is what time it is then. Nothing is deleted for it,
+// and what expires is refused for as long as they say so.
 static void most_clocks_ahead_delete_nothing_either(void **state) {
         Argosy__Author ci;
 
@@ -227,7 +227,7 @@ static void what_a_host_dates_is_seen_by_the_time_of_the_cluster(void **state) {
         assert_near(host_find(g.leader, 1)->clock.dates_ahead_us, 40 * DAY_US);
 }
 
-// ------------------------------------------------------------------------------------------------ who is told
+// ---------------------------------------------------------------------------------------------- who is told
 
 static void a_clock_that_is_off_is_told_of(void **state) {
         const Argosy__Response__ClusterStatus *c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A cluster of the first level whose hosts get a build of the next one, one after the other and in any order.
+// A cluster of the first level whose hosts get a build of the next one, one after the other and in any
+// order.
 #include "feature-level.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -74,7 +75,8 @@ static void expect(uint32_t level, const char *notice) {
 static bool rose_without; // there was an entry with the next level, and nothing yet of what that brings
 
 static void note_entry(Rig *r) {
-        if (cluster_state_feature_level(r->state) == FEATURE_NEWEST && !cluster_state_cluster(r->state)->synthetic)
+        if (cluster_state_feature_level(r->state) == FEATURE_NEWEST &&
+            !cluster_state_cluster(r->state)->synthetic)
                 rose_without = true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Hosts that leave: what runs there ends before it begins elsewhere, and before its host is removed. A host that is deaf
-// has not been told to stop anything yet.
+// Hosts that leave: what runs there ends before it begins elsewhere, and before its host is removed. A host
+// that is deaf has not been told to stop anything yet.
 #include "member-words.h"
 
 #define START ARGOSY__VERB__VERB_START
@@ -43,7 +43,8 @@ static void start_three(void) {
 
 static bool b_began_elsewhere;
 static void look_for_b(Rig *rig) {
-        bool runs = is_member(2) && rig_host(rig, 2)->up && rig_unit_on(rig, 2, "b.service") && rig_unit_on(rig, 2, "b.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        bool runs = is_member(2) && rig_host(rig, 2)->up && rig_unit_on(rig, 2, "b.service") &&
+                    rig_unit_on(rig, 2, "b.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
 
         b_began_elsewhere |= runs && rig_count_running(rig, "b.service") > 1;
         b_began_elsewhere |= !is_member(2) && !b_began_elsewhere && runs;
@@ -99,7 +100,8 @@ static void a_unit_ends_before_its_host_is_removed(void **state) {
         rig_turns(&g, 20);
         assert_false(a->final);
         assert_true(is_member(2));
-        assert_int_equal(cluster_state_find_host(g.state, 2)->nodes[0]->mode, ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        assert_int_equal(cluster_state_find_host(g.state, 2)->nodes[0]->mode,
+                         ARGOSY__NODE_MODE__MODE_MAINTENANCE);
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
         assert_non_null(rig_unit_on(&g, 2, "b.service"));
         rig_host(&g, 2)->deaf = false;
@@ -126,7 +128,8 @@ static void whoever_opens_the_node_calls_the_removal_off(void **state) {
         rig_turns(&g, 20);
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, ECANCELED);
-        assert_non_null(strstr(a->responses[a->n - 1]->message, "n2 has a node that is open: the host stays a member"));
+        assert_non_null(strstr(a->responses[a->n - 1]->message,
+                               "n2 has a node that is open: the host stays a member"));
         assert_non_null(strstr(a->responses[a->n - 1]->message, "`argosyctl cluster promote`"));
         assert_true(is_member(2));
 }
@@ -152,7 +155,8 @@ static void count_down(Rig *rig) {
         size_t n = 0;
 
         for (char c = 'a'; c < 'a' + 6; c++)
-                n += rig_count_running(rig, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0}) == 0;
+                n += rig_count_running(
+                             rig, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0}) == 0;
         most_down = MAX_OF(most_down, n);
 }
 
@@ -162,7 +166,8 @@ static void a_host_that_leaves_keeps_the_budgets(void **state) {
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", SERVICE ONE_DOWN, true, NULL);
         rig_settle(&g);
         for (char c = 'a'; c < 'a' + 6; c++)
-                rig_change(&g, START, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0}, NULL);
+                rig_change(&g, START, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0},
+                           NULL);
         most_down = 0;
         g.on_turn = count_down;
         g.start_ms = 1000;
@@ -244,14 +249,21 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
-                cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry, setup, teardown),
-                cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup, teardown),
+                cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(by_force_nothing_is_waited_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,8 @@ static void units_may_name_as_many_lists_of_managers_as_they_like(void **state) 
                 char name[32], content[200];
 
                 snprintf(name, sizeof(name), "u%u.service", i);
-                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nManager=user@%u user@1*\n", 2000 + i);
+                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nManager=user@%u user@1*\n",
+                         2000 + i);
                 assert_int_equal(rig_change(&g, START, name, content)->status, 0);
                 assert_int_equal(rig_record(&g, name)->node, rig_host(&g, 2)->virtual.manager_node);
         }

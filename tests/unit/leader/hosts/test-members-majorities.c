@@ -14,7 +14,7 @@ static int teardown(void **state) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ majorities
+// ----------------------------------------------------------------------------------------------- majorities
 
 static RigAnswer *cluster_role(const char *host, bool promote) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -53,7 +53,8 @@ static void a_voter_without_whom_no_majority_answers_stays_one(void **state) {
 
         rig_host_off(&g, 2);
         batches = g.batches;
-        assert_says(cluster_remove("n3"), EEXIST, "first remove n2, which does not answer; nothing was changed");
+        assert_says(cluster_remove("n3"), EEXIST,
+                    "first remove n2, which does not answer; nothing was changed");
         assert_says(cluster_role("n3", false), EEXIST, "first demote n2");
         assert_says(cluster_remove("n1"), EEXIST, "first remove n2");
         n3 = cluster_state_find_host(g.state, 3);
@@ -340,7 +341,8 @@ static void a_removal_overtakes_nobody(void **state) {
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
-        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", "[Service]\nExecStart=/bin/sleep 1000\n");
+        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service",
+                          "[Service]\nExecStart=/bin/sleep 1000\n");
         start = last_job();
         host = rig_host_of(&g, "a.service");
         assert_in_range(host, 2, 3);
@@ -357,7 +359,9 @@ static void a_removal_overtakes_nobody(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(of_fewer_voters_the_silent_one_goes_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_number_calls_off_that_fewer_vote, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
@@ -368,12 +372,17 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_of_the_last_that_votes_is_refused_in_the_end, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_of_the_last_that_votes_is_refused_in_the_end,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_removal_is_done_when_the_host_is_gone, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown),
         };
 

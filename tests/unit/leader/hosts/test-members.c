@@ -92,14 +92,17 @@ static const Argosy__Response *join_with(const JoinToken *token) {
         join.token_id = (char *) token->id;
         assert_true(argosy__join_body__get_packed_size(&ask) <= sizeof(bytes));
         join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
-        assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        assert_int_equal(
+                join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof),
+                0);
         join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
         r = ask_leader(&join);
         message_free(answer);
         answer = NULL;
         if (r->status == 0) {
-                assert_true(join_proof_holds(&hash, JOIN_ANSWER, channel, sizeof(channel), r->join->answer.data, r->join->answer.len,
-                                             r->join->proof.data, r->join->proof.len));
+                assert_true(join_proof_holds(&hash, JOIN_ANSWER, channel, sizeof(channel),
+                                             r->join->answer.data, r->join->answer.len, r->join->proof.data,
+                                             r->join->proof.len));
                 answer = argosy__join_answer__unpack(NULL, r->join->answer.len, r->join->answer.data);
                 assert_non_null(answer);
         }
@@ -121,7 +124,8 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request__ClusterRemove removal = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT, nodes = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT,
+                                    nodes = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__LabelChange label = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
         char *names[] = {"n1", "n9"};
         Argosy__Request requests[5];
@@ -204,10 +208,12 @@ static void who_asks_first_hears_whether_it_talks_to_a_member(void **state) {
         join.token_id = token.id;
         r = ask_leader(&join);
         assert_int_equal(r->status, 0);
-        assert_true(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0, r->join->proof.data, r->join->proof.len));
+        assert_true(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0,
+                                     r->join->proof.data, r->join->proof.len));
         assert_int_equal(r->join->answer.len, 0);
         channel[0] ^= 1; // it is worth nothing on another connection
-        assert_false(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0, r->join->proof.data, r->join->proof.len));
+        assert_false(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0,
+                                      r->join->proof.data, r->join->proof.len));
         channel[0] ^= 1;
         (void) cluster_state_hosts(g.state, &n);
         assert_int_equal(n, 3);
@@ -226,7 +232,9 @@ static void the_proof_is_of_what_is_asked_on_this_connection(void **state) {
         join.token_id = token.id;
         join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
         join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
-        assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        assert_int_equal(
+                join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof),
+                0);
         ask.name = "n5"; // somebody else's name instead
         argosy__join_body__pack(&ask, bytes);
         assert_refused(ask_leader(&join), "the token is wrong");
@@ -235,7 +243,9 @@ static void the_proof_is_of_what_is_asked_on_this_connection(void **state) {
         channel[0] ^= 1;
         assert_refused(ask_leader(&join), "the token is wrong");
         channel[0] ^= 1;
-        assert_int_equal(join_proof_make(&hash, JOIN_ANSWER, channel, sizeof(channel), bytes, join.body.len, &proof), 0);
+        assert_int_equal(
+                join_proof_make(&hash, JOIN_ANSWER, channel, sizeof(channel), bytes, join.body.len, &proof),
+                0);
         assert_refused(ask_leader(&join), "the token is wrong"); // what a member would answer
         assert_int_equal(join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), "x", 1, &proof), 0);
         join.body = (ProtobufCBinaryData){.data = (uint8_t *) "x", .len = 1};
@@ -260,8 +270,9 @@ static void a_token_may_be_for_one_host_and_for_one_use(void **state) {
         assert_int_equal(identity_request("n5", &joiner, &csr), 0);
         ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
         ask.host_id.data = (uint8_t *) "a third machine ";
-        assert_string_equal(join_with(&token)->join->error, "the token was for one host, which has joined with it: make a new one with "
-                                                            "`argosyctl cluster token`");
+        assert_string_equal(join_with(&token)->join->error,
+                            "the token was for one host, which has joined with it: make a new one with "
+                            "`argosyctl cluster token`");
         m.for_host = (char *) "";
         token_as(&m, &token);
         ask.name = "n5";
@@ -273,8 +284,9 @@ static void a_token_may_be_for_one_host_and_for_one_use(void **state) {
         ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
         ask.name = "n6";
         ask.host_id.data = (uint8_t *) "a fourth machine";
-        assert_string_equal(join_with(&token)->join->error, "the token was for one host, which has joined with it: make a new one with "
-                                                            "`argosyctl cluster token`");
+        assert_string_equal(join_with(&token)->join->error,
+                            "the token was for one host, which has joined with it: make a new one with "
+                            "`argosyctl cluster token`");
 }
 
 static void a_removal_drops_the_open_tokens_and_says_so(void **state) {
@@ -520,7 +532,8 @@ static void how_many_vote_is_a_wish_in_the_log(void **state) {
         assert_int_equal(cluster_voters(1)->responses[0]->status, 0);
         rig_pass_ms(&g, 4 * RIG_BEAT_MS);
         assert_int_equal(cluster_state_cluster(g.state)->voters_wanted, 1);
-        assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL); // the rest of the record stays
+        // the rest of the record stays
+        assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL);
         assert_int_equal(g.n_members, 1);
         assert_string_not_equal(cluster_voters(5)->responses[0]->message, ""); // three hosts cannot yet
         rig_pass_ms(&g, 4 * RIG_BEAT_MS);
@@ -557,19 +570,24 @@ static void a_session_knows_the_level_of_its_host(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_is_held_back_is_about_nodes_that_there_are, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_held_back_is_about_nodes_that_there_are, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_token_may_be_for_one_host_and_for_one_use, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_drops_the_open_tokens_and_says_so, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_token_may_be_for_one_host_and_for_one_use, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_removal_drops_the_open_tokens_and_says_so, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(hosts_of_one_machine_may_all_join, setup, teardown),
                 cmocka_unit_test_setup_teardown(users_and_machines_do_not_mix, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_knows_no_address_takes_the_place_of_no_other, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_knows_no_address_takes_the_place_of_no_other,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
                                                 setup, teardown),

@@ -107,7 +107,8 @@ static void who_demands_too_many_kinds_says_so_when_asked(void **state) {
         change_one(ARGOSY__VERB__VERB_SUBMIT, "r7.service", format, 7);
         assert_int_equal(rig_change(&g, START, "r7.service", NULL)->status, ENOSPC);
         assert_string_equal(rig_change(&g, START, "r7.service", NULL)->message,
-                            "there are as many kinds of resources and patterns of conflicts in this cluster as it can count");
+                            "there are as many kinds of resources and patterns of conflicts in this cluster "
+                            "as it can count");
 }
 
 static void lists_of_managers_that_nobody_uses_any_more_are_forgotten(void **state) {
@@ -270,7 +271,8 @@ static uint64_t deadline_of(uint32_t host) {
         return cluster_state_find_host(g.state, host)->nodes[0]->mode_deadline_us;
 }
 
-// Who repeats a drain to wait for it, or to say why, does not call the deadline off; who opens the node does.
+// Who repeats a drain to wait for it, or to say why, does not call the deadline off; who opens the node
+// does.
 static void a_drain_that_is_repeated_keeps_its_deadline(void **state) {
         uint64_t first = g.wall_us + 60 * USEC_PER_SEC;
 
@@ -536,7 +538,10 @@ static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
         uint32_t host;
 
         assert_int_equal(rig_change(&g, START, "first.service", SERVICE)->status, 0);
-        assert_int_equal(rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=10min\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=10min\n")
+                        ->status,
+                0);
         host = rig_host_of(&g, "a.service");
         assert_int_not_equal(host, 1);
         rig_host_off(&g, host);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Another key for secrets, from the request to the end. Disks and snapshots of voters are the test's: a voter answers in the turn after it was
-// told, and has a snapshot in the turn after the log asked for one.
+// Another key for secrets, from the request to the end. Disks and snapshots of voters are the test's: a
+// voter answers in the turn after it was told, and has a snapshot in the turn after the log asked for one.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -39,12 +39,16 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_STORE_OPEN:
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
+                                                       m->store_open->n_secrets, &changed),
+                                 0);
                 break;
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
                 if (!keeps[host])
                         break;
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
+                                                       m->voter_secrets->n_secrets, &changed),
+                                 0);
                 due[host] = true;
                 break;
         case ARGOSY__TO_HOST__MSG_WELCOME:
@@ -78,7 +82,8 @@ static void say_kept(uint32_t host) {
 }
 
 static void take_snapshot(uint32_t host) {
-        if (!key() || key()->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT || !compacts[host] || compacted[host] == key()->number)
+        if (!key() || key()->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT || !compacts[host] ||
+            compacted[host] == key()->number)
                 return;
         compacted[host] = key()->number;
         due[host] = true;
@@ -90,7 +95,8 @@ static void on_turn(Rig *rig) {
         for (uint32_t host = 1; host <= HOSTS; host++) {
                 if (!rig_host(&g, host)->up || !g.leader->leading)
                         continue;
-                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets, cluster->n_voter_secrets);
+                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets,
+                                              cluster->n_voter_secrets);
                 take_snapshot(host);
                 if (!due[host])
                         continue;
@@ -182,8 +188,8 @@ static void assert_sealed_with(const char *name, uint32_t number, const char *va
         SecretBytes opened = {};
 
         assert_int_equal(v->key, number);
-        assert_int_equal(secret_box_open(voter_secrets_find(&disks[1], VOTER_SECRET_SECRETS, number)->data, &label, v->sealed.data,
-                                         v->sealed.len, &opened),
+        assert_int_equal(secret_box_open(voter_secrets_find(&disks[1], VOTER_SECRET_SECRETS, number)->data,
+                                         &label, v->sealed.data, v->sealed.len, &opened),
                          0);
         assert_int_equal(opened.len, strlen(value));
         assert_memory_equal(opened.data, value, opened.len);
@@ -199,7 +205,8 @@ static void assert_rotated(uint32_t number) {
                 if (!rig_host(&g, host)->up)
                         continue;
                 assert_null(voter_secrets_find(&disks[host], VOTER_SECRET_SECRETS, number - 1));
-                assert_int_equal(voter_secrets_find(&disks[host], VOTER_SECRET_SECRETS, number) != NULL, votes(host));
+                assert_int_equal(voter_secrets_find(&disks[host], VOTER_SECRET_SECRETS, number) != NULL,
+                                 votes(host));
         }
 }
 
@@ -262,7 +269,8 @@ static void a_voter_that_is_away_refuses_it_and_is_named(void **state) {
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         r = rotate(false);
         assert_int_equal(r->status, EHOSTUNREACH);
-        assert_string_equal(r->message, "every voter has to take the new key, and n2 is not there; nothing was changed");
+        assert_string_equal(r->message,
+                            "every voter has to take the new key, and n2 is not there; nothing was changed");
         assert_null(key());
 }
 
@@ -301,7 +309,8 @@ static void it_can_be_ended_until_the_new_key_seals(void **state) {
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
         assert_true(key()->number > 2); // who got the key that was given up has none that counts
         assert_int_equal(rotate(true)->status, EBUSY);
-        assert_string_equal(notice(), "all are sealed with the new key, and the former one goes when every voter has a snapshot of that; "
+        assert_string_equal(notice(), "all are sealed with the new key, and the former one goes when every "
+                                      "voter has a snapshot of that; "
                                       "waiting for n2");
         compacts[2] = true;
         pass();
@@ -471,7 +480,9 @@ static void what_no_key_opens_is_tried_once_and_named(void **state) {
                 snprintf(name, sizeof(name), "s%02u", i);
                 set(name, value, sizeof(value));
                 if (i < DAMAGED)
-                        ((Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, name)))->sealed.data[20] ^= 1;
+                        ((Argosy__SecretVersion *) secret_record_newest(
+                                 cluster_state_find_secret(g.state, name)))
+                                ->sealed.data[20] ^= 1;
         }
         ask_for_keys = g.leader->ops.secrets;
         g.leader->ops.secrets = count_asked;
@@ -481,14 +492,16 @@ static void what_no_key_opens_is_tried_once_and_named(void **state) {
         (void) rotate(false);
         for (unsigned i = 0; i < 20; i++)
                 pass();
-        assert_string_equal(notice(), "the former keys stay: 20 versions of secrets cannot be opened (s00 1, s01 1, s02 1, s03 1, s04 1, s05 1, "
+        assert_string_equal(notice(), "the former keys stay: 20 versions of secrets cannot be opened (s00 "
+                                      "1, s01 1, s02 1, s03 1, s04 1, s05 1, "
                                       "s06 1, s07 1 and 12 more)");
         for (unsigned i = DAMAGED; i < SECRETS; i++) {
                 snprintf(name, sizeof(name), "s%02u", i);
                 assert_int_equal(secret_record_newest(cluster_state_find_secret(g.state, name))->key, 2);
         }
         assert_true(most_in_turn < 20);
-        assert_true(n_asked_by_starts("b") < before + 5 * DAMAGED); // which keys there are is looked at in each turn
+        // which keys there are is looked at in each turn
+        assert_true(n_asked_by_starts("b") < before + 5 * DAMAGED);
         for (unsigned i = 0; i < DAMAGED; i++) {
                 snprintf(name, sizeof(name), "s%02u", i);
                 set(name, "again", 5);
@@ -508,7 +521,8 @@ static void before_the_first_secret_there_is_no_key(void **state) {
         g = other;
 }
 
-// How many turns a request waits follows from the loop; what it draws meanwhile is thrown away, and makes another story of the same seed.
+// How many turns a request waits follows from the loop; what it draws meanwhile is thrown away, and makes
+// another story of the same seed.
 static void who_waits_for_the_first_key_draws_no_other_one(void **state) {
         rig_start(&g, 1);
         g.secrets = &disks[1];
@@ -521,14 +535,20 @@ static void who_waits_for_the_first_key_draws_no_other_one(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
                 cmocka_unit_test_setup_teardown(many_are_sealed_anew_in_several_entries, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_next_key_that_no_voter_has_any_more_is_made_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_next_key_that_no_voter_has_any_more_is_made_again, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_key_that_comes_later_is_tried, setup, teardown),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Secrets with a whole leader: sealed in the log, sent to the hosts of their units and to nobody else, in the version that each unit has.
+// Secrets with a whole leader: sealed in the log, sent to the hosts of their units and to nobody else, in
+// the version that each unit has.
 #include <errno.h>
 
 #include "test.h"
@@ -37,11 +38,13 @@ static struct Sent {
         unsigned n; // values
 } sent[8];
 
-static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_orders, Argosy__SecretValue **values, size_t n) {
+static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_orders,
+                       Argosy__SecretValue **values, size_t n) {
         struct Sent *s = &sent[host];
 
         for (size_t i = 0; i < n; i++) {
-                snprintf(s->value, sizeof(s->value), "%.*s", (int) values[i]->value.len, values[i]->value.data);
+                snprintf(s->value, sizeof(s->value), "%.*s", (int) values[i]->value.len,
+                         values[i]->value.data);
                 s->n++;
         }
         for (size_t i = 0; i < n_orders; i++)
@@ -54,11 +57,14 @@ static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_order
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
-                on_secrets(host, m->orders->orders, m->orders->n_orders, m->orders->secrets, m->orders->n_secrets);
+                on_secrets(host, m->orders->orders, m->orders->n_orders, m->orders->secrets,
+                           m->orders->n_secrets);
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
-                on_secrets(host, m->welcome->orders, m->welcome->n_orders, m->welcome->secrets, m->welcome->n_secrets);
+                on_secrets(host, m->welcome->orders, m->welcome->n_orders, m->welcome->secrets,
+                           m->welcome->n_secrets);
         else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART)
-                on_secrets(host, m->welcome_part->orders, m->welcome_part->n_orders, m->welcome_part->secrets, m->welcome_part->n_secrets);
+                on_secrets(host, m->welcome_part->orders, m->welcome_part->n_orders,
+                           m->welcome_part->secrets, m->welcome_part->n_secrets);
 }
 
 static int begin(unsigned n_hosts) {
@@ -336,7 +342,8 @@ static void what_is_used_is_not_deleted(void **state) {
         set("db", "hunter2");
         do_well(START, "a.service", APP);
         assert_int_equal(delete("db")->status, EBUSY);
-        assert_string_equal(delete("db")->message, "1 unit has the secret db (a.service): nothing was changed");
+        assert_string_equal(delete ("db")->message,
+                            "1 unit has the secret db (a.service): nothing was changed");
         do_well(START, "a.service", PLAIN);
         assert_int_equal(delete("db")->status, 0);
         assert_null(cluster_state_find_secret(g.state, "db"));
@@ -347,7 +354,8 @@ static void what_is_not_there_starts_nothing(void **state) {
         const Argosy__Response__UnitResult *r = change(START, "a.service", APP);
 
         assert_int_equal(r->status, ENOENT);
-        assert_non_null(strstr(r->message, "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
+        assert_non_null(strstr(r->message,
+                               "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
         assert_null(rig_record(&g, "a.service"));
         do_well(SUBMIT, "a.service", APP); // it may come later
         set("db", "hunter2");
@@ -423,7 +431,8 @@ static void while_the_first_waits_for_its_key_others_are_served(void **state) {
 
 // Each is the next version, and neither is lost.
 static void two_authors_at_once_get_a_version_each(void **state) {
-        Argosy__Request__SecretSet m[2] = {ARGOSY__REQUEST__SECRET_SET__INIT, ARGOSY__REQUEST__SECRET_SET__INIT};
+        Argosy__Request__SecretSet m[2] = {ARGOSY__REQUEST__SECRET_SET__INIT,
+                                           ARGOSY__REQUEST__SECRET_SET__INIT};
         static const char *const values[] = {"one", "two"};
         RigAnswer *a[2];
 
@@ -497,7 +506,8 @@ static void thousands_that_have_an_older_version_are_noted_in_turns(void **state
 
 // As whoever watches is told.
 static const char *told_note(Asked *a, const char *unit) {
-        const Argosy__Event *e = asked_pull(&g, a) ? asked_find(a, ARGOSY__EVENT_KIND__EVENT_STATE, unit) : NULL;
+        const Argosy__Event *e =
+                asked_pull(&g, a) ? asked_find(a, ARGOSY__EVENT_KIND__EVENT_STATE, unit) : NULL;
 
         return e ? event_field(e, "note") : "nothing";
 }
@@ -517,7 +527,8 @@ static void what_has_an_older_version_is_noted_and_told(void **state) {
         assert_string_equal(told_note(&a, "a.service"), "older-secret");
         assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "c.service"));
         assert_string_equal(note_of("a.service"), "older-secret");
-        assert_string_equal(rig_why(&g, "a.service")->status_reply->why, "its secret db has a newer version; `restart` gives it that");
+        assert_string_equal(rig_why(&g, "a.service")->status_reply->why,
+                            "its secret db has a newer version; `restart` gives it that");
         assert_string_equal(note_of("b.service"), ""); // its next start has it
         assert_string_equal(note_of("c.service"), "");
         do_well(RESTART, "a.service", NULL);
@@ -531,11 +542,16 @@ static void an_update_wants_all_that_its_file_names(void **state) {
         RigAnswer *a;
 
         do_well(START, "a.service", PLAIN);
-        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "a.service", .content = APP});
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                         .name = "a.service",
+                                         .content = APP});
         assert_int_equal(rig_last(a)->status, EINVAL);
-        assert_non_null(strstr(rig_last(a)->message, "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
+        assert_non_null(strstr(rig_last(a)->message,
+                               "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
         set("db", "hunter2");
-        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "a.service", .content = APP});
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                         .name = "a.service",
+                                         .content = APP});
         assert_int_equal(rig_last(a)->status, 0);
         rig_settle(&g);
         assert_string_equal(at_unit("a.service")->value, "hunter2");
@@ -559,7 +575,9 @@ static const Argosy__Response *remove_host(const char *name) {
         return rig_last(a);
 }
 
-#define WITH_FILE "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db:password\nFile=a\nFileChange=none\nGlobal=yes\n"
+#define WITH_FILE                          \
+        "[Service]\nExecStart=/bin/sleep " \
+        "1000\n[X-Argosy]\nSecret=db:password\nFile=a\nFileChange=none\nGlobal=yes\n"
 
 // The content of all.service, which comes with a file of that one byte.
 static char *with_file(uint8_t *byte) {
@@ -580,7 +598,8 @@ static char *with_file(uint8_t *byte) {
         return buf_take_string(&content);
 }
 
-// Its nodes have one version when it is over, and those that ran all the time have the one that they were started with.
+// Its nodes have one version when it is over, and those that ran all the time have the one that they were
+// started with.
 static void a_node_that_starts_with_new_files_gets_the_version_of_the_others(void **state) {
         uint8_t bytes[] = {'1', '2'};
         _cleanup_free_ char *old = with_file(&bytes[0]), *new = NULL;
@@ -589,10 +608,13 @@ static void a_node_that_starts_with_new_files_gets_the_version_of_the_others(voi
         set("db", "first");
         do_well(START, "all.service", old);
         set("db", "second");
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         new = with_file(&bytes[1]);
-        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = "all.service", .content = new});
+        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                         .name = "all.service",
+                                         .content = new});
         assert_int_equal(rig_last(a)->status, 0);
         rig_pass_ms(&g, 60000);
         assert_int_equal(rig_unit_on(&g, 2, "all.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
@@ -606,9 +628,11 @@ static unsigned restarts(const char *unit) {
 
 #define EACH "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db-%i:password\n"
 
-// Of a template whose instances have secrets of their own, those go on that have the newest version, whatever else they have that is older.
+// Of a template whose instances have secrets of their own, those go on that have the newest version,
+// whatever else they have that is older.
 static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(void **state) {
-        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "r@.service", .secret = "db-1"};
+        RigRollout w = {
+                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "r@.service", .secret = "db-1"};
 
         set("db-1", "one");
         set("db-2", "one");
@@ -624,7 +648,8 @@ static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(
         set("db-3", "two");
         assert_int_equal(rig_last(rig_rollout(&g, w))->status, 0);
         rig_pass_ms(&g, 60000);
-        assert_int_equal(cluster_state_find_rollout(g.state, "r@.service")->phase, ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE);
+        assert_int_equal(cluster_state_find_rollout(g.state, "r@.service")->phase,
+                         ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE);
         assert_int_equal(restarts("r@1.service"), 1);
         assert_int_equal(restarts("r@2.service"), 0);
         assert_int_equal(restarts("r@3.service"), 0);
@@ -638,7 +663,8 @@ static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(
 }
 
 static void a_global_unit_is_restarted_for_a_secret_if_it_has_an_older_version(void **state) {
-        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "all.service", .secret = "db"};
+        RigRollout w = {
+                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "all.service", .secret = "db"};
 
         set("db", "one");
         do_well(START, "all.service", APP "Global=yes\n");
@@ -652,7 +678,8 @@ static void a_global_unit_is_restarted_for_a_secret_if_it_has_an_older_version(v
 }
 
 static void a_restart_is_for_a_secret_that_there_is_and_an_update_for_none(void **state) {
-        RigRollout w = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "a.service", .secret = "none"};
+        RigRollout w = {
+                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "a.service", .secret = "none"};
 
         set("db", "one");
         do_well(START, "a.service", APP);
@@ -673,7 +700,8 @@ static void a_removal_names_what_the_host_could_read(void **state) {
         assert_int_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
         r = remove_host("n4");
         assert_int_equal(r->status, 0);
-        assert_string_equal(r->message, "n4 could read the secret db, and may have read others of units that it had earlier: only new values help "
+        assert_string_equal(r->message, "n4 could read the secret db, and may have read others of units "
+                                        "that it had earlier: only new values help "
                                         "(argosyctl secret set)");
         assert_int_equal(r->removal->n_secrets, 1);
         assert_string_equal(r->removal->secrets[0], "db");
@@ -681,7 +709,9 @@ static void a_removal_names_what_the_host_could_read(void **state) {
         assert_true(r->removal->others);
         r = remove_host("n2");
         assert_int_equal(r->status, 0);
-        assert_string_equal(r->message, "n2 could read every secret (db, other): only new values help (argosyctl secret set)");
+        assert_string_equal(
+                r->message,
+                "n2 could read every secret (db, other): only new values help (argosyctl secret set)");
         assert_true(r->removal->all);
         assert_false(r->removal->others);
 }
@@ -712,7 +742,8 @@ static void a_removal_names_what_a_host_could_read_that_voted_once(void **state)
         rig_settle(&g);
         r = remove_host("n4");
         assert_int_equal(r->status, 0);
-        assert_string_equal(r->message, "n4 could read the secret new, and may have read others of units that it had earlier: only new values help "
+        assert_string_equal(r->message, "n4 could read the secret new, and may have read others of units "
+                                        "that it had earlier: only new values help "
                                         "(argosyctl secret set)");
 }
 
@@ -728,7 +759,9 @@ static void a_removal_names_what_came_while_the_host_was_still_a_voter(void **st
         rig_pass_ms(&g, 10 * RIG_BEAT_MS);
         assert_true(a->final);
         assert_null(cluster_state_find_host(g.state, 2));
-        assert_string_equal(rig_last(a)->message, "n2 could read every secret (db, late): only new values help (argosyctl secret set)");
+        assert_string_equal(
+                rig_last(a)->message,
+                "n2 could read every secret (db, late): only new values help (argosyctl secret set)");
 }
 
 static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(void **state) {
@@ -736,7 +769,8 @@ static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(voi
 
         set("db", "one");
         r = remove_host("n4");
-        assert_string_equal(r->message, "n4 may have read secrets of units that it had earlier: only new values help (argosyctl secret set)");
+        assert_string_equal(r->message, "n4 may have read secrets of units that it had earlier: only new "
+                                        "values help (argosyctl secret set)");
         assert_int_equal(r->removal->n_secrets, 0);
 }
 
@@ -770,11 +804,17 @@ int main(void) {
                 RIG_TEST(what_has_an_older_version_is_noted_and_told),
                 RIG_TEST(an_update_wants_all_that_its_file_names),
                 RIG_TEST(a_node_that_starts_with_new_files_gets_the_version_of_the_others),
-                cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_names_what_a_host_could_read_that_voted_once, setup_with_spare, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_names_what_came_while_the_host_was_still_a_voter, setup_with_spare, teardown),
-                cmocka_unit_test_setup_teardown(of_a_host_without_units_a_removal_says_that_it_may_have_had_some, setup_with_spare, teardown),
-                cmocka_unit_test_setup_teardown(without_secrets_a_removal_says_nothing_of_them, setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_the_host_could_read, setup_with_spare,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_a_host_could_read_that_voted_once,
+                                                setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_names_what_came_while_the_host_was_still_a_voter,
+                                                setup_with_spare, teardown),
+                cmocka_unit_test_setup_teardown(
+                        of_a_host_without_units_a_removal_says_that_it_may_have_had_some, setup_with_spare,
+                        teardown),
+                cmocka_unit_test_setup_teardown(without_secrets_a_removal_says_nothing_of_them,
+                                                setup_with_spare, teardown),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
         };

@@ -330,7 +330,8 @@ static void a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer(void 
         report(2, refused);
         r = tables_report(&t, "web.service", 2);
         r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
-        r.revision = tables_entry(&t, "web.service")->record->revision - 1; // it runs with what it had before
+        // it runs with what it had before
+        r.revision = tables_entry(&t, "web.service")->record->revision - 1;
         report(2, r);
         assert_non_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
         r.revision++;
@@ -359,7 +360,8 @@ static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void *
         report(2, r);
         report(2, r);
         assert_int_equal(tables_count(&t.leader->outcomes), 1);
-        assert_int_equal(unit_on_node_work_seen(tables_unit_on_node(&t, "job.service", 2))->outcome->node, 2);
+        assert_int_equal(unit_on_node_work_seen(tables_unit_on_node(&t, "job.service", 2))->outcome->node,
+                         2);
         attach(2); // units on nodes begin anew
         batch_outcome(&b, "job.service", 2, outcome.start_rev, ARGOSY__OUTCOME__KIND__DONE);
         tables_apply(&t, &b);

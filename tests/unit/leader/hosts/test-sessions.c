@@ -201,7 +201,8 @@ static void add_hosts(Batch *b, unsigned n) {
         tables_apply(&t, b);
 }
 
-// Neither is the leader late by its own work, nor does its standing still in the middle of it make more of them lost.
+// Neither is the leader late by its own work, nor does its standing still in the middle of it make more of
+// them lost.
 static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **state) {
         enum { HOSTS = 700 };
         Batch b = {};
@@ -219,7 +220,8 @@ static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **sta
                 sessions_on_time(t.leader);
                 (void) sessions_expire_some(t.leader);
         }
-        assert_int_equal(count_lost(), HOSTS + 1); // the third, too, and not the second, which was heard in time
+        // the third, too, and not the second, which was heard in time
+        assert_int_equal(count_lost(), HOSTS + 1);
         assert_false(host_is_lost(tables_host(&t, 2)));
         batch_done(&b);
 }

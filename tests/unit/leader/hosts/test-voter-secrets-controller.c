@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How a secret comes to all voters. The disks are the test's: a voter answers in the turn after it was told, as one with a disk does.
+// How a secret comes to all voters. The disks are the test's: a voter answers in the turn after it was told,
+// as one with a disk does.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
@@ -18,7 +19,9 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         bool changed;
 
         if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_OPEN)
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets, m->store_open->n_secrets, &changed), 0);
+                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
+                                                       m->store_open->n_secrets, &changed),
+                                 0);
         if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_CLOSE)
                 voter_secrets_done(&disks[host]);
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
@@ -28,7 +31,9 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         told[host]++;
         if (hangs[host])
                 return;
-        assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets, m->voter_secrets->n_secrets, &changed), 0);
+        assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
+                                               m->voter_secrets->n_secrets, &changed),
+                         0);
         due[host] = true;
 }
 
@@ -135,7 +140,8 @@ static void a_secret_comes_to_all_voters_and_to_nobody_else(void **state) {
         assert_true(all_have("key", 1, ""));
         assert_non_null(voter_secrets_controller_value(g.leader, "key", 1));
         for (uint32_t host = 1; host <= HOSTS; host++)
-                assert_int_equal(disks[host].n, cluster_state_find_host(g.state, host)->role == ARGOSY__HOST_ROLE__ROLE_VOTER);
+                assert_int_equal(disks[host].n, cluster_state_find_host(g.state, host)->role ==
+                                                        ARGOSY__HOST_ROLE__ROLE_VOTER);
         assert_int_equal(make("key", "two"), 2);
         assert_int_equal(make("other", "one"), 1);
 }
@@ -181,7 +187,8 @@ static void a_secret_that_is_not_on_the_leaders_disk_is_not_named(void **state) 
         assert_int_equal(make("key", "another one"), 1);
         pass();
         assert_true(all_have("key", 1, ""));
-        assert_memory_equal(voter_secrets_controller_value(g.leader, "key", 1)->data, "another one", 11); // also on those that had the first
+        // also on those that had the first
+        assert_memory_equal(voter_secrets_controller_value(g.leader, "key", 1)->data, "another one", 11);
         for (uint32_t host = 1; host <= 3; host++)
                 assert_memory_equal(voter_secrets_find(&disks[host], "key", 1)->data, "another one", 11);
 }
@@ -343,7 +350,8 @@ static void one_is_taken_out_of_the_log_by_leaving_it_out(void **state) {
         pass();
         (void) make("key", "two");
         pass();
-        assert_int_equal(voter_secrets_controller_without(cluster_state_cluster(g.state), "key", 1, left), 1);
+        assert_int_equal(voter_secrets_controller_without(cluster_state_cluster(g.state), "key", 1, left),
+                         1);
         assert_int_equal(left[0]->number, 2);
 }
 
@@ -361,21 +369,33 @@ static void there_are_only_so_many(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_secret_comes_to_all_voters_and_to_nobody_else, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_comes_to_all_voters_and_to_nobody_else, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(the_log_has_no_value, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_voter_whose_disk_hangs_is_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_secret_that_is_not_on_the_leaders_disk_is_not_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_lost_its_secrets_gets_them_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_that_is_not_on_the_leaders_disk_is_not_named, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_voter_that_lost_its_secrets_gets_them_again, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(who_stops_being_a_voter_counts_no_more, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup, teardown),
-                cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(there_are_only_so_many, setup, teardown),
         };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Spares whose disk hangs: they beat, and never say whether their copy of the log is open. And when the log of a host that votes no more is closed.
+// Spares whose disk hangs: they beat, and never say whether their copy of the log is open. And when the log
+// of a host that votes no more is closed.
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -137,7 +138,8 @@ int main(void) {
                 cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
                 cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
                 cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),
-                cmocka_unit_test_teardown(a_log_is_open_as_long_as_its_host_may_be_asked_who_votes, teardown),
+                cmocka_unit_test_teardown(a_log_is_open_as_long_as_its_host_may_be_asked_who_votes,
+                                          teardown),
                 cmocka_unit_test_teardown(for_a_host_that_is_lost_no_log_stays_open, teardown),
         };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests as jobs: each that changes something has a number, and one entry of the log with its effect; it is known
-// again when it comes again; and whoever asks hears who wanted what, what it replaced, and how it stands now.
+// Requests as jobs: each that changes something has a number, and one entry of the log with its effect; it
+// is known again when it comes again; and whoever asks hears who wanted what, what it replaced, and how it
+// stands now.
 #include "job-nodes.h"
 #include "leader-asks.h"
 #include "leader-private.h"
@@ -52,7 +53,8 @@ static const Argosy__Response *ask(Ask w) {
         change.n_names = 1;
         if (w.content) {
                 file.name = file.path = (char *) w.name;
-                file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content, .len = strlen(w.content)};
+                file.content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) w.content, .len = strlen(w.content)};
                 change.files = &files;
                 change.n_files = 1;
         }
@@ -124,7 +126,8 @@ static const Argosy__Response__UnitResult *waited(const char *name, uint64_t rev
         return a->responses[0]->progress->done[0];
 }
 
-// Of a destroyed unit the log keeps on which silent hosts it may run; of another life of that name this says nothing.
+// Of a destroyed unit the log keeps on which silent hosts it may run; of another life of that name this says
+// nothing.
 static void a_wait_that_comes_late_says_destroyed_only_if_the_log_does(void **state) {
         uint64_t revision = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
 
@@ -230,18 +233,20 @@ static void a_request_that_comes_again_during_an_update_is_not_refused(void **st
         uint64_t n;
 
         n = replace("a.service", SERVICE, 7777)->job;
-        assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "a.service", OTHER,
-                                                               .health_ms = 60000}))
+        assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                               "a.service", OTHER, .health_ms = 60000}))
                                  ->status,
                          0);
-        assert_int_equal(replace("a.service", SERVICE, 9999)->change->units[0]->status, EEXIST); // nobody else may
+        // nobody else may
+        assert_int_equal(replace("a.service", SERVICE, 9999)->change->units[0]->status, EEXIST);
         r = replace("a.service", SERVICE, 7777);
         assert_int_equal(r->job, n);
         assert_int_equal(r->change->units[0]->status, 0);
         assert_int_equal(r->change->units[0]->revision, 0);
 }
 
-// Restarts them, and asks again. Each time the answer is about these three, of which only a.service is there.
+// Restarts them, and asks again. Each time the answer is about these three, of which only a.service is
+// there.
 static void restart_twice(const char *const *names, size_t n_names) {
         static const char *const told[] = {"nobody.service", "a.service", "no.service"};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
@@ -275,7 +280,8 @@ static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
         restart_twice((const char *const[]){"nobody.service", "a.service", "no.service"}, 3);
 }
 
-// It was refused, since there was no such unit. Somebody else has made it before the request comes again: which has not restarted it.
+// It was refused, since there was no such unit. Somebody else has made it before the request comes again:
+// which has not restarted it.
 static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -303,7 +309,9 @@ static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **stat
 }
 
 static void what_is_named_twice_is_told_once(void **state) {
-        restart_twice((const char *const[]){"nobody.service", "a.service", "nobody.service", "a.service", "no.service"}, 5);
+        restart_twice((const char *const[]){"nobody.service", "a.service", "nobody.service", "a.service",
+                                            "no.service"},
+                      5);
 }
 
 static void a_key_is_not_used_for_two_things(void **state) {
@@ -406,7 +414,7 @@ static void a_reason_is_text(void **state) {
         assert_null(rig_record(&g, "a.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ many units
+// ----------------------------------------------------------------------------------------------- many units
 
 static char names[MANY][32], *pointers[MANY];
 
@@ -499,7 +507,8 @@ static void a_revision_binds_each_part(void **state) {
         g.slow = true;
         a = ask_many(STOP, seen);
         commit_one_entry();
-        (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, names[MANY - 1], NULL, false, (uint8_t[16]){7});
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, names[MANY - 1], NULL, false,
+                               (uint8_t[16]){7});
         g.slow = false;
         rig_release(&g);
         rig_settle(&g);
@@ -605,8 +614,8 @@ static void expect_jobs_of(const char *node, const uint64_t *numbers, size_t n) 
                 assert_int_equal(jobs->rows[i]->job, numbers[i]);
 }
 
-// A unit that did not end well has its node in the record, and a job about nodes has what it changed, emptied, or was asked
-// for; where a unit was started that is well is not kept.
+// A unit that did not end well has its node in the record, and a job about nodes has what it changed,
+// emptied, or was asked for; where a unit was started that is well is not kept.
 static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         char *nodes[JOB_NODES_MAX + 1];

@@ -194,7 +194,8 @@ static void what_leaves_a_node_that_is_emptied_says_so(void **state) {
 
 static void what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node(void **state) {
         rig_host_set_manager(&g, 2, "user@1000");
-        assert_int_equal(rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nManager=user@*\n")->status, 0);
+        assert_int_equal(rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nManager=user@*\n")->status,
+                         0);
         rig_host_set_manager(&g, 3, "user@1000");
         rig_host_set_manager(&g, 2, NULL);
         rig_pass_ms(&g, 1000);
@@ -284,7 +285,8 @@ static void it_counts_for_no_request(void **state) {
         assert_string_equal(rig_show_job(&g, job)->state, "done"); // it is not overtaken
         r = rig_undo(&g, (RigUndo){moved, .id = 4711});
         assert_int_equal(r->status, EOPNOTSUPP);
-        assert_int_equal(cluster_state_find_job_of(g.state, "a.service", rig_record(&g, "a.service")->revision), 0);
+        assert_int_equal(
+                cluster_state_find_job_of(g.state, "a.service", rig_record(&g, "a.service")->revision), 0);
         assert_int_equal(rig_undo(&g, (RigUndo){job, .id = 4712})->status, 0); // nothing was changed since
         list.changes = true;
         assert_true(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows > 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a job has brought and does not start is taken back by it: of units that ran, with the job failed, under any leader.
+// What a job has brought and does not start is taken back by it: of units that ran, with the job failed,
+// under any leader.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -50,7 +51,8 @@ static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, s
         for (size_t i = 0; i < n_files; i++) {
                 argosy__named_file__init(&files[i]);
                 files[i].name = files[i].path = (char *) list[i].name;
-                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) list[i].content, .len = strlen(list[i].content)};
+                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) list[i].content,
+                                                         .len = strlen(list[i].content)};
                 pointers[i] = &files[i];
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -75,7 +77,8 @@ static Argosy__JobState state_of(uint64_t number) {
 }
 
 static void assert_up(const char *name) {
-        assert_int_equal(rig_unit_on(&g, rig_host_of(&g, name), name)->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_int_equal(rig_unit_on(&g, rig_host_of(&g, name), name)->active,
+                         ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }
 
 static void what_ran_goes_back_and_the_job_has_failed(void **state) {
@@ -99,8 +102,10 @@ static void assert_one_place_for_each_unit(Rig *r) {
         assert_non_null(batch);
         for (size_t i = 0; i < batch->n_ops; i++)
                 for (size_t k = 0; k < i; k++)
-                        assert_false(batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT && batch->ops[k]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
-                                     strcmp(batch->ops[i]->unit->unit->name, batch->ops[k]->unit->unit->name) == 0);
+                        assert_false(batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
+                                     batch->ops[k]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
+                                     strcmp(batch->ops[i]->unit->unit->name,
+                                            batch->ops[k]->unit->unit->name) == 0);
         message_free(batch);
 }
 
@@ -117,7 +122,8 @@ static void begin_drain(const char *node) {
         (void) rig_ask(&g, &request);
 }
 
-// Its node is emptied just then: an entry has one place for each unit, so it goes back first, and then elsewhere.
+// Its node is emptied just then: an entry has one place for each unit, so it goes back first, and then
+// elsewhere.
 static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
         uint64_t job;
 
@@ -187,7 +193,8 @@ static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state
         job = replace("a.service", OTHER);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
-        rig_host_report(&g, rig_host(&g, rig_host_of(&g, "a.service")), rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service"),
+        rig_host_report(&g, rig_host(&g, rig_host_of(&g, "a.service")),
+                        rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_pass_ms(&g, LATER_MS);
         assert_true(has("a.service", OTHER));
@@ -296,14 +303,19 @@ static void the_next_order_ends_it(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(instances_go_together_with_their_template, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_job_that_went_back_leaves_nothing_to_undo, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_waits_is_told_if_it_cannot_be_taken_back, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_job_that_went_back_leaves_nothing_to_undo, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(who_waits_is_told_if_it_cannot_be_taken_back, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(the_next_leader_goes_on, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_next_order_ends_it, setup, teardown),
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An entry of the log in the making: which operations it gets, what it knows that it touches, and that what is taken
-// back leaves no trace.
+// An entry of the log in the making: which operations it gets, what it knows that it touches, and that what
+// is taken back leaves no trace.
 #include "batch-builder.h"
 #include "test.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A content and its files in an entry of the log: what is looked at for that, which somebody else has sent. hash_of() is counted.
+// A content and its files in an entry of the log: what is looked at for that, which somebody else has sent.
+// hash_of() is counted.
 #include "batch-content.h"
 
 #include <errno.h>
@@ -31,9 +32,10 @@ static int setup(void **state) {
         assert_non_null(cluster);
         b = (BatchBuilder){.state = cluster};
         content = (Buf){};
-        assert_int_equal(buf_printf(&content,
-                                    "[Service]\nExecStart=/bin/true\n[X-Argosy]\nFile=f\n\n# a.service.d/~argosy.conf\n[Service]\n"
-                                    "Environment=ARGOSY_FILES=/run/argosy/units/%%n\n\n# mode, bytes, SHA-256 and name of each file\n"),
+        assert_int_equal(buf_printf(&content, "[Service]\nExecStart=/bin/true\n[X-Argosy]\nFile=f\n\n# "
+                                              "a.service.d/~argosy.conf\n[Service]\n"
+                                              "Environment=ARGOSY_FILES=/run/argosy/units/%%n\n\n# mode, "
+                                              "bytes, SHA-256 and name of each file\n"),
                          0);
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
                 char hex[HASH_HEX_SIZE];
@@ -60,7 +62,8 @@ static int teardown(void **state) {
 
 // `own`: they came with the content, and else with another one.
 static int put(size_t n_files, bool own, char **ret_why) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, other = ARGOSY__NAMED_FILE__INIT, *list[] = {&other, &file};
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, other = ARGOSY__NAMED_FILE__INIT,
+                          *list[] = {&other, &file};
         const SentFiles sent = {list, 2};
         Hash hash = __real_hash_of(content.data, content.len);
 
@@ -98,7 +101,8 @@ static void files_of_others_are_not_looked_at(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(each_file_that_came_is_hashed_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(more_files_than_a_unit_may_have_are_not_looked_at, setup, teardown),
+                cmocka_unit_test_setup_teardown(more_files_than_a_unit_may_have_are_not_looked_at, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(files_of_others_are_not_looked_at, setup, teardown),
         };
 

@@ -76,7 +76,8 @@ static void settings_and_drains_count_beyond_what_was_typed(void **state) {
 static void the_verbs_are_those_of_requests_about_nodes(void **state) {
         static const Argosy__Request__WhatCase kinds[] = {
                 ARGOSY__REQUEST__WHAT_NODE_CHANGE, ARGOSY__REQUEST__WHAT_LABEL_CHANGE,
-                ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, ARGOSY__REQUEST__WHAT_CLUSTER_ROLE, ARGOSY__REQUEST__WHAT_JOIN};
+                ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, ARGOSY__REQUEST__WHAT_CLUSTER_ROLE,
+                ARGOSY__REQUEST__WHAT_JOIN};
         Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
@@ -95,11 +96,15 @@ static void the_verbs_are_those_of_requests_about_nodes(void **state) {
                 }
         }
         for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
-                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id);
+                const RequestKind *kind =
+                        request_kind((Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id);
                 bool is_one = false;
 
                 for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
-                        is_one = is_one || kinds[k] == (Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id;
+                        is_one =
+                                is_one ||
+                                kinds[k] ==
+                                        (Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id;
                 if (kind && kind->job.verb && !is_one && job_verb_names_nodes(kind->job.verb))
                         fail_msg("%s is not about nodes", kind->job.verb);
         }

@@ -64,7 +64,8 @@ static void *fill(const ProtobufCMessageDescriptor *d, unsigned depth) {
 
                 if (f->label == PROTOBUF_C_LABEL_REPEATED) {
                         *(size_t *) (m + f->quantifier_offset) = 1;
-                        value = *(void **) value = take(sizeof(ProtobufCBinaryData)); // there is nothing larger
+                        // there is nothing larger
+                        value = *(void **) value = take(sizeof(ProtobufCBinaryData));
                 } else if (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
                         *(uint32_t *) (m + f->quantifier_offset) = f->id;
                 fill_value(f, value, depth);
@@ -128,7 +129,8 @@ static uint64_t content_of(Argosy__Request__WhatCase what, const char *path, con
 
 // Given again from another directory it is the same command.
 static void the_path_of_a_file_is_no_part_of_what_is_asked(void **state) {
-        static const Argosy__Request__WhatCase kinds[] = {ARGOSY__REQUEST__WHAT_CHANGE, ARGOSY__REQUEST__WHAT_ROLLOUT};
+        static const Argosy__Request__WhatCase kinds[] = {ARGOSY__REQUEST__WHAT_CHANGE,
+                                                          ARGOSY__REQUEST__WHAT_ROLLOUT};
 
         for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
                 uint64_t here = content_of(kinds[i], "web.service", "a");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A leader with units that depend on each other, on whatever hosts they are. Shared by the tests of ordering.
+// A leader with units that depend on each other, on whatever hosts they are. Shared by the tests of
+// ordering.
 
 #include <errno.h>
 

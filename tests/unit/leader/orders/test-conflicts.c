@@ -215,7 +215,8 @@ static void a_start_that_fails_asks_the_node_again(void **state) {
 }
 
 // A Change of two units in one request; kept until the rig is stopped.
-static const Argosy__Response__Change *start_both(const char *const names[2], const char *const contents[2]) {
+static const Argosy__Response__Change *start_both(const char *const names[2],
+                                                  const char *const contents[2]) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__NamedFile files[2], *pointers[2] = {&files[0], &files[1]};
@@ -239,7 +240,8 @@ static const Argosy__Response__Change *start_both(const char *const names[2], co
 
 static void who_is_refused_another_content_goes_on_conflicting(void **state) {
         static const char *const names[] = {"a.service", "b.service"};
-        static const char *const contents[] = {SERVICE "[X-Argosy]\nRequireLabel=zone=b\n", SERVICE "[X-Argosy]\nHost=n1\n"};
+        static const char *const contents[] = {SERVICE "[X-Argosy]\nRequireLabel=zone=b\n",
+                                               SERVICE "[X-Argosy]\nHost=n1\n"};
         const Argosy__Response__Change *change;
 
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");

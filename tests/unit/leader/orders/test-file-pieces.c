@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files of units with a whole leader: each host that lacks one asks for it, and however many ask at once, a turn answers some.
+// Files of units with a whole leader: each host that lacks one asks for it, and however many ask at once, a
+// turn answers some.
 #include <errno.h>
 
 #include "carried-files.h"
@@ -65,7 +66,8 @@ static void start(void) {
 
         g.sent = &sent;
         g.n_sent = 1;
-        (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, "all.service", (char *) content.data, false, NULL);
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_START, "all.service", (char *) content.data, false,
+                               NULL);
         g.n_sent = 0;
 }
 
@@ -126,16 +128,22 @@ static void another_leader_goes_on_with_what_one_began(void **state) {
         assert_true(n_pieces <= HOSTS * 5); // at most one of each was lost
 }
 
-// A host asks for what no content names, for the text of one, for what is no hash, from beyond the end, and twice.
+// A host asks for what no content names, for the text of one, for what is no hash, from beyond the end, and
+// twice.
 static void what_is_no_file_is_not_given_out(void **state) {
         Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
-        Hash none = hash_of("none", 4), text = hash_of(content.data, content.len - 1), file = hash_of(bytes, BYTES);
+        Hash none = hash_of("none", 4), text = hash_of(content.data, content.len - 1),
+             file = hash_of(bytes, BYTES);
         const struct {
                 const Hash *hash;
                 size_t len;
                 uint64_t from;
-        } asked[] = {{&none, HASH_SIZE, 0}, {&text, HASH_SIZE, 0}, {&file, HASH_SIZE - 1, 0}, {&file, HASH_SIZE, BYTES + 1}, {&file, HASH_SIZE, UINT64_MAX}};
+        } asked[] = {{&none, HASH_SIZE, 0},
+                     {&text, HASH_SIZE, 0},
+                     {&file, HASH_SIZE - 1, 0},
+                     {&file, HASH_SIZE, BYTES + 1},
+                     {&file, HASH_SIZE, UINT64_MAX}};
         unsigned before;
 
         start();
@@ -177,7 +185,8 @@ static void a_host_gets_files_of_its_own_units_alone(void **state) {
 
         memcpy(at, "Host=n7   \n", strlen("Host=n7   \n"));
         start();
-        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "plain.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHost=n3\n");
+        (void) rig_change(&g, ARGOSY__VERB__VERB_START, "plain.service",
+                          "[Service]\nExecStart=/bin/true\n[X-Argosy]\nHost=n3\n");
         rig_settle(&g);
         assert_int_equal(n_pieces, n);
         ask_for(7, "all.service", ++n, 0); // twice is no matter

@@ -184,7 +184,8 @@ static void a_change_whose_answer_is_too_long_was_made_and_says_so(void **state)
                 r = change("web.service", id);
                 assert_int_equal(r->status, EMSGSIZE);
                 assert_non_null(strstr(r->message, "the change was made"));
-                assert_int_equal(rig_record(&g, "web.service")->start_rev, rig_record(&g, "web.service")->revision);
+                assert_int_equal(rig_record(&g, "web.service")->start_rev,
+                                 rig_record(&g, "web.service")->revision);
         }
         r = change("no name", NULL); // nothing was made
         assert_int_equal(r->status, E2BIG);

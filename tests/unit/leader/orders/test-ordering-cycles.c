@@ -185,8 +185,9 @@ static void a_content_that_an_unload_brings_may_close_none_either(void **state) 
         c = change_many(ARGOSY__VERB__VERB_UNLOAD, 1, &name, &content)->responses[0]->change;
         replace = false;
         assert_int_equal(c->units[0]->status, EINVAL);
-        assert_string_equal(c->units[0]->message,
-                            "a.service:5: the order goes in a cycle: a.service after b.service after a.service");
+        assert_string_equal(
+                c->units[0]->message,
+                "a.service:5: the order goes in a cycle: a.service after b.service after a.service");
         assert_int_equal(rig_record(&g, "a.service")->target, LAUNCHED);
 }
 

@@ -30,8 +30,8 @@ static void a_start_waits_for_the_start_of_another_one(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
-// A systemd newer than its argosyd has words that nobody understands, and a manager that was just reached says nothing
-// yet: neither is an end.
+// A systemd newer than its argosyd has words that nobody understands, and a manager that was just reached
+// says nothing yet: neither is an end.
 static void a_state_that_nobody_knows_is_no_end(void **state) {
         change(START, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "BindsTo=b.service\nAfter=b.service\n");
@@ -105,19 +105,22 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
                 rig_settle(&g);
                 assert_true(wait->final);
                 assert_int_equal(wait->responses[0]->progress->done[0]->status, EAGAIN);
-                assert_non_null(strstr(wait->responses[0]->progress->done[0]->message,
-                                       "waiting for job.service on n2, of which nobody can tell how it ended"));
+                assert_non_null(
+                        strstr(wait->responses[0]->progress->done[0]->message,
+                               "waiting for job.service on n2, of which nobody can tell how it ended"));
                 wait = rig_wait(&g, START, "job.service", rig_record(&g, "job.service")->revision);
                 rig_settle(&g);
                 assert_int_equal(wait->responses[0]->progress->done[0]->status, EIO);
-                assert_non_null(strstr(wait->responses[0]->progress->done[0]->message, "its outcome is unknown"));
+                assert_non_null(
+                        strstr(wait->responses[0]->progress->done[0]->message, "its outcome is unknown"));
                 assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts);
                 rig_depose(&g);
                 rig_elect(&g);
                 rig_settle(&g);
         }
         change(START, "needs.service", NULL);
-        assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts); // only who names it runs it again
+        // only who names it runs it again
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts);
         rig_unit_on(&g, 2, "job.service")->outcome = ARGOSY__OUTCOME__KIND__NONE;
         change(START, "job.service", NULL);
         assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts + 1);
@@ -251,8 +254,8 @@ static void one_that_is_first_seen_while_it_is_to_restart_ends_too(void **state)
         assert_int_equal(rig_unit_on(&g, 2, "b.service")->starts, 2);
 }
 
-// What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held back by
-// these, too. (Hosts that have no word for it are told to restart with the Welcome.)
+// What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held
+// back by these, too. (Hosts that have no word for it are told to restart with the Welcome.)
 static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **state) {
         change(SUBMIT, "c.service", SERVICE ON("three"));
         change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
@@ -595,18 +598,26 @@ static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
         for (unsigned i = 0; i <= REQUEST_ALONG_MAX; i++) {
                 _cleanup_free_ char *name = str_printf("dep%u.service", i);
 
-                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub@0.service\n")->status, 0);
+                assert_int_equal(
+                        rig_change(&g, START, name, SERVICE "[X-Argosy]\nRequires=hub@0.service\n")->status,
+                        0);
         }
-        assert_not_taken_along(STOP, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
-        assert_not_taken_along(ARGOSY__VERB__VERB_DESTROY, "more than 2048 units would be stopped too, since they depend on it: stop units that depend on it first");
-        assert_not_taken_along(ARGOSY__VERB__VERB_RESTART, "more than 2048 units would be restarted too, since they depend on it: stop units that depend on it first");
+        assert_not_taken_along(STOP, "more than 2048 units would be stopped too, since they depend on it: "
+                                     "stop units that depend on it first");
+        assert_not_taken_along(ARGOSY__VERB__VERB_DESTROY,
+                               "more than 2048 units would be stopped too, since they depend on it: stop "
+                               "units that depend on it first");
+        assert_not_taken_along(ARGOSY__VERB__VERB_RESTART,
+                               "more than 2048 units would be restarted too, since they depend on it: stop "
+                               "units that depend on it first");
         (void) rig_change(&g, STOP, "dep2048.service", NULL);
         (void) rig_change(&g, START, "one.service", SERVICE "[X-Argosy]\nRequires=hub@1.service\n");
         r = rig_change_many(&g, STOP, "hub", 2, NULL)->responses[0]->change->units;
         assert_int_equal(r[0]->status, 0);
         assert_non_null(strstr(r[0]->message, "and 2047 more are stopped too, since they depend on it"));
         assert_int_equal(r[1]->status, E2BIG);
-        assert_string_equal(r[1]->message, "with those that depend on other units of this request, more than 2048 units would be stopped too: ask for it by itself");
+        assert_string_equal(r[1]->message, "with those that depend on other units of this request, more "
+                                           "than 2048 units would be stopped too: ask for it by itself");
         assert_int_equal(rig_record(&g, "one.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
         assert_int_equal(rig_record(&g, "dep0.service")->target, ARGOSY__TARGET__TARGET_LOADED);
 }

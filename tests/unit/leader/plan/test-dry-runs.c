@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A plan of many units takes many turns: each plans a part, nobody else sees what is only thought of, and what it says
-// comes true.
+// A plan of many units takes many turns: each plans a part, nobody else sees what is only thought of, and
+// what it says comes true.
 //
 // A failure of a random life prints its seed.
 #include "batch-builder.h"
@@ -96,7 +96,8 @@ static void assert_same(const Argosy__Response__Change *a, const Argosy__Respons
         }
 }
 
-static void start_as_planned(size_t n, const char *content, const Argosy__Response__Change *said, unsigned seed) {
+static void start_as_planned(size_t n, const char *content, const Argosy__Response__Change *said,
+                             unsigned seed) {
         RigAnswer *a = ask_about(0, n, content, false);
         const Argosy__Response__Change *done;
 
@@ -109,8 +110,8 @@ static void start_as_planned(size_t n, const char *content, const Argosy__Respon
 
                 assert_string_equal(u->name, names[i]);
                 if (u->status != done->units[i]->status || strcmp(u->node, rig_node_name(&g, names[i])) != 0)
-                        fail_msg("seed %u: %s: \"%s\" (%s), and then it is on \"%s\"", seed, u->name, u->message,
-                                 u->node, rig_node_name(&g, names[i]));
+                        fail_msg("seed %u: %s: \"%s\" (%s), and then it is on \"%s\"", seed, u->name,
+                                 u->message, u->node, rig_node_name(&g, names[i]));
         }
 }
 
@@ -141,9 +142,9 @@ static void who_has_to_do_with_each_other_is_planned_in_one_turn(void **state) {
 }
 
 static void live(unsigned seed) {
-        static const char *const contents[] = {UNIT("ReserveResource=slot\n"),
-                                               UNIT("ReserveResource=slot\nMachineMetadata=zone=a\n"),
-                                               UNIT("ReserveResource=slot:2\nMaxUnavailable=1\nSpreadOver=zone\n")};
+        static const char *const contents[] = {
+                UNIT("ReserveResource=slot\n"), UNIT("ReserveResource=slot\nMachineMetadata=zone=a\n"),
+                UNIT("ReserveResource=slot:2\nMaxUnavailable=1\nSpreadOver=zone\n")};
         static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
         const char *content = contents[seed % ELEMENTSOF(contents)];
         size_t n = PART_MAX + 1 + (size_t) rand() % (UNITS - PART_MAX - 1), some = 1 + (size_t) rand() % 100;
@@ -205,7 +206,8 @@ static void turns_until_something_is_planned(uint64_t n) {
         }
 }
 
-// The tables that others decide and answer by have nothing of it between two of its turns, nor when it has ended.
+// The tables that others decide and answer by have nothing of it between two of its turns, nor when it has
+// ended.
 static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         RigAnswer *asked, *stopped, *why;
         char *waits = (char *) "waits.service";
@@ -237,7 +239,8 @@ static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         assert_true(stopped->final);
         assert_int_equal(rig_count_running(&g, "web.service"), 0);
         assert_string_equal(message_about(rig_change_answered(asked), names[0]), "would start on n1");
-        assert_string_equal(rig_change(&g, START, "ten.service", UNIT("ReserveResource=slot:10\n"))->node, "n1");
+        assert_string_equal(rig_change(&g, START, "ten.service", UNIT("ReserveResource=slot:10\n"))->node,
+                            "n1");
 }
 
 static void ignore_outcome(StoreOutcome outcome, uint64_t index, void *userdata) {
@@ -269,7 +272,8 @@ static void it_begins_anew_when_the_log_says_something_else(void **state) {
         rig_settle(&g);
         assert_string_equal(rig_change_answered(a)->units[0]->message, "is started already on n3");
         assert_int_equal(most_planned, PART_MAX);
-        assert_in_range(n_turns, (UNITS + PART_MAX - 1) / PART_MAX + 1, (UNITS + PART_MAX - 1) / PART_MAX + 2);
+        assert_in_range(n_turns, (UNITS + PART_MAX - 1) / PART_MAX + 1,
+                        (UNITS + PART_MAX - 1) / PART_MAX + 2);
 }
 
 static void put_another_in_each_turn(Rig *r) {
@@ -333,7 +337,8 @@ static size_t n_asking(void) {
         return n;
 }
 
-// Nodes may take seconds for an answer, and each plan that waits for them has a copy of the Placement if it is kept.
+// Nodes may take seconds for an answer, and each plan that waits for them has a copy of the Placement if it
+// is kept.
 static void few_plans_of_an_author_wait_for_nodes_at_a_time(void **state) {
         RigAnswer *asked[6], *one;
 

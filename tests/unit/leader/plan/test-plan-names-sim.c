@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives in which names belong to somebody else here and there, and everybody asks before a start what it would do:
+// Random lives in which names belong to somebody else here and there, and everybody asks before a start what
+// it would do:
 //
 //   a unit that the plan names is afterwards on the node that it names, or on none
 //   a unit that it does not name has not been moved meanwhile either
@@ -40,9 +41,9 @@ static const struct UnitOfLife {
 };
 #define TEMPLATE UNIT("Preemptible=no\nMaxUnavailable=1\n")
 
-// Of starts with more entries of the log than CHAIN_MAX only the first is certain, as in test-plan-sim.c. What else is
-// decided by the time at which a host refuses is up to that host: in one life of a hundred it makes a difference once. In
-// these it makes none.
+// Of starts with more entries of the log than CHAIN_MAX only the first is certain, as in test-plan-sim.c.
+// What else is decided by the time at which a host refuses is up to that host: in one life of a hundred it
+// makes a difference once. In these it makes none.
 enum {
         UNITS = ELEMENTSOF(units),
         FIRST_LIFE = 1201,
@@ -96,8 +97,8 @@ typedef struct AskOfLife {
         uint64_t id[2];
 } AskOfLife;
 
-// How soon an instance leaves that is asked for and replaced at once is its group's business, and how soon a global unit
-// counts on its nodes is theirs.
+// How soon an instance leaves that is asked for and replaced at once is its group's business, and how soon a
+// global unit counts on its nodes is theirs.
 static bool is_asked_alone(const char *name) {
         return strchr(name, '@') || strcmp(name, "all.service") == 0;
 }
@@ -151,10 +152,11 @@ static void assert_came_true(const Argosy__Response__Change *plan) {
                 const Argosy__Response__UnitResult *row = find_row(plan, units[i].name);
 
                 if (!row && seen[i].moved)
-                        fail_msg("seed %u: %s was moved, and the plan did not say so", seed_of_life, units[i].name);
+                        fail_msg("seed %u: %s was moved, and the plan did not say so", seed_of_life,
+                                 units[i].name);
                 if (row && !row->status && strcmp(row->node, seen[i].node) != 0)
-                        fail_msg("seed %u: %s: \"%s\", and then it is on \"%s\"", seed_of_life, row->name, row->message,
-                                 seen[i].node);
+                        fail_msg("seed %u: %s: \"%s\", and then it is on \"%s\"", seed_of_life, row->name,
+                                 row->message, seen[i].node);
                 n_refused += row && strstr(row->message, "is then refused");
                 n_returned += row && strstr(row->message, "there again");
         }
@@ -236,7 +238,8 @@ static void one_life(void **state) {
 }
 
 int main(int argc, char **argv) {
-        const struct CMUnitTest all[] = {cmocka_unit_test(what_is_planned_comes_true_whosever_the_names_are)};
+        const struct CMUnitTest all[] = {
+                cmocka_unit_test(what_is_planned_comes_true_whosever_the_names_are)};
         const struct CMUnitTest one[] = {cmocka_unit_test(one_life)};
 
         log_set_level(LOG_ERR);

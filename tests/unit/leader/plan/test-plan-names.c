@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A plan says what a start meets where a name belongs to somebody else: the nodes are asked, what they refuse is planned
-// elsewhere, and what they do not say is said to be unknown.
+// A plan says what a start meets where a name belongs to somebody else: the nodes are asked, what they
+// refuse is planned elsewhere, and what they do not say is said to be unknown.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
@@ -37,7 +37,8 @@ static int teardown(void **state) {
 }
 
 // `files`: name and content are given.
-static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **files, size_t n_files, bool dry) {
+static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **files, size_t n_files,
+                                 bool dry) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         static uint64_t id;
@@ -129,7 +130,8 @@ static void a_node_that_has_the_name_free_by_now_is_planned(void **state) {
         rig_host(&g, 1)->others = rig_host(&g, 2)->others = rig_host(&g, 3)->others = web;
         rig_change(&g, START, web[0], UNIT(""));
         assert_string_equal(plan_web(UNIT(""))->message, "would wait for a node");
-        assert_non_null(unit_work_seen(unit_find(g.leader, web[0]))->exclusions); // these are the start's, and stay
+        // these are the start's, and stay
+        assert_non_null(unit_work_seen(unit_find(g.leader, web[0]))->exclusions);
         rig_host(&g, 3)->others = NULL;
         assert_string_equal(plan_web(UNIT(""))->message, "would start on n3");
         rig_change(&g, START, web[0], UNIT(""));
@@ -147,7 +149,8 @@ static void of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named(void 
         rig_host(&g, 2)->others = web;
         assert_string_equal(plan_web(UNIT("Global=true\n"))->message,
                             "would start on all nodes that fit; not on n2: " FOREIGN);
-        assert_string_equal(plan_web(UNIT("Global=true\nHost=n1 n3\n"))->message, "would start on all nodes that fit");
+        assert_string_equal(plan_web(UNIT("Global=true\nHost=n1 n3\n"))->message,
+                            "would start on all nodes that fit");
 }
 
 static void many_are_asked_about_in_a_few_calls(void **state) {
@@ -180,7 +183,8 @@ static char *sent; // the content that came with the last question
 static unsigned n_sent;
 
 static void keep_content(Rig *r, uint32_t host, const Argosy__ToHost *m) {
-        const Argosy__ToHost__NameCheck *q = m->msg_case == ARGOSY__TO_HOST__MSG_CALL ? m->call->names : NULL;
+        const Argosy__ToHost__NameCheck *q =
+                m->msg_case == ARGOSY__TO_HOST__MSG_CALL ? m->call->names : NULL;
 
         if (!q)
                 return;
@@ -252,8 +256,10 @@ static void a_manager_that_is_not_there_is_not_asked(void **state) {
         assert_string_equal(rig_node_name(&g, web[0]), "n1/user@1001");
         rig_host_send_reason(&g, 1, "the user is not logged in");
         u = plan_web(FOR_USERS);
-        assert_string_equal(u->message, "is started already on n1/user@1001; n1/user@1001 cannot be used at present: the user is "
-                                        "not logged in");
+        assert_string_equal(
+                u->message,
+                "is started already on n1/user@1001; n1/user@1001 cannot be used at present: the user is "
+                "not logged in");
         rig_change(&g, START, web[0], FOR_USERS);
         assert_string_equal(rig_node_name(&g, web[0]), "n1/user@1001");
 }
@@ -317,7 +323,8 @@ static const Argosy__Response__Change *plan_of(const char *name, const char *con
 
 static const char *const newer[] = {"new.service", NULL};
 
-// A host says that a name is not free only when it has the unit's order, and that waits until others have left.
+// A host says that a name is not free only when it has the unit's order, and that waits until others have
+// left.
 static void who_is_replaced_where_the_other_one_is_refused_is_stopped(void **state) {
         static const char *const new = UNIT("Replaces=old.service\nHost=n1 n2\n");
         const Argosy__Response__Change *c;
@@ -330,8 +337,9 @@ static void who_is_replaced_where_the_other_one_is_refused_is_stopped(void **sta
         c = plan_of("new.service", new);
         assert_int_equal(c->n_units, 2);
         assert_string_equal(row_of(c, "new.service")->message, "would start on n2");
-        assert_string_equal(row_of(c, "old.service")->message,
-                            "would stop on n1 and start on n3: new.service replaces it there, and is then refused");
+        assert_string_equal(
+                row_of(c, "old.service")->message,
+                "would stop on n1 and start on n3: new.service replaces it there, and is then refused");
         rig_change(&g, START, "new.service", new);
         assert_string_equal(rig_node_name(&g, "new.service"), "n2");
         assert_string_equal(rig_node_name(&g, "old.service"), "n3");
@@ -358,7 +366,9 @@ static void who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped(v
 
                 snprintf(name, sizeof(name), "old%u.service", i);
                 snprintf(message, sizeof(message),
-                         "would stop on n%u and start there again: new.service replaces it there, and is then refused", i);
+                         "would stop on n%u and start there again: new.service replaces it there, and is "
+                         "then refused",
+                         i);
                 assert_string_equal(row_of(c, name)->message, message);
         }
         rig_change(&g, START, "new.service", new);
@@ -379,24 +389,26 @@ static void who_is_preempted_where_the_other_one_is_refused_has_its_place_back(v
         assert_int_equal(c->n_units, 3);
         assert_string_equal(row_of(c, "new.service")->message, "would start on n2");
         assert_string_equal(row_of(c, "low1.service")->message,
-                            "would stop on n1 and start there again: new.service, which has a higher priority, takes its "
+                            "would stop on n1 and start there again: new.service, which has a higher "
+                            "priority, takes its "
                             "place, and is then refused");
         assert_string_equal(row_of(c, "low2.service")->message,
-                            "would stop on n2 and wait for a node: new.service, which has a higher priority, takes its place");
+                            "would stop on n2 and wait for a node: new.service, which has a higher "
+                            "priority, takes its place");
         rig_change(&g, START, "new.service", new);
         assert_string_equal(rig_node_name(&g, "new.service"), "n2");
         assert_string_equal(rig_node_name(&g, "low1.service"), "n1");
         assert_string_equal(rig_node_name(&g, "low2.service"), "");
 }
 
-// Two that nobody knows yet, in one start. On n1 both names are somebody else's; the lower one comes to n2, and then the higher
-// one, which n3 refuses too.
+// Two that nobody knows yet, in one start. On n1 both names are somebody else's; the lower one comes to n2,
+// and then the higher one, which n3 refuses too.
 static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **state) {
         static const char *const names_of_two[] = {"low.service", "new.service", NULL};
         static const char *const contents[] = {UNIT("Priority=-5\nHost=n1 n2\nReserveResource=slot\n"),
                                                UNIT("Priority=5\nReserveResource=slot\n")};
-        Argosy__NamedFile low = file_of(names_of_two[0], contents[0]), new = file_of(names_of_two[1], contents[1]),
-                          *files[] = {&low, &new};
+        Argosy__NamedFile low = file_of(names_of_two[0], contents[0]),
+                          new = file_of(names_of_two[1], contents[1]), *files[] = {&low, &new};
         const Argosy__Response__Change *c;
         RigAnswer *a;
 
@@ -425,12 +437,15 @@ static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
         rig_label(&g, "n1", "offers/slot", "2");
         for (unsigned i = 1; i <= 2; i++)
                 assert_string_equal(rig_change(&g, START, i == 1 ? "old@1.service" : "old@2.service",
-                                               UNIT("Host=n1 n2\nReserveResource=slot\nMaxUnavailable=1\n"))->node, "n1");
+                                               UNIT("Host=n1 n2\nReserveResource=slot\nMaxUnavailable=1\n"))
+                                            ->node,
+                                    "n1");
         rig_host(&g, 1)->others = newer;
         c = plan_of("new.service", new);
-        assert_string_equal(row_of(c, "new.service")->message,
-                            "would start on n1; it waits there until old@2.service has left (MaxUnavailable=); n1 would "
-                            "refuse it then: " FOREIGN);
+        assert_string_equal(
+                row_of(c, "new.service")->message,
+                "would start on n1; it waits there until old@2.service has left (MaxUnavailable=); n1 would "
+                "refuse it then: " FOREIGN);
         assert_string_equal(row_of(c, "old@1.service")->message,
                             "would stop on n1 and wait for a node: new.service replaces it there");
         rig_change(&g, START, "new.service", new);
@@ -441,7 +456,8 @@ static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
         rig_label(&g, "n2", "offers/slot", "2"); // there is room for them now
         rig_settle(&g);
         assert_string_equal(rig_node_name(&g, "old@2.service"), "n2");
-        assert_string_equal(unit_exclusion(unit_find(g.leader, "new.service"), rig_host(&g, 1)->virtual.node), FOREIGN);
+        assert_string_equal(
+                unit_exclusion(unit_find(g.leader, "new.service"), rig_host(&g, 1)->virtual.node), FOREIGN);
 }
 
 // Also a unit that has no record yet, and one that has just found its place.

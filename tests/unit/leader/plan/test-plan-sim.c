@@ -5,12 +5,14 @@
 //   the same units are refused, and for the same reason
 //   a unit that the plan names, asked for or not, is afterwards on the node that it names, or on none
 //   all others are where they were
-//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be preempted it
+//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be
+//   preempted it
 //   is the newer one on its node, and who was only planned to go comes back as the newest)
 //
-// Of a start that moves one unit after the other, each because of the last one, in more than CHAIN_MAX entries of the
-// log, only the first is certain: how far each of them has come when the next is looked at decides where it goes. Entries
-// that only move instances which their group had held back (MaxUnavailable=) do not count: those have all the time.
+// Of a start that moves one unit after the other, each because of the last one, in more than CHAIN_MAX
+// entries of the log, only the first is certain: how far each of them has come when the next is looked at
+// decides where it goes. Entries that only move instances which their group had held back (MaxUnavailable=)
+// do not count: those have all the time.
 //
 // A failure prints its seed; `test-leader-plan-sim SEED` plays that life alone and tells it.
 #include "leader-asks.h"
@@ -128,7 +130,8 @@ static void make_ask(Ask *a) {
                 if (twice)
                         continue;
                 a->names[a->change.n_names++] = u->name;
-                add_file(a, u->content ? u->name : "w@.service", u->content ?: templates[seed_of_life % ELEMENTSOF(templates)]);
+                add_file(a, u->content ? u->name : "w@.service",
+                         u->content ?: templates[seed_of_life % ELEMENTSOF(templates)]);
         }
         a->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         a->request.change = &a->change;
@@ -163,10 +166,10 @@ static const Argosy__Response__UnitResult *row_of(const Argosy__Response__Change
         return NULL;
 }
 
-static void fail_life(const char *name, const char *what, const Argosy__Response__UnitResult *row, const char *is,
-                      const char *was) {
-        fail_msg("seed %u: %s %s; the plan says \"%s\" (%s), it is on \"%s\", and was on \"%s\"", seed_of_life, name,
-                 what, row ? row->message : "nothing", row ? row->node : "-", is, was);
+static void fail_life(const char *name, const char *what, const Argosy__Response__UnitResult *row,
+                      const char *is, const char *was) {
+        fail_msg("seed %u: %s %s; the plan says \"%s\" (%s), it is on \"%s\", and was on \"%s\"",
+                 seed_of_life, name, what, row ? row->message : "nothing", row ? row->node : "-", is, was);
 }
 
 static void assert_came_true(const Argosy__Response__Change *plan, const Argosy__Response__Change *done,
@@ -180,7 +183,8 @@ static void assert_came_true(const Argosy__Response__Change *plan, const Argosy_
                 char is[8], was[8];
 
                 if (row && row->status) {
-                        if (!result || result->status != row->status || !streq(result->message, row->message))
+                        if (!result || result->status != row->status ||
+                            !streq(result->message, row->message))
                                 fail_life(name, "is not refused as planned", row, "", "");
                         continue;
                 }
@@ -197,8 +201,8 @@ static void assert_came_true(const Argosy__Response__Change *plan, const Argosy_
 
 static void print_plan(const Argosy__Response__Change *plan) {
         for (size_t i = 0; verbose && i < plan->n_units; i++)
-                print_message("  %s: %s%s\n", plan->units[i]->name, plan->units[i]->status ? "refused: " : "",
-                              plan->units[i]->message);
+                print_message("  %s: %s%s\n", plan->units[i]->name,
+                              plan->units[i]->status ? "refused: " : "", plan->units[i]->message);
 }
 
 static void assert_says_the_same(const Argosy__Response__Change *a, const Argosy__Response__Change *b) {
@@ -264,12 +268,14 @@ static void step(void) {
         if (what < 5) {
                 if (verbose)
                         print_message("unload %s\n", unit);
-                (void) rig_change(&g, what < 4 ? ARGOSY__VERB__VERB_UNLOAD : ARGOSY__VERB__VERB_DESTROY, unit, NULL);
+                (void) rig_change(&g, what < 4 ? ARGOSY__VERB__VERB_UNLOAD : ARGOSY__VERB__VERB_DESTROY,
+                                  unit, NULL);
         } else if (what < 7) {
                 if (verbose)
                         print_message("%s %s\n", what == 5 ? "cordon" : "uncordon", node);
-                (void) rig_set_mode(&g, node, what == 5 ? ARGOSY__NODE_MODE__MODE_CORDONED : ARGOSY__NODE_MODE__MODE_OPEN,
-                                    0, "");
+                (void) rig_set_mode(
+                        &g, node,
+                        what == 5 ? ARGOSY__NODE_MODE__MODE_CORDONED : ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         } else
                 plan_and_start();
 }
@@ -289,8 +295,8 @@ static void view_turn(Rig *r) {
                 instances |= !units[i].content;
                 others |= units[i].content != NULL;
                 if (verbose)
-                        print_message("    %s: '%s' -> '%s'\n", units[i].name, name_of_host(last_seen[i].node, from),
-                                      name_of_host(now[i].node, to));
+                        print_message("    %s: '%s' -> '%s'\n", units[i].name,
+                                      name_of_host(last_seen[i].node, from), name_of_host(now[i].node, to));
         }
         n_waits += instances && !others;
         memcpy(last_seen, now, sizeof(last_seen));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Thousands of units, of which lists are asked for, and what the leader does in each turn of the loop: how much of a list, and what
-// all of it would be at that moment.
+// Thousands of units, of which lists are asked for, and what the leader does in each turn of the loop: how
+// much of a list, and what all of it would be at that moment.
 
 #include "answer.h"
 #include "buf.h"
@@ -125,8 +125,8 @@ static inline void append_rows(Buf *text, const Argosy__Response__Units *units) 
         for (size_t i = 0; i < units->n_rows; i++) {
                 const Argosy__Response__UnitRow *row = units->rows[i];
 
-                assert_int_equal(buf_printf(text, "%s %s %s %s %s %s\n", row->unit, row->node, row->load, row->active,
-                                            row->sub, row->error),
+                assert_int_equal(buf_printf(text, "%s %s %s %s %s %s\n", row->unit, row->node, row->load,
+                                            row->active, row->sub, row->error),
                                  0);
         }
 }
@@ -181,7 +181,8 @@ static inline uint64_t since(uint64_t *counted, uint64_t now) {
 }
 
 static inline void on_turn(Rig *rig) {
-        uint64_t n_listed = since(&listed, rig->leader->n_listed), n_rows = since(&rows, rig->leader->n_listed_rows),
+        uint64_t n_listed = since(&listed, rig->leader->n_listed),
+                 n_rows = since(&rows, rig->leader->n_listed_rows),
                  n_compared = since(&compared, rig->leader->n_compared);
 
         most_listed = MAX_OF(most_listed, n_listed);
@@ -262,7 +263,8 @@ static inline void meddle(unsigned round) {
         case 2:
                 for (uint32_t h = 1; h <= 3; h++)
                         if ((u = rig_unit_on(&g, h, *one)))
-                                rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+                                rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                                                0);
                 break;
         case 3:
                 (void) change(START, tenth, 10);

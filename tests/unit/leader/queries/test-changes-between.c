@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What has changed between the moments of two jobs, as the leader tells it to whoever asks (job-changes.h), while an update goes
-// on for longer than what comes after it.
+// What has changed between the moments of two jobs, as the leader tells it to whoever asks (job-changes.h),
+// while an update goes on for longer than what comes after it.
 #include "answer-jobs.h"
 #include "job-changes.h"
 #include "leader-asks.h"
@@ -53,8 +53,8 @@ static uint64_t label(const char *value) {
         return last_job();
 }
 
-// An update of all instances, in the middle of which others come, so many that nobody comes by its number who asks what has
-// changed since the last one. That one's number.
+// An update of all instances, in the middle of which others come, so many that nobody comes by its number
+// who asks what has changed since the last one. That one's number.
 static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated) {
         uint64_t job = 0;
 
@@ -64,7 +64,8 @@ static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated)
                 (void) rig_change(&g, ARGOSY__VERB__VERB_START, instance(i), NULL);
                 rig_settle(&g);
         }
-        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO, .max = 1, .health_ms = 2000});
+        (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO,
+                                            .max = 1, .health_ms = 2000});
         *ret_update = last_job();
         while (n_updated() < 2)
                 rig_pass_ms(&g, 100);
@@ -103,7 +104,8 @@ static size_t count_files(uint64_t from, uint64_t to, bool backwards, size_t *re
                 char hex[HASH_HEX_SIZE];
 
                 hash_hex(&now, HASH_SIZE, hex);
-                n += !streq(d.units[i]->before.rev, d.units[i]->after.rev) && strchr(d.units[i]->unit, '@')[1] != '.';
+                n += !streq(d.units[i]->before.rev, d.units[i]->after.rev) &&
+                     strchr(d.units[i]->unit, '@')[1] != '.';
                 if (!streq(d.units[i]->before.rev, d.units[i]->after.rev))
                         assert_string_equal(d.units[i]->after.rev, hex);
         }

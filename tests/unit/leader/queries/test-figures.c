@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a leader counts by state, verb, role and resource. That each count is what a walk finds the rig sees to, after all that
-// any test does (assert_tallies()).
+// What a leader counts by state, verb, role and resource. That each count is what a walk finds the rig sees
+// to, after all that any test does (assert_tallies()).
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -196,15 +196,19 @@ static void whose_memory_it_is_follows_what_there_is(void **state) {
 
         (void) rig_change_many(&g, START, "w", MANY, SERVICE);
         many = leader_stats(g.leader);
-        assert_in_range(many.leader_tables_bytes - few.leader_tables_bytes, MANY * (sizeof(Unit) + sizeof(UnitOnNode)),
+        assert_in_range(many.leader_tables_bytes - few.leader_tables_bytes,
+                        MANY * (sizeof(Unit) + sizeof(UnitOnNode)),
                         MANY * (sizeof(Unit) + sizeof(UnitOnNode) + 200));
         assert_true(many.placement_bytes > few.placement_bytes);
         assert_in_range(cluster_state_figures(g.state).state_units_bytes - wanted_before.state_units_bytes,
-                        MANY * sizeof(Argosy__UnitRecord), MANY * (sizeof(Argosy__UnitRecord) + sizeof(UnitEntry) + 200));
+                        MANY * sizeof(Argosy__UnitRecord),
+                        MANY * (sizeof(Argosy__UnitRecord) + sizeof(UnitEntry) + 200));
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "w", MANY, NULL);
-        assert_true(leader_stats(g.leader).leader_tables_bytes < few.leader_tables_bytes + MANY * 200); // tables keep their room
+        // tables keep their room
+        assert_true(leader_stats(g.leader).leader_tables_bytes < few.leader_tables_bytes + MANY * 200);
         (void) leader_set_leading(g.leader, false, g.leader->term + 1);
-        assert_int_equal(leader_stats(g.leader).leader_tables_bytes + leader_stats(g.leader).placement_bytes, 0);
+        assert_int_equal(leader_stats(g.leader).leader_tables_bytes + leader_stats(g.leader).placement_bytes,
+                         0);
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Waits for what is seen of a unit, whoever brings it about: under one leader, and asked again under the next.
+// Waits for what is seen of a unit, whoever brings it about: under one leader, and asked again under the
+// next.
 #include <errno.h>
 
 #include "leader-rig.h"
@@ -76,8 +77,8 @@ static void a_unit_that_fails_is_seen_to_have_failed(void **state) {
         a = wait_for(GOAL(FAILED), "web.service");
         assert_waits(a);
         h = rig_host(&g, rig_host_of(&g, "web.service"));
-        rig_host_report(&g, h, rig_unit_on(&g, h->number, "web.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, h, rig_unit_on(&g, h->number, "web.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         assert_ended(a, 0);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs of thousands that a leader finds running: their records are followed in pieces, and what they come to is the same.
+// Jobs of thousands that a leader finds running: their records are followed in pieces, and what they come to
+// is the same.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"

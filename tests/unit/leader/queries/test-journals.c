@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Journals of several nodes on their way through the leader: one window for all of them, and word for each of what
-// of its lines was taken.
+// Journals of several nodes on their way through the leader: one window for all of them, and word for each
+// of what of its lines was taken.
 #include <errno.h>
 
 #include "feature-level.h"
@@ -53,7 +53,8 @@ static uint64_t line_from(uint32_t host, uint64_t mark, const RigAnswer *a) {
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
         assert_int_equal(a->n, before + 1);
-        assert_string_equal(rig_last(a)->journal->node, cluster_state_find_host(g.leader->state, host)->name);
+        assert_string_equal(rig_last(a)->journal->node,
+                            cluster_state_find_host(g.leader->state, host)->name);
         return rig_last(a)->journal->mark;
 }
 

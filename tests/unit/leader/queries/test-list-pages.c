@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lists page by page, of rows that are chosen, and by tags: who has the list is not given it again. Each page is of one
-// moment and costs what it has.
+// Lists page by page, of rows that are chosen, and by tags: who has the list is not given it again. Each
+// page is of one moment and costs what it has.
 #include "list-tag.h"
 #include "listing-asks.h"
 #include "listings.h"
@@ -295,7 +295,8 @@ static void unit_files_are_chosen_by_their_states(void **state) {
 
         while (!rig_unit_on(&g, 2, names[i]))
                 i++;
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, names[i]), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, names[i]),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         rig_settle(&g);
         list.filter = &filter;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
@@ -312,7 +313,8 @@ static void unit_files_are_chosen_by_their_states(void **state) {
                 files = a->responses[0]->unit_files;
                 assert_true(files->n_rows >= cases[k].least && files->n_rows <= cases[k].most);
                 for (size_t r = 0; r < files->n_rows; r++)
-                        assert_true(streq(files->rows[r]->desired, *cases[k].states) || streq(files->rows[r]->state, *cases[k].states));
+                        assert_true(streq(files->rows[r]->desired, *cases[k].states) ||
+                                    streq(files->rows[r]->state, *cases[k].states));
         }
 }
 
@@ -373,7 +375,9 @@ static const char *tag_now(void) {
 }
 
 static void touch_one(void) {
-        VirtualUnit *u = rig_unit_on(&g, 2, names[7]) ?: rig_unit_on(&g, 2, names[8]) ?: rig_unit_on(&g, 2, names[9]);
+        VirtualUnit *u = rig_unit_on(&g, 2, names[7])
+                ?: rig_unit_on(&g, 2, names[8])
+                ?: rig_unit_on(&g, 2, names[9]);
 
         assert_non_null(u);
         rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
@@ -438,7 +442,8 @@ static void a_list_is_unchanged_until_anything_of_it_is_not(void **state) {
         }
 }
 
-// Asked at once, in the turn in which it happens, and in those that follow: who is told that nothing has changed has the list.
+// Asked at once, in the turn in which it happens, and in those that follow: who is told that nothing has
+// changed has the list.
 static void nobody_keeps_a_list_that_has_changed(void **state) {
         unsigned n_tagged = 0;
 

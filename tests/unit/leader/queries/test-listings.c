@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lists of thousands of units: made and given in turns of the loop, and nevertheless as everything was at one moment,
-// whatever happens meanwhile.
+// Lists of thousands of units: made and given in turns of the loop, and nevertheless as everything was at
+// one moment, whatever happens meanwhile.
 #include <errno.h>
 
 #include "author.h"

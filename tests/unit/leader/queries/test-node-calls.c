@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How many questions nodes get at a time, and from whom: all of their agents' places are nobody's, and no turn is long for
-// one who asks about thousands of units.
+// How many questions nodes get at a time, and from whom: all of their agents' places are nobody's, and no
+// turn is long for one who asks about thousands of units.
 #include <errno.h>
 
 #include "author.h"
@@ -271,10 +271,12 @@ static void contents_are_looked_at_by_each_node(void **state) {
 
 enum { LARGE = 700 * 1024, MOST_PER_TURN = 1024 * 1024 };
 
-static size_t n_sent[4], bytes_sent, most_sent; // contents, by host; in this turn, and in the one in which most were
+// contents, by host; in this turn, and in the one in which most were
+static size_t n_sent[4], bytes_sent, most_sent;
 
 static void count_sent(Rig *r, uint32_t host, const Argosy__ToHost *m) {
-        if (m->msg_case != ARGOSY__TO_HOST__MSG_CALL || m->call->request->what_case != ARGOSY__REQUEST__WHAT_VERIFY)
+        if (m->msg_case != ARGOSY__TO_HOST__MSG_CALL ||
+            m->call->request->what_case != ARGOSY__REQUEST__WHAT_VERIFY)
                 return;
         n_sent[host]++;
         bytes_sent += m->call->request->verify->files[0]->content.len;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How jobs of many units end: those that are several entries of the log, and those whose record cannot name all.
+// How jobs of many units end: those that are several entries of the log, and those whose record cannot name
+// all.
 #include "open-jobs-words.h"
 
-// ------------------------------------------------------------------------------------------------ many units
+// ----------------------------------------------------------------------------------------------- many units
 
 static char names[MANY][32], *pointers[MANY];
 
@@ -153,7 +154,7 @@ static void what_is_refused_in_the_middle_has_failed(void **state) {
         assert_partial(job);
 }
 
-// ------------------------------------------------------------------------------------------------ more than a record names
+// --------------------------------------------------------------------------------- more than a record names
 
 enum { LONG_NAMES = 5500, LONG_NAME = 200 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under any leader.
+// How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under
+// any leader.
 #include "open-jobs-words.h"
 
 // ------------------------------------------------------------------------------------------------ when
@@ -38,7 +39,8 @@ static uint64_t n_running(void) {
 
         leader_figures(g.leader, &all);
         for (size_t i = 0; i < all.n; i++)
-                if (streq(all.rows[i].of.name, "open_jobs") && streq(all.rows[i].labels[1].value ?: "", "running"))
+                if (streq(all.rows[i].of.name, "open_jobs") &&
+                    streq(all.rows[i].labels[1].value ?: "", "running"))
                         n += all.rows[i].value;
         counter_list_done(&all);
         return n;
@@ -142,8 +144,8 @@ static void a_unit_may_be_reported_again_before_that_word(void **state) {
         start_on_probation(&job, &revision);
         host = rig_host_of(&g, "a.service");
         for (int i = 0; i < 3; i++) {
-                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
-                                ARGOSY__OUTCOME__KIND__NONE);
+                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "a.service"),
+                                ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
                 rig_settle(&g);
                 assert_int_equal(state_of(job), RUNNING);
         }
@@ -327,7 +329,7 @@ static void what_is_destroyed_ends_when_it_is_gone(void **state) {
         assert_null(unit_find(g.leader, "a.service")); // nobody waits for it any more
 }
 
-// ------------------------------------------------------------------------------------------------ other jobs
+// ----------------------------------------------------------------------------------------------- other jobs
 
 static void a_drain_ends_when_the_node_is_empty(void **state) {
         uint64_t job;
@@ -411,8 +413,9 @@ static void an_uncordon_overtakes_a_drain(void **state) {
 }
 
 static uint64_t update(const char *content) {
-        const Argosy__Response *r = rig_last(rig_rollout(
-                &g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web@.service", content, .health_ms = HEALTH_MS}));
+        const Argosy__Response *r =
+                rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web@.service",
+                                                      content, .health_ms = HEALTH_MS}));
 
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, last_job());
@@ -500,7 +503,8 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
         assert_true(a->final);
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
         assert_int_equal(rig_last(wait_for(job))->status, ENOENT); // and since when jobs are kept
-        assert_non_null(strstr(rig_last(wait_for(job))->message, "not kept any more: the oldest that is kept is 2, of "));
+        assert_non_null(strstr(rig_last(wait_for(job))->message,
+                               "not kept any more: the oldest that is kept is 2, of "));
         assert_non_null(strstr(rig_last(wait_for(job))->message, " UTC"));
         assert_int_equal(rig_last(a)->status, 0);
         row = rig_last(a)->jobs->rows[0];
@@ -574,7 +578,8 @@ static void lose_entry(void) {
         g.held[0].done(STORE_UNKNOWN, 0, g.held[0].data);
 }
 
-// The entry with the end is on its way when its leader goes: whether the log has it or not, the next one ends it once.
+// The entry with the end is on its way when its leader goes: whether the log has it or not, the next one
+// ends it once.
 static void an_end_on_its_way_is_not_lost(void **state) {
         for (unsigned lost = 0; lost < 2; lost++) {
                 Argosy__JobRecord *record;

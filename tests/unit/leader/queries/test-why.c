@@ -72,8 +72,9 @@ static void its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it(void **st
         assert_why("fast.service", "n2", "n2 is lost, and no other node takes it");
 }
 
-#define MISMATCH(LACK) \
-        "its node does not match its file any more (" LACK "); it stays there until `rebalance`, `drain` or `start` moves it"
+#define MISMATCH(LACK)                                     \
+        "its node does not match its file any more (" LACK \
+        "); it stays there until `rebalance`, `drain` or `start` moves it"
 
 static void its_node_does_not_match_any_more(void **state) {
         rig_label(&g, "n2", "disk", "ssd");
@@ -186,8 +187,8 @@ static void assert_refusal(const char *unit, const char *node, const char *reaso
 
 #define NOWHERE "RequireLabel=nowhere\n"
 
-// Node 1 has disk=hdd, db and its enemies; node 2 has disk=ssd and rack=r1, is in a pool and offers a gpu; node 3 has
-// nothing.
+// Node 1 has disk=hdd, db and its enemies; node 2 has disk=ssd and rack=r1, is in a pool and offers a gpu;
+// node 3 has nothing.
 static const struct Refused {
         const char *options, *node, *reason;
 } refused[] = {
@@ -301,7 +302,8 @@ static void its_name_belongs_to_somebody_else(void **state) {
 
 static char *reported_error, *reported_result; // NULL: none
 
-static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCause down, const char *by, bool stale) {
+static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCause down, const char *by,
+                   bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
@@ -341,32 +343,40 @@ static void what_systemd_does_not_find_may_be_elsewhere(void **state) {
 
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nHost=n1\n");
         assert_missing(error, "web.service",
-                       "start was refused by systemd: Unit db.service not found; neither the node nor the cluster has "
+                       "start was refused by systemd: Unit db.service not found; neither the node nor the "
+                       "cluster has "
                        "db.service");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE "[X-Argosy]\nHost=n2\n");
-        assert_missing(error, "web.service",
-                       "start was refused by systemd: Unit db.service not found; the cluster has db.service, which is "
-                       "not loaded; load or start it: `SameNodeAs=db.service` in [X-Argosy] has both on one node; "
-                       "`Requires=db.service` there, instead of in [Unit], holds across nodes");
+        assert_missing(
+                error, "web.service",
+                "start was refused by systemd: Unit db.service not found; the cluster has db.service, which "
+                "is "
+                "not loaded; load or start it: `SameNodeAs=db.service` in [X-Argosy] has both on one node; "
+                "`Requires=db.service` there, instead of in [Unit], holds across nodes");
         rig_change(&g, START, "db.service", SERVICE);
-        assert_missing(error, "web.service",
-                       "start was refused by systemd: Unit db.service not found; db.service is on n2: "
-                       "`SameNodeAs=db.service` in [X-Argosy] has both on one node; `Requires=db.service` there, "
-                       "instead of in [Unit], holds across nodes");
-        assert_missing((char[]) {"the name belongs to somebody else on this node: /etc/web.service"}, "web.service",
-                       "the name belongs to somebody else on this node: /etc/web.service");
+        assert_missing(
+                error, "web.service",
+                "start was refused by systemd: Unit db.service not found; db.service is on n2: "
+                "`SameNodeAs=db.service` in [X-Argosy] has both on one node; `Requires=db.service` there, "
+                "instead of in [Unit], holds across nodes");
+        assert_missing((char[]){"the name belongs to somebody else on this node: /etc/web.service"},
+                       "web.service", "the name belongs to somebody else on this node: /etc/web.service");
         assert_missing((char[]) {"Unit  not found. Unit"}, "web.service", "Unit  not found. Unit");
 }
 
 static void what_it_does_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", ARGOSY__DOWN_CAUSE__DOWN_NOT, "",
+               false);
         assert_why("web.service", "n1", "it is activating (start-pre)");
         reported_result = (char[]) {"exit-code"};
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
-        assert_why("web.service", "n1", "it failed (exit-code), and waits until systemd starts it again (auto-restart)");
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "",
+               false);
+        assert_why("web.service", "n1",
+                   "it failed (exit-code), and waits until systemd starts it again (auto-restart)");
         reported_result = NULL;
-        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", false);
+        report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart", ARGOSY__DOWN_CAUSE__DOWN_NOT, "",
+               false);
         assert_why("web.service", "n1", "it is activating (auto-restart)");
         report(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", ARGOSY__DOWN_CAUSE__DOWN_NOT, "", true);
         assert_why("web.service", "n1", "its file is newer than what runs; `restart` takes it up at once");
@@ -385,20 +395,26 @@ static void assert_down(Argosy__DownCause cause, const char *by, const char *why
 static void what_took_it_down_there(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_STOPPED, "",
-                    "somebody stopped it there without argosy (systemctl stop, kill or isolate); `start` starts it again", "drift");
+                    "somebody stopped it there without argosy (systemctl stop, kill or isolate); `start` "
+                    "starts it again",
+                    "drift");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, "ConditionPathExists=/x",
                     "systemd skipped its start: ConditionPathExists=/x is not met", "skipped");
-        assert_down(ARGOSY__DOWN_CAUSE__DOWN_ENDED, "", "it ended by itself; `start` starts it again", "ended");
+        assert_down(ARGOSY__DOWN_CAUSE__DOWN_ENDED, "", "it ended by itself; `start` starts it again",
+                    "ended");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_BOUND, "",
                     "it was stopped with a unit that it is bound to; `start` starts it again", "bound");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_CONFLICT, "db.service",
-                    "systemd stopped it when db.service was started, which conflicts with it; `start` starts it again",
+                    "systemd stopped it when db.service was started, which conflicts with it; `start` "
+                    "starts it again",
                     "conflict");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_UNNEEDED, "",
-                    "it was stopped, as systemd does when no unit needs it (StopWhenUnneeded=); `start` starts it again",
+                    "it was stopped, as systemd does when no unit needs it (StopWhenUnneeded=); `start` "
+                    "starts it again",
                     "unneeded");
         assert_down(ARGOSY__DOWN_CAUSE__DOWN_RESET, "",
-                    "it failed, and somebody has reset that (reset-failed); `start` starts it again", "reset");
+                    "it failed, and somebody has reset that (reset-failed); `start` starts it again",
+                    "reset");
 }
 
 static void on_answer(const Argosy__Response *r, void *userdata) {

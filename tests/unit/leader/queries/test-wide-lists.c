@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lists of units that are on hundreds of hosts: each is made in pieces of some hosts, and nevertheless all of it is of one moment, in one
-// order.
+// Lists of units that are on hundreds of hosts: each is made in pieces of some hosts, and nevertheless all
+// of it is of one moment, in one order.
 #include "leader-rig-private.h"
 #include "listing-asks.h"
 
@@ -14,7 +14,8 @@ static int setup_wide(void **state) {
                 pointers[i] = names[i];
                 assert_int_equal(rig_change(&g, START, names[i], GLOBAL)->status, 0);
         }
-        assert_int_equal(rig_change(&g, START, "nowhere.service", GLOBAL "MachineMetadata=zone=none\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, START, "nowhere.service", GLOBAL "MachineMetadata=zone=none\n")->status, 0);
         assert_int_equal(rig_change(&g, START, "alone.service", SERVICE)->status, 0);
         rig_settle(&g);
         count_from_here();
@@ -24,7 +25,8 @@ static int setup_wide(void **state) {
 }
 
 static void report(uint32_t host, const char *name, Argosy__ActiveState active) {
-        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name), active, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name), active,
+                        ARGOSY__OUTCOME__KIND__NONE);
 }
 
 static void no_turn_makes_all_rows_of_a_name(void **state) {
@@ -50,7 +52,8 @@ static void what_one_host_says_makes_one_piece_stale(void **state) {
         all = text_at_once();
         assert_string_equal(text, all);
         assert_non_null(strstr(text, " failed "));
-        assert_in_range(g.leader->n_listed_rows - before, WIDE * WIDE_HOSTS + PIECE, WIDE * WIDE_HOSTS + 2 * PIECE);
+        assert_in_range(g.leader->n_listed_rows - before, WIDE * WIDE_HOSTS + PIECE,
+                        WIDE * WIDE_HOSTS + 2 * PIECE);
 }
 
 static void meddle_with_wide(unsigned round) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See queue-model.h: what the model asks the leader for, as a request. A repetition is the same to the letter.
+// See queue-model.h: what the model asks the leader for, as a request. A repetition is the same to the
+// letter.
 
 #include "queue-model-private.h"
 
@@ -170,9 +171,9 @@ static void send_about_job(Rig *g, ModelAsk *a) {
 }
 
 void model_send(Model *m, ModelAsk *a) {
-        static void (*const ways[])(Rig *g, ModelAsk *a) = {send_change,    send_label,    send_access,   send_update,
-                                                            send_to_queue,  send_to_queue, send_to_queue, send_to_queue,
-                                                            send_about_job, send_about_job};
+        static void (*const ways[])(Rig * g, ModelAsk * a) = {
+                send_change,   send_label,    send_access,   send_update,    send_to_queue,
+                send_to_queue, send_to_queue, send_to_queue, send_about_job, send_about_job};
 
         a->noted = a->foretold = false;
         ways[a->kind](m->rig, a);

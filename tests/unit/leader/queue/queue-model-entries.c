@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See queue-model.h: what an entry of the log may bring, by what was so before it. In one entry a job begins or not, ends
-// as its units can have ended, and units change by the jobs that begin; then the model goes on as the entry says. A failure
-// says the seed of its life, and the job.
+// See queue-model.h: what an entry of the log may bring, by what was so before it. In one entry a job begins
+// or not, ends as its units can have ended, and units change by the jobs that begin; then the model goes on
+// as the entry says. A failure says the seed of its life, and the job.
 
 #include "queue-model-private.h"
 
@@ -22,7 +22,8 @@ static bool is_as_before(const ModelSeen *a, const ModelSeen *b) {
 static bool is_refused(const Model *m, Argosy__Verb verb, size_t unit) {
         const ModelSeen *u = &m->seen[unit];
 
-        if (model_units[unit].kind == UNIT_NOWHERE && (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD))
+        if (model_units[unit].kind == UNIT_NOWHERE &&
+            (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD))
                 return true;
         switch (verb) {
         case ARGOSY__VERB__VERB_STOP:
@@ -81,7 +82,8 @@ static unsigned ends_of(const Model *m, const ModelAsk *a, size_t i) {
                 return a->unsure[i] ? MAY_OK | MAY_FAIL | MAY_BE_OVERTAKEN : a->was_held ? MAY_FAIL : 0;
         if (kind == UNIT_BAD && starts)
                 ends = MAY_FAIL;
-        if (kind == UNIT_PINNED || (m->has_lost_hosts && !model_brings_file(a->verb))) // it may still run there
+        // it may still run there
+        if (kind == UNIT_PINNED || (m->has_lost_hosts && !model_brings_file(a->verb)))
                 ends = MAY_OK | MAY_FAIL;
         if (a->unsure[i])
                 ends |= MAY_OK | MAY_FAIL;
@@ -128,7 +130,8 @@ static void bind_job(Model *m, uint64_t number, Entry *e) {
                 ModelAsk *a = &m->asks[i];
                 RequestKey key;
 
-                if (!cluster_state_find_key(m->rig->state, (const uint8_t *) a->id, &key) || key.job != number)
+                if (!cluster_state_find_key(m->rig->state, (const uint8_t *) a->id, &key) ||
+                    key.job != number)
                         continue;
                 if (a->job > 0)
                         fail_job(m, a, "it is job %" PRIu64 " as well", number);
@@ -146,14 +149,15 @@ static void note_begin(Model *m, ModelAsk *a, uint32_t rule, Entry *e) {
                 e->begun[i] += m->rules[i].number == rule;
 }
 
-// Together with what waits for it, which comes first, and with what may go and has its place, though its author has not had his turn. As long
-// as the log has no room that is not known.
+// Together with what waits for it, which comes first, and with what may go and has its place, though its
+// author has not had his turn. As long as the log has no room that is not known.
 static bool is_spoken_for(const Model *m, uint32_t rule, const Entry *e) {
         size_t n = model_n_running(m, rule) + model_n_waiting(m, rule);
 
         if (model_is_limit(m, rule) && m->rig->leader->n_held_going > 0)
                 return true;
-        if (model_is_limit(m, rule) && m->rig->leader->pause_us > 0 && m->rig->leader->pause_us >= m->rig->now_us)
+        if (model_is_limit(m, rule) && m->rig->leader->pause_us > 0 &&
+            m->rig->leader->pause_us >= m->rig->now_us)
                 return true;
         return model_is_limit(m, rule) &&
                n + e->begun[model_rule_find(m, rule) - m->rules] >= model_rule_find(m, rule)->limit;
@@ -238,7 +242,8 @@ static void judge_held(Model *m, ModelAsk *a, Argosy__JobState now, Entry *e) {
 
         if (now == CANCELLED) {
                 if (!is_cancelled_by(e, a) && !a->was_over && !a->was_refused &&
-                    !(a->could_go && (a->was_stale || a->was_forbidden || a->was_beside || a->kind == ASK_ACCESS)))
+                    !(a->could_go &&
+                      (a->was_stale || a->was_forbidden || a->was_beside || a->kind == ASK_ACCESS)))
                         fail_job(m, a, "it is cancelled, and nobody knows why");
                 m->n_over += a->was_over;
                 m->n_cancelled++;
@@ -266,8 +271,8 @@ static void check_limits(Model *m, const Entry *e) {
 
                 if (model_is_limit(m, r->number) && e->begun[i] > 0 &&
                     model_n_running(m, r->number) + e->begun[i] > r->limit)
-                        fail_msg("seed %u: rule %u has %zu jobs and %zu more, and lets %u run", m->seed, r->number,
-                                 model_n_running(m, r->number), e->begun[i], r->limit);
+                        fail_msg("seed %u: rule %u has %zu jobs and %zu more, and lets %u run", m->seed,
+                                 r->number, model_n_running(m, r->number), e->begun[i], r->limit);
         }
 }
 
@@ -291,11 +296,13 @@ static void check_order(Model *m, const Entry *e, const Argosy__JobState *now) {
                         const ModelAsk *a = &m->asks[i], *b = e->beginning[k];
                         uint32_t rule;
 
-                        if (a->waited && a->state == HELD && now[i] == HELD && !begins(e, a) && a->job < b->job &&
-                            model_judge_all_but_limits(m, a, false, &rule) == GOES && rule == b->limited_by &&
-                            !model_is_forbidden(m, a) && !model_is_stale(m, a) && !changes_nothing(m, a) &&
-                            !(a->queue && model_is_another_update_running(m, a)) && !has_room(m, e, rule))
-                                fail_job(m, b, "it passes job %" PRIu64 ", which has waited for rule %u", a->job, rule);
+                        if (a->waited && a->state == HELD && now[i] == HELD && !begins(e, a) &&
+                            a->job < b->job && model_judge_all_but_limits(m, a, false, &rule) == GOES &&
+                            rule == b->limited_by && !model_is_forbidden(m, a) && !model_is_stale(m, a) &&
+                            !changes_nothing(m, a) && !(a->queue && model_is_another_update_running(m, a)) &&
+                            !has_room(m, e, rule))
+                                fail_job(m, b, "it passes job %" PRIu64 ", which has waited for rule %u",
+                                         a->job, rule);
                 }
 }
 
@@ -307,10 +314,13 @@ static void check_units(Model *m, const Entry *e) {
                 size_t at = 0;
 
                 for (size_t i = 0; i < e->n_beginning; i++)
-                        if (names(e->beginning[i], u, &at) && !is_refused(m, e->beginning[i]->verb, u) && ++n)
+                        if (names(e->beginning[i], u, &at) && !is_refused(m, e->beginning[i]->verb, u) &&
+                            ++n)
                                 by = e->beginning[i];
                 for (size_t i = 0; i < e->n_coming; i++) {
-                        ModelAsk *target = e->coming[i]->kind == ASK_CANCEL ? model_job_find(m, e->coming[i]->target) : NULL;
+                        ModelAsk *target = e->coming[i]->kind == ASK_CANCEL
+                                                   ? model_job_find(m, e->coming[i]->target)
+                                                   : NULL;
 
                         n += target && target->state == RUNNING && names(target, u, &at) ? 2 : 0;
                 }
@@ -326,7 +336,8 @@ static void check_units(Model *m, const Entry *e) {
                 if (n == 1 && by->kind == ASK_CHANGE) {
                         to = expected(by->verb, &m->seen[u]);
                         if (now.exists != to.exists || now.target != to.target)
-                                fail_job(m, by, "%s is in state %d, not %d", model_units[u].name, now.target, to.target);
+                                fail_job(m, by, "%s is in state %d, not %d", model_units[u].name, now.target,
+                                         to.target);
                 }
         }
 }
@@ -431,7 +442,8 @@ void model_on_entry(Model *m) {
                 if (a->job > 0 && a->job <= m->last_job)
                         judge(m, a, now[i], false, &e);
         }
-        for (size_t i = 0; i < e.n_coming; i++) // in the order of their numbers: authors have turns, so that is not the one in which they asked
+        // in the order of their numbers: authors have turns, so that is not the one in which they asked
+        for (size_t i = 0; i < e.n_coming; i++)
                 judge(m, e.coming[i], cluster_state_job_state(m->rig->state, e.coming[i]->job), true, &e);
         check_limits(m, &e);
         check_order(m, &e, now);

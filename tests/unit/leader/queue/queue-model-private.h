@@ -13,11 +13,12 @@
 #define OVERTAKEN ARGOSY__JOB_STATE__JOB_OVERTAKEN
 #define UNKNOWN ARGOSY__JOB_STATE__JOB_UNKNOWN
 
-#define fail_job(m, a, ...)                                                                              \
-        do {                                                                                             \
-                char what_[256];                                                                         \
-                snprintf(what_, sizeof(what_), __VA_ARGS__);                                             \
-                fail_msg("seed %u: job %" PRIu64 " (%s): %s", (m)->seed, (a)->job, model_verb_of(a), what_);   \
+#define fail_job(m, a, ...)                                                                          \
+        do {                                                                                         \
+                char what_[256];                                                                     \
+                snprintf(what_, sizeof(what_), __VA_ARGS__);                                         \
+                fail_msg("seed %u: job %" PRIu64 " (%s): %s", (m)->seed, (a)->job, model_verb_of(a), \
+                         what_);                                                                     \
         } while (0)
 
 // queue-model.c

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See queue-model.h. Which rule counts for a request, what holds it, and what is to be so when everything has settled. What
-// an entry of the log may bring is in queue-model-entries.c. A failure says the seed of its life, and the job.
+// See queue-model.h. Which rule counts for a request, what holds it, and what is to be so when everything
+// has settled. What an entry of the log may bring is in queue-model-entries.c. A failure says the seed of
+// its life, and the job.
 
 #include "queue-model-private.h"
 
@@ -12,16 +13,18 @@
 #include "leader-private.h"
 
 const ModelUnit model_units[MODEL_UNITS] = {
-        {"a.service", "", UNIT_GOOD},      {"b.service", "", UNIT_GOOD},       {"c.service", "", UNIT_GOOD},
-        {"d.service", "", UNIT_GOOD},      {"db1.service", "db", UNIT_GOOD},   {"db2.service", "db", UNIT_GOOD},
-        {"bad.service", "", UNIT_BAD},     {"never.service", "", UNIT_NOWHERE},
-        {"n3.service", "", UNIT_PINNED},   {"m@0.service", "", UNIT_MANY},
+        {"a.service", "", UNIT_GOOD},     {"b.service", "", UNIT_GOOD},
+        {"c.service", "", UNIT_GOOD},     {"d.service", "", UNIT_GOOD},
+        {"db1.service", "db", UNIT_GOOD}, {"db2.service", "db", UNIT_GOOD},
+        {"bad.service", "", UNIT_BAD},    {"never.service", "", UNIT_NOWHERE},
+        {"n3.service", "", UNIT_PINNED},  {"m@0.service", "", UNIT_MANY},
 };
 
 static const char *const users[MODEL_AUTHORS] = {"root", "alice", "carol"};
 
 const char *model_verb_of(const ModelAsk *a) {
-        static const char *const verbs[] = {"", "submit", "load", "start", "stop", "restart", "unload", "destroy"};
+        static const char *const verbs[] = {"",     "submit",  "load",   "start",
+                                            "stop", "restart", "unload", "destroy"};
         static const char *const kinds[] = {"",
                                             "label",
                                             "",
@@ -39,8 +42,9 @@ const char *model_verb_of(const ModelAsk *a) {
 }
 
 const char *model_text_of(ModelVerdict v) {
-        static const char *const texts[] = {"nothing",      "a person", "a job",   "the closed queue", "a rule",
-                                            "a full limit", "an update", "refused", "over"};
+        static const char *const texts[] = {"nothing",          "a person", "a job",
+                                            "the closed queue", "a rule",   "a full limit",
+                                            "an update",        "refused",  "over"};
 
         return texts[v];
 }
@@ -71,7 +75,8 @@ static bool is_by(const ModelAsk *a, const char *pattern) {
 }
 
 bool model_brings_file(Argosy__Verb verb) {
-        return verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_SUBMIT;
+        return verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_LOAD ||
+               verb == ARGOSY__VERB__VERB_SUBMIT;
 }
 
 static bool rule_fits(const Model *m, const ModelRule *r, const ModelAsk *a) {
@@ -88,7 +93,8 @@ static bool rule_fits(const Model *m, const ModelRule *r, const ModelAsk *a) {
                 unit |= fits(r->unit, "w@.service") || fits(r->unit, "w@1.service");
                 role |= strcmp(r->role, "default") == 0;
         }
-        return unit && role && is_by(a, r->author) && fits(r->verb, model_verb_of(a)) && fits(r->reason, a->reason);
+        return unit && role && is_by(a, r->author) && fits(r->verb, model_verb_of(a)) &&
+               fits(r->reason, a->reason);
 }
 
 static bool is_never_matched(const ModelAsk *a) {
@@ -120,7 +126,7 @@ size_t model_n_running(const Model *m, uint32_t rule) {
         return n;
 }
 
-// ------------------------------------------------------------------------------------------------ what holds it
+// -------------------------------------------------------------------------------------------- what holds it
 
 static Argosy__JobState state_of(const Model *m, uint64_t number) {
         for (size_t i = 0; i < m->n_asks; i++)
@@ -205,8 +211,10 @@ static ModelVerdict judge_all(const Model *m, const ModelAsk *a, bool is_new, ui
         ModelVerdict v = model_judge_all_but_limits(m, a, is_new, ret_rule);
         size_t n;
 
-        // Who stands there already is asked for the rules when that job has ended, which may be an entry later.
-        if (a->stands_behind && model_is_another_update_running(m, a) && v != BY_HAND && v != AFTER && v != OVER)
+        // Who stands there already is asked for the rules when that job has ended, which may be an entry
+        // later.
+        if (a->stands_behind && model_is_another_update_running(m, a) && v != BY_HAND && v != AFTER &&
+            v != OVER)
                 return BEHIND;
         if (v == GOES && model_is_limit(m, *ret_rule)) {
                 n = model_n_running(m, *ret_rule) + (is_new ? model_n_waiting(m, *ret_rule) : 0);
@@ -219,10 +227,11 @@ static ModelVerdict judge_all(const Model *m, const ModelAsk *a, bool is_new, ui
 ModelSeen model_look(const Model *m, size_t unit) {
         const Argosy__UnitRecord *r = rig_record(m->rig, model_units[unit].name);
 
-        return r ? (ModelSeen){true, r->target, r->revision, r->start_rev, r->restart_rev, r->stop_rev} : (ModelSeen){};
+        return r ? (ModelSeen){true, r->target, r->revision, r->start_rev, r->restart_rev, r->stop_rev}
+                 : (ModelSeen){};
 }
 
-// ------------------------------------------------------------------------------------------------ between entries
+// ------------------------------------------------------------------------------------------ between entries
 
 void model_begin(Model *m, Rig *g, unsigned seed) {
         m->rig = g;
@@ -281,7 +290,8 @@ static void check_held(Model *m, ModelAsk *a) {
         if (v == GOES || v == REFUSED || v == OVER)
                 fail_job(m, a, "it is held, and by %s", model_text_of(v));
         if (!strstr(row->held_by, word_of(v, rule, word)))
-                fail_job(m, a, "it waits for %s %u, and is said to wait for %s", model_text_of(v), rule, row->held_by);
+                fail_job(m, a, "it waits for %s %u, and is said to wait for %s", model_text_of(v), rule,
+                         row->held_by);
         a->waited = v == AT_LIMIT;
         m->n_limited += a->waited;
         a->could_go = a->was_stale = a->was_forbidden = a->was_beside = a->was_over = a->was_refused = false;
@@ -303,13 +313,16 @@ static void check_counts(Model *m) {
 
                 for (size_t k = 0; k < m->n_asks; k++) {
                         uint32_t rule;
-                        ModelVerdict v = m->asks[k].state == HELD ? judge_all(m, &m->asks[k], false, &rule) : GOES;
+                        ModelVerdict v =
+                                m->asks[k].state == HELD ? judge_all(m, &m->asks[k], false, &rule) : GOES;
 
                         held += (v == BY_RULE || v == AT_LIMIT) && rule == m->rules[i].number;
                 }
-                if (queue->rows[i]->running != model_n_running(m, m->rules[i].number) || queue->rows[i]->held != held)
-                        fail_msg("seed %u: rule %u counts %u and holds %u, not %zu and %zu", m->seed, m->rules[i].number,
-                                 queue->rows[i]->running, queue->rows[i]->held, model_n_running(m, m->rules[i].number), held);
+                if (queue->rows[i]->running != model_n_running(m, m->rules[i].number) ||
+                    queue->rows[i]->held != held)
+                        fail_msg("seed %u: rule %u counts %u and holds %u, not %zu and %zu", m->seed,
+                                 m->rules[i].number, queue->rows[i]->running, queue->rows[i]->held,
+                                 model_n_running(m, m->rules[i].number), held);
         }
 }
 
@@ -344,8 +357,8 @@ static void check_foretold(Model *m, ModelAsk *a, const Argosy__Response *r) {
         if (status == EPERM && !strstr(r->message, a->expected_text))
                 fail_job(m, a, "it is refused by another rule: %s", r->message);
         if (r->status == 0 && r->held != (a->expected != GOES))
-                fail_job(m, a, "%s holds it, and it is %sheld: %s", model_text_of(a->expected), r->held ? "" : "not ",
-                         r->message);
+                fail_job(m, a, "%s holds it, and it is %sheld: %s", model_text_of(a->expected),
+                         r->held ? "" : "not ", r->message);
         m->n_refused += status == EPERM;
 }
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What becomes of requests and rules, said a second time and without any of the leader's tables: each question is answered
-// by looking at everything. It knows what was asked, and hears of each entry of the log (Rig.on_entry); that what the
-// leader has decided in it is right follows from what was so before the entry, since there is one on its way at a time.
+// What becomes of requests and rules, said a second time and without any of the leader's tables: each
+// question is answered by looking at everything. It knows what was asked, and hears of each entry of the log
+// (Rig.on_entry); that what the leader has decided in it is right follows from what was so before the entry,
+// since there is one on its way at a time.
 //
-//      a request comes       refused by a rule, or since a job that it waits for is not done; held; or it begins
-//      a held job            begins only when nothing holds it, and has begun by the time everything has settled
+//      a request comes       refused by a rule, or since a job that it waits for is not done; held; or it
+//                            begins
+//      a held job            begins only when nothing holds it, and has begun by the time everything has
+//                            settled
 //      a job ends            as its units can have ended
 //      a unit changes        only by a job that begins, goes on, or is called off in that entry
 //
-// Never more jobs of a limit than it says, and of two that wait for it the older one first. A job that nobody asked for,
-// or a request that is two, fails the test; so does what was acknowledged and is not there.
+// Never more jobs of a limit than it says, and of two that wait for it the older one first. A job that
+// nobody asked for, or a request that is two, fails the test; so does what was acknowledged and is not
+// there.
 
 #include "leader-rig.h"
 
@@ -96,7 +100,8 @@ typedef struct ModelAsk {
         bool stands_behind; // an update, and was not asked for the rules since
         bool waited;    // for a limit, at the last settled point
         bool taken[2];  // by a later job
-        bool refused[2], same[2], unsure[2]; // same: it was so already; unsure: another one of that entry is about it, too
+        bool refused[2], same[2], unsure[2]; // same: it was so already; unsure: another one of that entry is
+                                             // about it, too
         bool called_off, broken; // broken: its leader was lost while there was more to come
         // What was so at some moment since the last settled point.
         bool could_go, was_stale, was_forbidden, was_beside, was_over, was_refused;

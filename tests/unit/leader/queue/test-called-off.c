@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that are running and are called off: what has not begun is as it was before, what has begun goes on, under any leader.
+// Jobs that are running and are called off: what has not begun is as it was before, what has begun goes on,
+// under any leader.
 #include "queue-words.h"
 
 #define NEEDS "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRequires=first.service\n"
@@ -248,8 +249,8 @@ static void one_entry_more(void) {
         rig_turns(&g, 2);
 }
 
-// One that may go waits in the queue of requests, behind others of its author: in the entry in which alice calls it off there is room for both,
-// or for one of them.
+// One that may go waits in the queue of requests, behind others of its author: in the entry in which alice
+// calls it off there is room for both, or for one of them.
 static uint64_t call_off_one_that_goes(Argosy__Author *alice, unsigned room, RigAnswer **ret) {
         uint64_t job;
 
@@ -587,7 +588,8 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
         assert_null(rig_record(&g, "b.service"));
 }
 
-// While the disks of most voters are full nobody writes it down, and there is nothing to look at again and again.
+// While the disks of most voters are full nobody writes it down, and there is nothing to look at again and
+// again.
 static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void **state) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Jobs that wait for a person, or for other jobs: once, whatever becomes of leaders, and as if they had just been asked for.
+// Jobs that wait for a person, or for other jobs: once, whatever becomes of leaders, and as if they had just
+// been asked for.
 #include "queue-words.h"
 
 // ------------------------------------------------------------------------------------------------ by hand
@@ -145,7 +146,7 @@ static void one_that_was_cancelled_before_it_began_is_not_done_when_asked_again(
         assert_null(rig_record(&g, "a.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ after others
+// --------------------------------------------------------------------------------------------- after others
 
 static void a_job_begins_when_those_before_it_are_done(void **state) {
         const Argosy__Response__JobRow *row;
@@ -227,7 +228,7 @@ static void a_new_leader_waits_for_the_same(void **state) {
         assert_int_equal(state_of(job), DONE);
 }
 
-// ------------------------------------------------------------------------------------------------ behind an update
+// ----------------------------------------------------------------------------------------- behind an update
 
 static uint64_t update(const char *content, bool queue, const Argosy__Response **ret) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
@@ -322,7 +323,7 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
         set_lazy(false);
 }
 
-// ------------------------------------------------------------------------------------------------ judged anew
+// ---------------------------------------------------------------------------------------------- judged anew
 
 static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
         Argosy__Author alice = user("alice", 1000);
@@ -419,13 +420,15 @@ static void what_is_refused_of_it_makes_it_failed(void **state) {
         assert_int_equal(row->changed, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ refused at length
+// ---------------------------------------------------------------------------------------- refused at length
 
 enum { REFUSED = 100, LONG_JOBS = 4, PATH_LEN = 4000 };
 
-// Instances whose role nobody has made, from a file that lies far away, and one unit that can be started if `well`.
+// Instances whose role nobody has made, from a file that lies far away, and one unit that can be started if
+// `well`.
 static const Argosy__Response *hold_refused(bool well, size_t path_len) {
-        Argosy__NamedFile file[2] = {ARGOSY__NAMED_FILE__INIT, ARGOSY__NAMED_FILE__INIT}, *files[2] = {&file[0], &file[1]};
+        Argosy__NamedFile file[2] = {ARGOSY__NAMED_FILE__INIT, ARGOSY__NAMED_FILE__INIT},
+                          *files[2] = {&file[0], &file[1]};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -518,7 +521,7 @@ static void many_refusals_are_as_many_entries_as_they_need(void **state) {
         assert_false(g.leader->one_by_one);
 }
 
-// ------------------------------------------------------------------------------------------------ many units
+// ----------------------------------------------------------------------------------------------- many units
 
 enum { LONG_NAME = 220 };
 
@@ -638,7 +641,8 @@ static size_t n_started_of_large(size_t job) {
         return n_started_of((char) ('m' + job), LONG_NAME);
 }
 
-// The log has a part of each, of which the units have ended. Nobody is about to come again and go on with any of them.
+// The log has a part of each, of which the units have ended. Nobody is about to come again and go on with
+// any of them.
 static void begin_large_jobs(uint64_t jobs[LARGE_JOBS]) {
         rig_pass_ms(&g, 62 * 1000);
         for (size_t i = 0; i < LARGE_JOBS; i++) {
@@ -749,7 +753,7 @@ static void a_held_job_is_taken_out_with_what_waits_for_it(void **state) {
         assert_true(is_launched("c.service"));
 }
 
-// ------------------------------------------------------------------------------------------------ cost, and bounds
+// ----------------------------------------------------------------------------------------- cost, and bounds
 
 static void those_that_wait_cost_nothing(void **state) {
         uint64_t judged, first = 0;

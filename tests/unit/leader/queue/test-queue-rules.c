@@ -214,7 +214,8 @@ static void who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room(v
         assert_true(revision_of("c.service") > revision_of("b.service"));
 }
 
-// Nobody knows yet of those that are due whether they want its place, and who asks would have to be told that it is taken.
+// Nobody knows yet of those that are due whether they want its place, and who asks would have to be told
+// that it is taken.
 static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **state) {
         Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
@@ -410,7 +411,8 @@ static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
         make_role("web"); // of the template itself
         make_role("web1");
         make_role("web2");
-        assert_int_equal(answer((Ask){SUBMIT, "web@.service", SERVICE "[X-Argosy]\nRole=web%i\n"})->status, 0);
+        assert_int_equal(answer((Ask){SUBMIT, "web@.service", SERVICE "[X-Argosy]\nRole=web%i\n"})->status,
+                         0);
         about.role = (char *) "web2";
         (void) add_rule(about);
         assert_false(answer((Ask){START, "web@1.service"})->held);
@@ -466,7 +468,7 @@ static int set_open_max(uint32_t max) {
         return change_queue(&m, "")->status;
 }
 
-// ------------------------------------------------------------------------------------------------ what its units become
+// ------------------------------------------------------------------------------------ what its units become
 
 static uint64_t hold_restart_of_web(void) {
         const RigRollout restart = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web@.service"};
@@ -568,7 +570,8 @@ static void an_author_has_so_many_open_jobs(void **state) {
         assert_int_equal(answer((Ask){START, "d.service", SERVICE})->status, 0); // somebody else
         set_lazy(false);
         g.author = &ann;
-        assert_int_equal(answer((Ask){START, "e.service", SERVICE})->status, 0); // the log need not know of the ends yet
+        // the log need not know of the ends yet
+        assert_int_equal(answer((Ask){START, "e.service", SERVICE})->status, 0);
         g.author = NULL;
 }
 
@@ -672,7 +675,8 @@ static void a_unit_with_larger_files_is_refused_with_its_name(void **state) {
         assert_int_equal(submit_with_file("a.service", 4096)->status, 0); // the cluster has it
         result = submit_with_file("b.service", 4097);
         assert_int_equal(result->status, EINVAL);
-        assert_string_equal(result->message, "its file a has 5 KiB, and may have 2 (argosyctl files limit): larger things are images or packages");
+        assert_string_equal(result->message, "its file a has 5 KiB, and may have 2 (argosyctl files limit): "
+                                             "larger things are images or packages");
         assert_int_equal(limit_files(4, 1, 0), 0);
         result = submit_with_file("b.service", 2048);
         assert_int_equal(result->status, EINVAL);
@@ -711,7 +715,9 @@ static void one_job_too_many_is_not_held_back(void **state) {
         assert_int_equal(rig_last(a)->status, 0);
         assert_true(rig_last(a)->held);
         assert_int_equal(rig_last(b)->status, ENOSPC);
-        assert_string_equal(rig_last(b)->message, "there are as many jobs that are held back as there may be (1): nothing was changed");
+        assert_string_equal(
+                rig_last(b)->message,
+                "there are as many jobs that are held back as there may be (1): nothing was changed");
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
 }
 

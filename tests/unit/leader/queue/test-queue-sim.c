@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Random lives of a queue: requests of three authors, rules that come and go, the queue closed and open, jobs released,
-// cancelled and asked for again; units that fail or find no place, hosts that say nothing or are lost, leaders that are
-// lost with an entry on its way, and a log that takes nothing. A model (queue-model.h) says of each entry and of each
-// answer whether it is right, and at rest whether anything is held that should not be.
+// Random lives of a queue: requests of three authors, rules that come and go, the queue closed and open,
+// jobs released, cancelled and asked for again; units that fail or find no place, hosts that say nothing or
+// are lost, leaders that are lost with an entry on its way, and a log that takes nothing. A model
+// (queue-model.h) says of each entry and of each answer whether it is right, and at rest whether anything is
+// held that should not be.
 //
 // A failure prints its seed; `test-leader-queue-sim SEED` plays that life alone and tells it.
 #include <errno.h>
@@ -50,7 +51,7 @@ static void on_entry(Rig *r) {
         story("    --\n");
 }
 
-// ------------------------------------------------------------------------------------------------ what is asked
+// -------------------------------------------------------------------------------------------- what is asked
 
 static uint64_t some_job(Argosy__JobState state) {
         uint64_t found = 0;
@@ -118,8 +119,9 @@ static void come_to_rest(void) {
 }
 
 static void ask_for_units(void) {
-        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,
-                                             ARGOSY__VERB__VERB_STOP,    ARGOSY__VERB__VERB_LOAD,  ARGOSY__VERB__VERB_SUBMIT,
+        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_START,
+                                             ARGOSY__VERB__VERB_START,   ARGOSY__VERB__VERB_STOP,
+                                             ARGOSY__VERB__VERB_LOAD,    ARGOSY__VERB__VERB_SUBMIT,
                                              ARGOSY__VERB__VERB_RESTART, ARGOSY__VERB__VERB_DESTROY};
         ModelAsk *a = ask_new(ASK_CHANGE, (ModelAuthor) dice(MODEL_AUTHORS));
 
@@ -131,7 +133,8 @@ static void ask_for_units(void) {
         }
         a->hold = dice(6) == 0;
         for (unsigned n = dice(4) == 0 ? 1 + dice(2) : 0; n > 0; n--) {
-                uint64_t job = some_job(dice(3) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
+                uint64_t job =
+                        some_job(dice(3) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
 
                 if (job > 0)
                         a->after[a->n_after++] = job;
@@ -146,7 +149,9 @@ static void ask_for_units(void) {
 static void depose(void) {
         bool kept = dice(2);
 
-        story("  the leader is deposed%s\n", g.n_held == 0 ? "" : kept ? ", and its entry is kept" : ", and its entry is lost");
+        story("  the leader is deposed%s\n", g.n_held == 0 ? ""
+                                             : kept        ? ", and its entry is kept"
+                                                           : ", and its entry is lost");
         if (g.slow)
                 rig_depose_unknown(&g, kept);
         else
@@ -206,13 +211,16 @@ static void ask_for_something_else(void) {
 }
 
 static void add_rule(void) {
-        static const char *const authors[] = {"", "", "", "", "alice", "carol@n2", "root", "a*"},
-                                 *const verbs[] = {"", "", "start", "st*"},
-                                 *const units[] = {"", "", "", "db*", "a.service", "b*"},
-                                 *const roles[] = {"", "", "", "", "db"}, *const reasons[] = {"", "", "", "", "night", "ticket*"};
-        static const Argosy__QueueAction actions[] = {ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, ARGOSY__QUEUE_ACTION__QUEUE_HOLD,
-                                                      ARGOSY__QUEUE_ACTION__QUEUE_REFUSE, ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,
-                                                      ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,  ARGOSY__QUEUE_ACTION__QUEUE_LIMIT};
+        static const char *const
+                authors[] = {"", "", "", "", "alice", "carol@n2", "root", "a*"},
+                *const verbs[] = {"", "", "start", "st*"}, *const units[] = {"",    "",          "",
+                                                                             "db*", "a.service", "b*"},
+                *const roles[] = {"", "", "", "", "db"}, *const reasons[] = {"", "",      "",
+                                                                             "", "night", "ticket*"};
+        static const Argosy__QueueAction actions[] = {
+                ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, ARGOSY__QUEUE_ACTION__QUEUE_HOLD,
+                ARGOSY__QUEUE_ACTION__QUEUE_REFUSE, ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,
+                ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,  ARGOSY__QUEUE_ACTION__QUEUE_LIMIT};
         ModelAsk *a;
 
         if (m.n_rules >= RULES)
@@ -224,11 +232,14 @@ static void add_rule(void) {
                               .role = PICK(roles),
                               .reason = PICK(reasons),
                               .action = PICK(actions)};
-        a->rule.text = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE ? (dice(2) ? "frozen" : "not today") : "";
+        a->rule.text = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE
+                               ? (dice(2) ? "frozen" : "not today")
+                               : "";
         a->rule.limit = a->rule.action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT ? 1 + dice(2) : 0;
         a->number = m.n_rules > 0 && dice(2) ? m.rules[dice((unsigned) m.n_rules)].number : 0;
-        story("  rule %d by '%s' verb '%s' unit '%s' role '%s' reason '%s' limit %u before %u\n", a->rule.action, a->rule.author,
-              a->rule.verb, a->rule.unit, a->rule.role, a->rule.reason, a->rule.limit, a->number);
+        story("  rule %d by '%s' verb '%s' unit '%s' role '%s' reason '%s' limit %u before %u\n",
+              a->rule.action, a->rule.author, a->rule.verb, a->rule.unit, a->rule.role, a->rule.reason,
+              a->rule.limit, a->number);
         go(a);
 }
 
@@ -264,7 +275,7 @@ static void ask_again(void) {
         model_send(&m, a);
 }
 
-// ------------------------------------------------------------------------------------------------ what happens
+// --------------------------------------------------------------------------------------------- what happens
 
 static void set_lazy(bool lazy) {
         for (uint32_t h = 1; h <= HOSTS; h++)
@@ -438,7 +449,13 @@ static void end(void) {
 static void begin_with_limit(void) {
         ModelAsk *a = ask_new(ASK_RULE_ADD, ROOT);
 
-        a->rule = (ModelRule){.author = "", .verb = "", .unit = "", .role = "", .reason = "", .text = "", .limit = 1 + dice(2)};
+        a->rule = (ModelRule){.author = "",
+                              .verb = "",
+                              .unit = "",
+                              .role = "",
+                              .reason = "",
+                              .text = "",
+                              .limit = 1 + dice(2)};
         a->rule.action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;
         go(a);
         set_lazy(true);
@@ -463,7 +480,8 @@ static void the_leader_and_the_model_agree(void **state) {
         m = (Model){};
         for (unsigned seed = 1; seed <= LIVES; seed++)
                 live(seed);
-        assert_true(m.n_went > 3 * LIVES && m.n_limited > LIVES && m.n_refused > LIVES / 6 && m.n_over > LIVES / 2);
+        assert_true(m.n_went > 3 * LIVES && m.n_limited > LIVES && m.n_refused > LIVES / 6 &&
+                    m.n_over > LIVES / 2);
         assert_true(m.n_broken > 0 && m.n_ended[ARGOSY__JOB_STATE__JOB_OVERTAKEN] > LIVES / 6);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests that name thousands of units, and rules that ask for some of them: what one turn compares is bounded, and a file
-// is read once. What is counted are comparisons with patterns and files that are read, between two turns.
+// Requests that name thousands of units, and rules that ask for some of them: what one turn compares is
+// bounded, and a file is read once. What is counted are comparisons with patterns and files that are read,
+// between two turns.
 #include <fnmatch.h>
 
 #include "queue-words.h"
@@ -16,15 +17,18 @@ static unsigned n_compared, n_read;
 
 int __real_fnmatch(const char *pattern, const char *text, int flags);
 int __wrap_fnmatch(const char *pattern, const char *text, int flags);
-int __real_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why);
-int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why);
+int __real_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
+                           char **ret_why);
+int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
+                           char **ret_why);
 
 int __wrap_fnmatch(const char *pattern, const char *text, int flags) {
         n_compared++;
         return __real_fnmatch(pattern, text, flags);
 }
 
-int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
+int __wrap_unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
+                           char **ret_why) {
         n_read++;
         return __real_unit_file_parse(path, content, len, ret, ret_why);
 }
@@ -150,7 +154,8 @@ static const Argosy__Response *load_while_changed(const char *name, Counted *ret
         make.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
         make.role_change = &change;
         (void) rig_ask_and_settle(&g, &make);
-        (void) rig_change_with(&g, SUBMIT, name, SERVICE "[X-Argosy]\nRole=db\n", true, (const uint8_t *) id);
+        (void) rig_change_with(&g, SUBMIT, name, SERVICE "[X-Argosy]\nRole=db\n", true,
+                               (const uint8_t *) id);
         a = ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL);
         count_turns(a, ret);
         return rig_last(a);
@@ -196,7 +201,8 @@ static RigAnswer *restart_what_is_not_there(void) {
         for (size_t i = 0; i < 2; i++) {
                 argosy__named_file__init(&files[i]);
                 files[i].name = files[i].path = templates[i];
-                files[i].content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+                files[i].content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         }
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         change.verb = RESTART;

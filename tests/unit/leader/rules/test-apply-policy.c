@@ -13,7 +13,8 @@
 #define NAMED(content, what) .named = true, .spec.bytes[0] = content, .target = what
 #define SEEN(content, what, whose, how) \
         .now = {.exists = true, .spec.bytes[0] = content, .target = what, .set = whose, .seen = how}
-#define NOW(content, what, whose) .now = {.exists = true, .spec.bytes[0] = content, .target = what, .set = whose}
+#define NOW(content, what, whose) \
+        .now = {.exists = true, .spec.bytes[0] = content, .target = what, .set = whose}
 
 static const ApplyOptions plain = {"shop"}, prune = {"shop", .prune = true}, adopt = {"shop", .adopt = true},
                           force = {"shop", .force = true};
@@ -28,20 +29,53 @@ static const struct {
         {"nobody has it", {NAMED('a', LAUNCHED)}, &plain, APPLY_MAKE},
         {"another file", {NAMED('a', LAUNCHED), NOW('b', LAUNCHED, "shop")}, &plain, APPLY_CHANGE},
         {"somebody has stopped it", {NAMED('a', LAUNCHED), NOW('a', LOADED, "shop")}, &plain, APPLY_CHANGE},
-        {"it is not to run any more", {NAMED('a', INACTIVE), NOW('a', LAUNCHED, "shop")}, &plain, APPLY_CHANGE},
+        {"it is not to run any more",
+         {NAMED('a', INACTIVE), NOW('a', LAUNCHED, "shop")},
+         &plain,
+         APPLY_CHANGE},
 
-        {"it failed", {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_FAILED)}, &plain, APPLY_START},
-        {"somebody stopped it there", {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_STOPPED)}, &plain, APPLY_START},
-        {"it fails and fails", {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_LOOPING)}, &plain, APPLY_SAME},
-        {"it failed with another file", {NAMED('a', LAUNCHED), SEEN('b', LAUNCHED, "shop", APPLY_SEEN_FAILED)}, &plain, APPLY_CHANGE},
-        {"it failed, and is to be loaded", {NAMED('a', LOADED), SEEN('a', LOADED, "shop", APPLY_SEEN_FAILED)}, &plain, APPLY_SAME},
-        {"it failed, and is another's", {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "", APPLY_SEEN_FAILED)}, &plain, APPLY_OTHERS},
-        {"it failed, and is adopted", {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "", APPLY_SEEN_FAILED)}, &adopt, APPLY_CHANGE},
+        {"it failed",
+         {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_FAILED)},
+         &plain,
+         APPLY_START},
+        {"somebody stopped it there",
+         {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_STOPPED)},
+         &plain,
+         APPLY_START},
+        {"it fails and fails",
+         {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "shop", APPLY_SEEN_LOOPING)},
+         &plain,
+         APPLY_SAME},
+        {"it failed with another file",
+         {NAMED('a', LAUNCHED), SEEN('b', LAUNCHED, "shop", APPLY_SEEN_FAILED)},
+         &plain,
+         APPLY_CHANGE},
+        {"it failed, and is to be loaded",
+         {NAMED('a', LOADED), SEEN('a', LOADED, "shop", APPLY_SEEN_FAILED)},
+         &plain,
+         APPLY_SAME},
+        {"it failed, and is another's",
+         {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "", APPLY_SEEN_FAILED)},
+         &plain,
+         APPLY_OTHERS},
+        {"it failed, and is adopted",
+         {NAMED('a', LAUNCHED), SEEN('a', LAUNCHED, "", APPLY_SEEN_FAILED)},
+         &adopt,
+         APPLY_CHANGE},
 
         {"it is brought along", {NAMED('a', LOADED), .brought = true}, &plain, APPLY_MAKE},
-        {"and is there", {NAMED('a', LOADED), .brought = true, NOW('a', LOADED, "shop")}, &prune, APPLY_SAME},
-        {"and is another set's", {NAMED('a', LOADED), .brought = true, NOW('a', INACTIVE, "mail")}, &plain, APPLY_CHANGE},
-        {"which has it loaded", {NAMED('a', LOADED), .brought = true, NOW('a', LOADED, "mail")}, &adopt, APPLY_SAME},
+        {"and is there",
+         {NAMED('a', LOADED), .brought = true, NOW('a', LOADED, "shop")},
+         &prune,
+         APPLY_SAME},
+        {"and is another set's",
+         {NAMED('a', LOADED), .brought = true, NOW('a', INACTIVE, "mail")},
+         &plain,
+         APPLY_CHANGE},
+        {"which has it loaded",
+         {NAMED('a', LOADED), .brought = true, NOW('a', LOADED, "mail")},
+         &adopt,
+         APPLY_SAME},
         {"nobody has a file for it", {.brought = true}, &plain, APPLY_SAME},
 
         {"it is another set's", {NAMED('a', LAUNCHED), NOW('b', LAUNCHED, "mail")}, &force, APPLY_OTHERS},
@@ -86,11 +120,13 @@ static const struct {
 static void when_it_goes_too_far(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(wholes); i++)
                 if (apply_refusal(&wholes[i].counts, wholes[i].options) != wholes[i].refusal)
-                        fail_msg("%s: %d", wholes[i].story, apply_refusal(&wholes[i].counts, wholes[i].options));
+                        fail_msg("%s: %d", wholes[i].story,
+                                 apply_refusal(&wholes[i].counts, wholes[i].options));
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(what_becomes_of_a_unit), cmocka_unit_test(when_it_goes_too_far)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(what_becomes_of_a_unit),
+                                           cmocka_unit_test(when_it_goes_too_far)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,8 @@ static void what_an_author_has_had_counts_while_one_of_his_requests_is_under_way
 }
 
 static void a_token_is_one_author_wherever_it_is_shown(void **state) {
-        const Argosy__Author here = token(1, "0123abcd"), there = token(2, "0123abcd"), other = token(1, "0123abce");
+        const Argosy__Author here = token(1, "0123abcd"), there = token(2, "0123abcd"),
+                             other = token(1, "0123abce");
 
         come(&here, 'A');
         come(&there, 'B');
@@ -197,9 +198,12 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(who_asks_for_little_overtakes_a_backlog, setup, teardown),
                 cmocka_unit_test_setup_teardown(those_who_ask_for_much_are_served_in_turn, setup, teardown),
                 cmocka_unit_test_setup_teardown(each_request_has_one_turn_in_a_round, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_waits_again_stands_behind_the_others_of_its_author, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_waits_again_stands_behind_the_others_of_its_author,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(time_without_requests_is_not_saved_up, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_an_author_has_had_counts_while_one_of_his_requests_is_under_way, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_an_author_has_had_counts_while_one_of_his_requests_is_under_way, setup,
+                        teardown),
                 cmocka_unit_test_setup_teardown(a_token_is_one_author_wherever_it_is_shown, setup, teardown),
         };
 

@@ -22,15 +22,19 @@ static void a_ca_is_made_once_and_named_when_its_key_is_kept(void **state) {
 
 static void it_signs_when_most_voters_and_all_that_are_there_have_its_key(void **state) {
         assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 3, .n_keepers = 1}), CA_WAIT);
-        assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 3, .n_keepers = 2, .n_voters_without = 1}), CA_WAIT);
-        assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 3, .n_keepers = 2}), CA_SIGN); // the third one is away
+        assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 3, .n_keepers = 2,
+                                       .n_voters_without = 1}),
+                         CA_WAIT);
+        // the third one is away
+        assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 3, .n_keepers = 2}), CA_SIGN);
         assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 2, .n_keepers = 1}), CA_WAIT);
         assert_int_equal(step((CaView){HAND_OUT, .named = true, .n_voters = 1, .n_keepers = 1}), CA_SIGN);
 }
 
 static void the_former_one_goes_when_nobody_who_is_there_needs_it(void **state) {
         assert_int_equal(step((CaView){RENEW, .n_voters = 3, .n_without = 1}), CA_WAIT);
-        assert_int_equal(step((CaView){RENEW, .n_voters = 3, .n_awaited = 1}), CA_WAIT); // e.g. behind a change of the leader
+        // e.g. behind a change of the leader
+        assert_int_equal(step((CaView){RENEW, .n_voters = 3, .n_awaited = 1}), CA_WAIT);
         assert_int_equal(step((CaView){RENEW, .n_voters = 3}), CA_SETTLE);
 }
 

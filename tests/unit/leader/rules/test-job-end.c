@@ -15,7 +15,8 @@
 #define OVERTAKEN ARGOSY__UNIT_END__END_OVERTAKEN
 #define CANCELLED ARGOSY__UNIT_END__END_CANCELLED
 
-static Argosy__JobState of_counts(uint32_t ok, uint32_t failed, uint32_t unplaced, uint32_t overtaken, uint32_t cancelled) {
+static Argosy__JobState of_counts(uint32_t ok, uint32_t failed, uint32_t unplaced, uint32_t overtaken,
+                                  uint32_t cancelled) {
         JobCounts c = {.n = {[OK] = ok,
                              [FAILED] = failed,
                              [UNPLACED] = unplaced,
@@ -48,7 +49,8 @@ static void a_job_is_what_became_of_its_units(void **state) {
 
 // A drain, say, has no units of its own.
 static void a_job_that_was_called_off_is_cancelled_unless_it_failed(void **state) {
-        const JobCounts none = {}, done = {{[OK] = 2}}, overtaken = {{[OVERTAKEN] = 2}}, failed = {{[FAILED] = 1}};
+        const JobCounts none = {}, done = {{[OK] = 2}}, overtaken = {{[OVERTAKEN] = 2}},
+                        failed = {{[FAILED] = 1}};
 
         assert_int_equal(job_end_state(&none, true), ARGOSY__JOB_STATE__JOB_CANCELLED);
         assert_int_equal(job_end_state(&done, true), ARGOSY__JOB_STATE__JOB_CANCELLED);

@@ -48,7 +48,8 @@ static void words_of_anybody_make_no_more_rows_than_there_are(void **state) {
                 snprintf(verb, sizeof(verb), "verb %u", i);
                 row = job_tally_row(&t, verb);
                 job_tally_end(&t, row, DONE);
-                assert_string_equal(t.rows[row].verb, i < JOB_TALLY_ROWS - 1 ? verb : "other"); // and that it stays
+                // and that it stays
+                assert_string_equal(t.rows[row].verb, i < JOB_TALLY_ROWS - 1 ? verb : "other");
         }
         assert_int_equal(t.n, JOB_TALLY_ROWS);
         assert_string_equal(t.rows[JOB_TALLY_ROWS - 1].verb, "other");

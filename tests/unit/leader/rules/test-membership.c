@@ -5,9 +5,8 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log,
-// '%' = could not open one.
-// Numbers follow the letters: a = 1.
+// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read
+// the log, '%' = could not open one. Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
         MembershipMember members[16];
@@ -146,7 +145,8 @@ static void of_several_the_one_that_is_missed_least_is_demoted(void **state) {
                 const char *text;
                 uint32_t host;
         } cases[] = {
-                {"A* B C-", 3}, {"A* B C?", 3}, {"A* B? C-", 3}, {"A* B- C?", 2}, {"A* B! C?!", 3}, {"A- B! C* D? E", 2},
+                {"A* B C-", 3},  {"A* B C?", 3},   {"A* B? C-", 3},
+                {"A* B- C?", 2}, {"A* B! C?!", 3}, {"A- B! C* D? E", 2},
         };
         Scene *s;
 

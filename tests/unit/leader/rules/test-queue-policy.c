@@ -43,7 +43,8 @@ static QueueSubject subject(const Asked *a) {
 }
 
 // With so many comparisons in each turn.
-static const Argosy__QueueRule *match_in_turns(const Argosy__QueueRecord *queue, const QueueSubject *s, size_t most) {
+static const Argosy__QueueRule *match_in_turns(const Argosy__QueueRecord *queue, const QueueSubject *s,
+                                               size_t most) {
         const Argosy__QueueRule *rule;
         QueueWalk walk = {};
         size_t left;
@@ -190,8 +191,8 @@ static void any_rules_and_any_request_are_what_the_model_says(void **state) {
 }
 
 static void a_unit_is_asked_for_its_role_once(void **state) {
-        Argosy__QueueRule rules[] = {rule("", "", "", "web", ""), rule("", "", "cache*", "db", ""), rule("", "", "", "cache", ""),
-                                     rule("", "", "", "db", "")};
+        Argosy__QueueRule rules[] = {rule("", "", "", "web", ""), rule("", "", "cache*", "db", ""),
+                                     rule("", "", "", "cache", ""), rule("", "", "", "db", "")};
         Argosy__QueueRule *pointers[] = {&rules[0], &rules[1], &rules[2], &rules[3]};
         Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
         QueueSubject s = subject(&ann);
@@ -228,7 +229,7 @@ static void many_are_compared_in_turns(void **state) {
         queue_walk_done(&walk);
 }
 
-// ------------------------------------------------------------------------------------------------ what they are for
+// ---------------------------------------------------------------------------------------- what they are for
 
 static void rules_are_not_for_what_mends_things(void **state) {
         Argosy__Author root = author_of_host(1), other = ARGOSY__AUTHOR__INIT;

@@ -55,7 +55,8 @@ static void and_until_it_was_up_long_enough(void **state) {
         assert_int_equal(chosen[0], 1);
 }
 
-// The report came late, or what came after it does: what counts is for how long its host knows that it is up.
+// The report came late, or what came after it does: what counts is for how long its host knows that it is
+// up.
 static void its_host_s_clock_counts_if_it_says_it(void **state) {
         has_changed(0, true, 2 * HEALTH_US);
         items[0].timed = true;

@@ -15,7 +15,8 @@ static int teardown(void **state) {
 static bool set(const char *unit, const char *secret, uint64_t version) {
         bool freed;
 
-        assert_int_equal(secret_users_set(&m, unit, &(SecretUse){secret, version}, secret ? 1 : 0, &freed), 0);
+        assert_int_equal(secret_users_set(&m, unit, &(SecretUse){secret, version}, secret ? 1 : 0, &freed),
+                         0);
         return freed;
 }
 
@@ -61,7 +62,8 @@ static void who_asks_for_some_gets_no_more(void **state) {
 }
 
 static void assert_recalled(const char *a, const char *b) {
-        const char *first = secret_users_next_recalled(&m), *second = first ? secret_users_next_recalled(&m) : NULL;
+        const char *first = secret_users_next_recalled(&m),
+                   *second = first ? secret_users_next_recalled(&m) : NULL;
 
         assert_string_equal(first ?: "", a);
         assert_string_equal(second ?: "", b);

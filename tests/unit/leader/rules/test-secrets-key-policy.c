@@ -12,7 +12,10 @@ static SecretsKeyStep step(SecretsKeyView v) {
 }
 
 static void nothing_is_done_unless_somebody_asks(void **state) {
-        assert_int_equal(step((SecretsKeyView){.named = true, .all_have = true, .some_differ = true, .all_compacted = true}), SECRETS_KEY_WAIT);
+        assert_int_equal(
+                step((SecretsKeyView){
+                        .named = true, .all_have = true, .some_differ = true, .all_compacted = true}),
+                SECRETS_KEY_WAIT);
 }
 
 static void a_key_is_made_once(void **state) {
@@ -23,11 +26,13 @@ static void a_key_is_made_once(void **state) {
 
 static void it_seals_when_every_voter_has_it(void **state) {
         assert_int_equal(step((SecretsKeyView){HAND_OUT, .named = true, .all_have = true}), SECRETS_KEY_USE);
-        assert_int_equal(step((SecretsKeyView){HAND_OUT, .all_have = true, .making = true}), SECRETS_KEY_WAIT);
+        assert_int_equal(step((SecretsKeyView){HAND_OUT, .all_have = true, .making = true}),
+                         SECRETS_KEY_WAIT);
 }
 
 static void snapshots_are_for_when_all_are_sealed_with_it(void **state) {
-        assert_int_equal(step((SecretsKeyView){SEAL, .some_differ = true, .all_compacted = true}), SECRETS_KEY_RESEAL);
+        assert_int_equal(step((SecretsKeyView){SEAL, .some_differ = true, .all_compacted = true}),
+                         SECRETS_KEY_RESEAL);
         assert_int_equal(step((SecretsKeyView){SEAL, .all_compacted = true}), SECRETS_KEY_COMPACTS);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What undoing a job does to a unit, as a table: what it was before, what the job made of it, and what it is now.
+// What undoing a job does to a unit, as a table: what it was before, what the job made of it, and what it is
+// now.
 #include "test.h"
 
 #include "undo-policy.h"
@@ -19,12 +20,14 @@ static const struct {
         UndoVerdict verdict;
         UndoState wanted; // of UNDO_PUT
 } table[] = {
-        {"a new file goes back", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('b', LAUNCHED), false, UNDO_PUT,
-         UNIT('a', LAUNCHED)},
-        {"a stopped unit is started", UNIT('a', LAUNCHED), UNIT('a', LOADED), UNIT('a', LOADED), false, UNDO_PUT,
-         UNIT('a', LAUNCHED)},
-        {"both at once", UNIT('a', LOADED), UNIT('b', LAUNCHED), UNIT('b', LAUNCHED), false, UNDO_PUT, UNIT('a', LOADED)},
-        {"what it made is removed", NONE, UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_REMOVE, NONE},
+        {"a new file goes back", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('b', LAUNCHED), false,
+         UNDO_PUT, UNIT('a', LAUNCHED)},
+        {"a stopped unit is started", UNIT('a', LAUNCHED), UNIT('a', LOADED), UNIT('a', LOADED), false,
+         UNDO_PUT, UNIT('a', LAUNCHED)},
+        {"both at once", UNIT('a', LOADED), UNIT('b', LAUNCHED), UNIT('b', LAUNCHED), false, UNDO_PUT,
+         UNIT('a', LOADED)},
+        {"what it made is removed", NONE, UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_REMOVE,
+         NONE},
         {"what it removed is made again", UNIT('a', LOADED), NONE, NONE, false, UNDO_PUT, UNIT('a', LOADED)},
 
         {"it belongs where it did",
@@ -42,32 +45,41 @@ static const struct {
          UNDO_TOUCHED,
          {}},
 
-        {"a restart is over", UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_RAN, NONE},
-        {"and stays that", UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), UNIT('b', LOADED), true, UNDO_RAN, NONE},
+        {"a restart is over", UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_RAN,
+         NONE},
+        {"and stays that", UNIT('a', LAUNCHED), UNIT('a', LAUNCHED), UNIT('b', LOADED), true, UNDO_RAN,
+         NONE},
         {"it came and went in one job", NONE, NONE, NONE, false, UNDO_RAN, NONE},
 
-        {"it is as before already", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_DONE, NONE},
+        {"it is as before already", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('a', LAUNCHED), false,
+         UNDO_DONE, NONE},
         {"somebody has removed what it made", NONE, UNIT('a', LAUNCHED), NONE, false, UNDO_DONE, NONE},
-        {"somebody has made it as it was", UNIT('a', LOADED), NONE, UNIT('a', LOADED), false, UNDO_DONE, NONE},
-
-        {"its file has changed again", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('c', LAUNCHED), false, UNDO_TOUCHED,
+        {"somebody has made it as it was", UNIT('a', LOADED), NONE, UNIT('a', LOADED), false, UNDO_DONE,
          NONE},
+
+        {"its file has changed again", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('c', LAUNCHED), false,
+         UNDO_TOUCHED, NONE},
         {"that is overruled", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('c', LAUNCHED), true, UNDO_PUT,
          UNIT('a', LAUNCHED)},
-        {"it was stopped since, and gets its file", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), UNIT('b', LOADED), false,
+        {"it was stopped since, and gets its file", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED),
+         UNIT('b', LOADED), false, UNDO_PUT, UNIT('a', LOADED)},
+        {"its file has changed since, and it is started", UNIT('a', LAUNCHED), UNIT('a', LOADED),
+         UNIT('b', LOADED), false, UNDO_PUT, UNIT('b', LAUNCHED)},
+        {"half of it was put back, half changed", UNIT('a', LOADED), UNIT('b', LAUNCHED),
+         UNIT('a', INACTIVE), false, UNDO_TOUCHED, NONE},
+        {"half of it was put back", UNIT('a', LOADED), UNIT('b', LAUNCHED), UNIT('a', LAUNCHED), false,
          UNDO_PUT, UNIT('a', LOADED)},
-        {"its file has changed since, and it is started", UNIT('a', LAUNCHED), UNIT('a', LOADED), UNIT('b', LOADED), false,
-         UNDO_PUT, UNIT('b', LAUNCHED)},
-        {"half of it was put back, half changed", UNIT('a', LOADED), UNIT('b', LAUNCHED), UNIT('a', INACTIVE), false,
-         UNDO_TOUCHED, NONE},
-        {"half of it was put back", UNIT('a', LOADED), UNIT('b', LAUNCHED), UNIT('a', LAUNCHED), false, UNDO_PUT,
-         UNIT('a', LOADED)},
         {"it is gone", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), NONE, false, UNDO_TOUCHED, NONE},
-        {"it is made again", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), NONE, true, UNDO_PUT, UNIT('a', LAUNCHED)},
-        {"what it made was stopped", NONE, UNIT('a', LAUNCHED), UNIT('a', LOADED), false, UNDO_TOUCHED, NONE},
-        {"and is removed all the same", NONE, UNIT('a', LAUNCHED), UNIT('a', LOADED), true, UNDO_REMOVE, NONE},
-        {"what it removed is another one", UNIT('a', LOADED), NONE, UNIT('b', LAUNCHED), false, UNDO_TOUCHED, NONE},
-        {"and becomes the first again", UNIT('a', LOADED), NONE, UNIT('b', LAUNCHED), true, UNDO_PUT, UNIT('a', LOADED)},
+        {"it is made again", UNIT('a', LAUNCHED), UNIT('b', LAUNCHED), NONE, true, UNDO_PUT,
+         UNIT('a', LAUNCHED)},
+        {"what it made was stopped", NONE, UNIT('a', LAUNCHED), UNIT('a', LOADED), false, UNDO_TOUCHED,
+         NONE},
+        {"and is removed all the same", NONE, UNIT('a', LAUNCHED), UNIT('a', LOADED), true, UNDO_REMOVE,
+         NONE},
+        {"what it removed is another one", UNIT('a', LOADED), NONE, UNIT('b', LAUNCHED), false, UNDO_TOUCHED,
+         NONE},
+        {"and becomes the first again", UNIT('a', LOADED), NONE, UNIT('b', LAUNCHED), true, UNDO_PUT,
+         UNIT('a', LOADED)},
 };
 
 static void the_table_holds(void **state) {

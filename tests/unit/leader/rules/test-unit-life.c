@@ -16,7 +16,8 @@ static void assert_row(UnitLife life, const char *row) {
                                  letters[unit_life_after(life, event)], row[event]);
 }
 
-// Columns: unwanted, global, placed, unplaced; node gone, look, look anyway, landed; stays, goes, held, waits, untaken.
+// Columns: unwanted, global, placed, unplaced; node gone, look, look anyway, landed; stays, goes, held,
+// waits, untaken.
 static void the_table(void **state) {
         assert_row(LIFE_ABSENT, "AERP-AA------");
         assert_row(LIFE_EVERYWHERE, "AERP-EE------");

@@ -35,8 +35,9 @@ static UnitOnNodeLife after(const OnNodeEvent *events, size_t n) {
         return life;
 }
 
-#define AFTER(...) \
-        after((const OnNodeEvent[]){__VA_ARGS__}, sizeof((const OnNodeEvent[]){__VA_ARGS__}) / sizeof(OnNodeEvent))
+#define AFTER(...)                                \
+        after((const OnNodeEvent[]){__VA_ARGS__}, \
+              sizeof((const OnNodeEvent[]){__VA_ARGS__}) / sizeof(OnNodeEvent))
 
 static void a_unit_comes_and_goes(void **state) {
         assert_int_equal(AFTER(ON_NODE_NAMED, ON_NODE_ORDERED_TO_HAVE), ON_NODE_SENT);
@@ -85,7 +86,8 @@ static void each_event_says_one_thing_and_leaves_the_other(void **state) {
                         } else {
                                 assert_int_equal(unit_on_node_life_is_to_have(next),
                                                  unit_on_node_life_is_to_have(life));
-                                assert_int_equal(unit_on_node_life_is_to_go(next), unit_on_node_life_is_to_go(life));
+                                assert_int_equal(unit_on_node_life_is_to_go(next),
+                                                 unit_on_node_life_is_to_go(life));
                                 assert_int_equal(unit_on_node_life_is_reported(next),
                                                  event == ON_NODE_NAMED ? unit_on_node_life_is_reported(life)
                                                                         : event == ON_NODE_REPORTED);

@@ -101,7 +101,8 @@ static void a_start_on_probation_ends_when_its_process_has_lived_long_enough(voi
         nodes[0].probation = ON;
         nodes[0].active = ACTIVE;
         assert_ends(LOAD, 0);
-        assert_true(wait_condition_judge_goal(ARGOSY__UNIT_GOAL__GOAL_ACTIVE, &view).done); // that is what is seen
+        // that is what is seen
+        assert_true(wait_condition_judge_goal(ARGOSY__UNIT_GOAL__GOAL_ACTIVE, &view).done);
         nodes[0].error = "systemd refused it";
         assert_ends(START, EIO);
 }
@@ -175,7 +176,8 @@ static void only_what_was_there_is_said_to_be_destroyed(void **state) {
                             "the unit is not in the cluster; what became of it is no longer known");
         assert_ends(START, ENOENT); // which calls no job overtaken
         view.was_known = true;
-        assert_string_equal(wait_condition_judge(START, 10, &view).message, "the unit was destroyed meanwhile");
+        assert_string_equal(wait_condition_judge(START, 10, &view).message,
+                            "the unit was destroyed meanwhile");
         assert_ends(START, ECANCELED);
 }
 
@@ -298,7 +300,8 @@ static void somebody_elses_contrary_wish_ends_the_wait(void **state) {
 
 static void assert_not_carried_out(Argosy__Verb verb) {
         assert_ends(verb, EIO);
-        assert_string_equal(wait_condition_judge(verb, 10, &view).message, "the cluster does not have this change; ask for it again");
+        assert_string_equal(wait_condition_judge(verb, 10, &view).message,
+                            "the cluster does not have this change; ask for it again");
 }
 
 static void without_a_later_revision_nobody_has_changed_it(void **state) {
@@ -513,7 +516,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(a_node_that_refuses_the_name_is_not_the_end, setup),
                 cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
-                cmocka_unit_test_setup(a_start_on_probation_ends_when_its_process_has_lived_long_enough, setup),
+                cmocka_unit_test_setup(a_start_on_probation_ends_when_its_process_has_lived_long_enough,
+                                       setup),
                 cmocka_unit_test_setup(a_restart_within_that_time_is_a_failure, setup),
                 cmocka_unit_test_setup(a_program_that_ended_well_is_said_to_have_ended, setup),
                 cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
@@ -536,7 +540,8 @@ int main(void) {
                 cmocka_unit_test_setup(a_unit_without_a_node_is_inactive_once_all_hosts_are_heard, setup),
                 cmocka_unit_test_setup(a_unit_is_inactive_when_it_is_down_where_it_was_before_too, setup),
                 cmocka_unit_test_setup(a_unit_that_was_not_begun_is_inactive, setup),
-                cmocka_unit_test_setup(a_global_unit_is_active_when_it_is_on_all_nodes_that_are_not_lost, setup),
+                cmocka_unit_test_setup(a_global_unit_is_active_when_it_is_on_all_nodes_that_are_not_lost,
+                                       setup),
                 cmocka_unit_test_setup(the_log_knows_of_a_one_shot_that_failed, setup),
                 cmocka_unit_test_setup(an_unknown_unit_is_gone_and_else_refused, setup),
                 cmocka_unit_test_setup(a_template_runs_nowhere, setup),

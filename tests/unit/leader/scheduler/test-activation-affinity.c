@@ -252,7 +252,7 @@ static void chains_and_cycles_come_to_an_end(void **state) {
         assert_int_equal(node_of("d.timer", LOADED), node_of("c.path", LAUNCHED));
 }
 
-// ------------------------------------------------------------------------------------------------ options of the activator
+// --------------------------------------------------------------------------------- options of the activator
 
 // In one request, and the first of the results that has a word.
 static void start_two(const char *const names[2], const char *const contents[2], const char *says) {

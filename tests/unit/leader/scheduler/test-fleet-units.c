@@ -293,8 +293,10 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_new_host_costs_nobody_a_look, setup, teardown),
                 cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_knows_what_a_host_runs_that_it_does_not_hear, setup, teardown),
-                cmocka_unit_test_setup_teardown(of_more_than_a_record_takes_only_that_is_known, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_knows_what_a_host_runs_that_it_does_not_hear,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(of_more_than_a_record_takes_only_that_is_known, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Replaces= within MaxUnavailable=: who is replaced leaves as its group allows, and who replaces it begins when that has
-// happened; under any leader, and whatever becomes of either meanwhile.
+// Replaces= within MaxUnavailable=: who is replaced leaves as its group allows, and who replaces it begins
+// when that has happened; under any leader, and whatever becomes of either meanwhile.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -42,7 +42,8 @@ static const char *why(const char *name) {
 }
 
 static unsigned count_old(void) {
-        static const char *const names[] = {"old@1.service", "old@2.service", "old@3.service", "old@4.service"};
+        static const char *const names[] = {"old@1.service", "old@2.service", "old@3.service",
+                                            "old@4.service"};
         unsigned n = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
@@ -102,10 +103,12 @@ static void the_replaced_leave_as_their_group_allows(void **state) {
         (void) replace_three();
         assert_null(rig_unit_on(&g, 2, "new.service"));
         assert_int_equal(rig_host_of(&g, "old@1.service"), 3);
-        assert_string_equal(why("new.service"), "waiting until old@2.service, which it replaces, has left n2: "
-                                                "1 of its group are down, MaxUnavailable=1");
-        assert_string_equal(why("old@3.service"), "it is to leave its node, where new.service replaces it, and waits: "
-                                                  "1 of its group are down already, MaxUnavailable=1");
+        assert_string_equal(why("new.service"),
+                            "waiting until old@2.service, which it replaces, has left n2: "
+                            "1 of its group are down, MaxUnavailable=1");
+        assert_string_equal(why("old@3.service"),
+                            "it is to leave its node, where new.service replaces it, and waits: "
+                            "1 of its group are down already, MaxUnavailable=1");
         assert_int_equal(least_old_in(24), 2);
         assert_all_replaced();
         assert_string_equal(why("new.service"), "");
@@ -210,7 +213,8 @@ static void who_waits_for_what_cannot_begin_is_told_why(void **state) {
         assert_string_equal(result->message, "waiting until old@2.service, which it replaces, has left n2: "
                                              "1 of its group are down, MaxUnavailable=1");
         assert_int_equal(count_old(), 1);
-        rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "old@1.service", NULL); // it is not down any more, but not wanted
+        // it is not down any more, but not wanted
+        rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "old@1.service", NULL);
         assert_int_equal(rig_host_of(&g, "old@2.service"), 0);
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
         a = rig_wait(&g, START, "new.service", revision);
@@ -224,8 +228,8 @@ static void who_waits_hears_that_the_last_one_on_its_way_has_failed(void **state
 
         assert_false(a->final);
         virtual_host_settle(&rig_host(&g, 3)->virtual, rig_unit_on(&g, 3, "old@1.service"));
-        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "old@1.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "old@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->progress->done[0]->status, EAGAIN);
@@ -287,7 +291,8 @@ static void a_unit_that_runs_goes_on_beside_those_that_it_begins_to_replace(void
 static void an_instance_begins_beside_those_of_its_own_group(void **state) {
         start_old_on(2, 1, 1, OLD);
         g.start_ms = START_MS;
-        (void) start("old@2.service", SERVICE "[X-Argosy]\nHost=n2\nMaxUnavailable=1\nReplaces=old@1.service\n");
+        (void) start("old@2.service",
+                     SERVICE "[X-Argosy]\nHost=n2\nMaxUnavailable=1\nReplaces=old@1.service\n");
         assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
         assert_non_null(rig_unit_on(&g, 2, "old@2.service"));
         assert_int_equal(least_old_in(24), 1);

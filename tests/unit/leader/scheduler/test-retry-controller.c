@@ -98,7 +98,8 @@ static void restart_there(const char *name, uint32_t n) {
         VirtualUnit *u = rig_unit_on(&g, host, name);
 
         u->n_restarts = u->failed_restarts = n;
-        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                        ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
 }
 
@@ -129,8 +130,8 @@ static void what_fails_while_it_waits_does_not_put_off_its_move(void **state) {
         first = rig_host_of(&g, "x.service");
         restart_there("x.service", 2);
         rig_pass_ms(&g, 1000);
-        rig_host_report(&g, rig_host(&g, first), rig_unit_on(&g, first, "x.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, first), rig_unit_on(&g, first, "x.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         restart_there("x.service", 3);
         rig_pass_ms(&g, 1500);
@@ -192,12 +193,14 @@ static void a_failure_that_systemd_restarts_counts_once(void **state) {
         start("x.service", TWICE);
         first = rig_host_of(&g, "x.service");
         u = rig_unit_on(&g, first, "x.service");
-        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         restart_there("x.service", 1);
         rig_pass_ms(&g, 20000);
         assert_int_equal(rig_host_of(&g, "x.service"), first);
-        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
         restart_there("x.service", 2);
         rig_pass_ms(&g, 20000);
@@ -514,7 +517,8 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere,
                                                 setup, teardown),
-                cmocka_unit_test_setup_teardown(what_fails_while_it_waits_does_not_put_off_its_move, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_fails_while_it_waits_does_not_put_off_its_move, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup,
                                                 teardown),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A unit that is to be where another one is (SameNodeAs=), or where its timer is, and that this very node may not have:
-// somebody else has its name there, a unit there replaces it. It goes elsewhere if it may, and else it waits and `why`
-// says so; who is well stays as it is, and the leader writes nothing more about either.
+// A unit that is to be where another one is (SameNodeAs=), or where its timer is, and that this very node
+// may not have: somebody else has its name there, a unit there replaces it. It goes elsewhere if it may, and
+// else it waits and `why` says so; who is well stays as it is, and the leader writes nothing more about
+// either.
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
@@ -24,8 +25,8 @@ static const char *is_well;  // runs, whatever becomes of others; NULL: nobody
 
 static void is_one_of_few(Rig *r) {
         if (r->batches - since > FEW)
-                fail_msg("it goes on and on: hub.service is on host %u, mate.service on host %u", rig_host_of(r, "hub.service"),
-                         rig_host_of(r, "mate.service"));
+                fail_msg("it goes on and on: hub.service is on host %u, mate.service on host %u",
+                         rig_host_of(r, "hub.service"), rig_host_of(r, "mate.service"));
 }
 
 static void watch(Rig *r) {
@@ -202,7 +203,8 @@ static void one_whose_timer_is_elsewhere_is_where_its_file_says(void **state) {
                 change(verbs[i], "mate.service", MATE);
                 assert_rests();
                 assert_int_equal(rig_host_of(&g, "mate.service"), 1);
-                (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_DRAINING, 0); // no other node may have the hub
+                // no other node may have the hub
+                (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
                 assert_rests();
                 assert_int_equal(rig_host_of(&g, "mate.service"), 1);
                 (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
@@ -255,7 +257,8 @@ static void change_others(uint32_t host) {
 
 static void step(void) {
         static const char *const nodes[] = {"n1", "n2", "n3"};
-        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_STOP};
+        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD,
+                                             ARGOSY__VERB__VERB_STOP};
         const struct UnitOfLife *u = &units[pick(UNITS)];
         uint32_t host = 1 + pick(HOSTS);
         static uint64_t n;
@@ -275,8 +278,8 @@ static void step(void) {
                 (void) rig_label(&g, nodes[host - 1], "disk", pick(2) ? "ssd" : NULL);
                 break;
         default:
-                (void) rig_change_with(&g, pick(4) ? START : ARGOSY__VERB__VERB_LOAD, u->name, u->content, true,
-                                       (const uint8_t *) id);
+                (void) rig_change_with(&g, pick(4) ? START : ARGOSY__VERB__VERB_LOAD, u->name, u->content,
+                                       true, (const uint8_t *) id);
         }
         rig_settle(&g);
 }

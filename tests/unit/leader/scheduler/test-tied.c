@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units that are to be on one node are placed together, as many as PLACEMENT_FOLLOWS_MAX. A start that would tie more
-// is refused, with the number; what is there already goes on.
+// Units that are to be on one node are placed together, as many as PLACEMENT_FOLLOWS_MAX. A start that would
+// tie more is refused, with the number; what is there already goes on.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -45,7 +45,8 @@ static void one_more_than_can_be_held_together_is_refused_with_the_number(void *
         fill();
         r = start_mate(PLACEMENT_FOLLOWS_MAX);
         assert_int_equal(r->status, E2BIG);
-        assert_string_equal(r->message, "more than 64 units would have to be on one node together (MachineOf=)");
+        assert_string_equal(r->message,
+                            "more than 64 units would have to be on one node together (MachineOf=)");
         assert_null(rig_record(&g, "mate64.service"));
         assert_int_equal(start_mate(1)->status, 0); // those that are there
 }
@@ -61,8 +62,8 @@ static void there_is_room_again_when_one_is_gone(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(one_more_than_can_be_held_together_is_refused_with_the_number, setup,
-                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        one_more_than_can_be_held_together_is_refused_with_the_number, setup, teardown),
                 cmocka_unit_test_setup_teardown(there_is_room_again_when_one_is_gone, setup, teardown),
         };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A new leader does not know which hosts are up until they attach. What waits for a node is given to those that it has
-// heard; for the others it waits until they are heard, or lost.
+// A new leader does not know which hosts are up until they attach. What waits for a node is given to those
+// that it has heard; for the others it waits until they are heard, or lost.
 #include <errno.h>
 
 #include "leader-asks.h"
@@ -202,11 +202,14 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_of_a_lost_node_gets_no_host_that_was_not_heard, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(nobody_waits_longer_than_the_lease, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_start_that_comes_first_waits_for_its_host, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_start_that_comes_first_waits_for_its_host, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(nobody_is_preempted_before_all_were_heard, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_that_is_lost_has_no_room, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

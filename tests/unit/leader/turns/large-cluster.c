@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See large-cluster.h. Records are put into the log as they are, with a node each; what follows from that (orders, starts,
-// reports) is as always.
+// See large-cluster.h. Records are put into the log as they are, with a node each; what follows from that
+// (orders, starts, reports) is as always.
 #include "large-cluster.h"
 
 #include "batch.h"

@@ -3,12 +3,13 @@
 
 // A cluster as large as one may be, in a rig: what each case of test-turns-are-short.c finds.
 //
-//      big@N.service    LARGE_UNITS instances of one template, all up, of one role, for one label, with one conflict
+//      big@N.service    LARGE_UNITS instances of one template, all up, of one role, for one label, with one
+//                       conflict
 //      part@N.service   SET_UNITS units of one set
 //      all.service      on every node
 //
-// Its hosts do something only when there is something to do, a few in a turn, since a host of a real cluster has a connection of
-// its own, and a loop reads of few of them in a turn.
+// Its hosts do something only when there is something to do, a few in a turn, since a host of a real cluster
+// has a connection of its own, and a loop reads of few of them in a turn.
 
 #include "leader-rig-private.h"
 

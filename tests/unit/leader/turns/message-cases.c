@@ -157,7 +157,8 @@ static void units_fail(void) {
         large_cluster_turns(TURNS);
 }
 
-// More than may be down have failed, so one that would take the place of another waits for somebody who comes back.
+// More than may be down have failed, so one that would take the place of another waits for somebody who
+// comes back.
 static void unit_waits_for_those_it_replaces(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -166,7 +167,8 @@ static void unit_waits_for_those_it_replaces(void) {
         char *name = (char *) "taker.service";
 
         for (uint32_t i = 1; i <= large.n_hosts / 8; i++)
-                report_all_of(i + large.n_hosts / 2, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
+                report_all_of(i + large.n_hosts / 2, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                              ARGOSY__OUTCOME__KIND__FAILED);
         large_cluster_turns(UINT_MAX);
         file.name = file.path = name;
         file.content.data = (uint8_t *) SLEEPS "[X-Argosy]\nReplaces=big@1.service\n";
@@ -336,7 +338,8 @@ static void voter_secrets_kept(void) {
         m.raft_id = 1;
         m.secrets = pointers;
         m.n_secrets = VOTER_SECRETS_MAX;
-        send_message(1, ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT, &m); // the leader itself has lost its key, it says
+        // the leader itself has lost its key, it says
+        send_message(1, ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT, &m);
 }
 
 static void host_joins(void) {
@@ -419,7 +422,8 @@ static void leader_is_lost(void) {
 
 // ---- looks that take longer than is known of any
 
-enum { SLOW_LOOKS = 3000, SLOW_LOOK_NS = 170000 }; // a whole slice of them takes four times as long as a turn may
+// a whole slice of them takes four times as long as a turn may
+enum { SLOW_LOOKS = 3000, SLOW_LOOK_NS = 170000 };
 
 static unsigned slow_looks;
 

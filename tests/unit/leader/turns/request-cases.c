@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests about nodes, roles, pools, members, rights and secrets of a large cluster, each about as much as one may be about.
+// Requests about nodes, roles, pools, members, rights and secrets of a large cluster, each about as much as
+// one may be about.
 #include "turn-cases.h"
 
 #include <errno.h>

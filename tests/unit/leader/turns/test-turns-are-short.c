@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// No turn of a leader takes more than 10 ms of CPU, however large the cluster is. Whatever can be asked of a leader, whatever a host can
-// tell it, and whatever is lost, happens once, each in a process of its own that begins with the same cluster. A kind of request or
-// message without a case fails.
+// No turn of a leader takes more than 10 ms of CPU, however large the cluster is. Whatever can be asked of a
+// leader, whatever a host can tell it, and whatever is lost, happens once, each in a process of its own that
+// begins with the same cluster. A kind of request or message without a case fails.
 //
 //      test-leader-turns-are-short [CASE...]
 //
-// ARGOSY_LONG: of 300,000 instances on 10,000 hosts, which takes minutes; else of a third of them on a quarter. ARGOSY_TURN_HOSTS and
-// ARGOSY_TURN_UNITS: of as many.
+// ARGOSY_LONG: of 300,000 instances on 10,000 hosts, which takes minutes; else of a third of them on a
+// quarter. ARGOSY_TURN_HOSTS and ARGOSY_TURN_UNITS: of as many.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ enum {
         TRIES = 3,
         TOO_LONG = 5, // times what is allowed: what follows need not be measured
         WORKERS = 2,      // processes that each measure their share of the cases; one with ARGOSY_LONG
-        CHECK_MARGIN = 3, // in each check: turns wait for memory, which other guests of a machine take, and the loop that tells the
+        CHECK_MARGIN = 3, // in each check: turns wait for memory, which other guests of a machine take, and
+                          // the loop that tells the
                           // milliseconds does not; ARGOSY_LONG allows what is said
 };
 static const double limit_ms = 10;
@@ -68,7 +69,8 @@ static void look_for_kinds_without_a_case(void) {
                 const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
 
                 if (kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES) &&
-                    !has_case(unit_cases, n_unit_cases, field->id) && !has_case(request_cases, n_request_cases, field->id))
+                    !has_case(unit_cases, n_unit_cases, field->id) &&
+                    !has_case(request_cases, n_request_cases, field->id))
                         failed("no case is about the request %s", kind->name);
         }
         for (unsigned i = 0; i < argosy__to_voter__descriptor.n_fields; i++) {
@@ -88,8 +90,9 @@ static void tell(const TurnMeter *m) {
         _exit(0);
 }
 
-// Takes copies of all pages that this process shares with the one that made the cluster. A leader shares none with anybody, and the first
-// write to a shared page costs several times what the first one to a new page does: half of some turns.
+// Takes copies of all pages that this process shares with the one that made the cluster. A leader shares
+// none with anybody, and the first write to a shared page costs several times what the first one to a new
+// page does: half of some turns.
 static void take_copies_of_pages(void) {
         FILE *maps = fopen("/proc/self/maps", "re");
         unsigned long begin, end;
@@ -98,7 +101,8 @@ static void take_copies_of_pages(void) {
         assert_true(maps);
         while (fgets(line, sizeof(line), maps))
                 if (sscanf(line, "%lx-%lx %4s", &begin, &end, access) == 3 && strcmp(access, "rw-p") == 0)
-                        (void) madvise((void *) begin, end - begin, MADV_POPULATE_WRITE); // before Linux 5.14: they are copied one by one
+                        // before Linux 5.14: they are copied one by one
+                        (void) madvise((void *) begin, end - begin, MADV_POPULATE_WRITE);
         fclose(maps);
 }
 
@@ -143,8 +147,8 @@ static double now_sec(void) {
         return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-// What others do on the machine only ever makes it longer. Copies of all pages are taken only for a case that is too long without: they
-// take longer than most cases.
+// What others do on the machine only ever makes it longer. Copies of all pages are taken only for a case
+// that is too long without: they take longer than most cases.
 static void measure(const TurnCase *c) {
         double most_ms = limit_ms * (is_long ? 1 : CHECK_MARGIN), began = now_sec();
         TurnMeter least = {.longest_ms = 1e9};
@@ -174,7 +178,8 @@ static bool is_chosen(const char *name, char **names) {
         return false;
 }
 
-static void measure_share(const TurnCase *cases, size_t n, char **chosen, unsigned share, unsigned n_shares) {
+static void measure_share(const TurnCase *cases, size_t n, char **chosen, unsigned share,
+                          unsigned n_shares) {
         for (size_t i = 0; i < n; i++)
                 if (i % n_shares == share && is_chosen(cases[i].name, chosen))
                         measure(&cases[i]);
@@ -187,7 +192,8 @@ static void measure_all(char **chosen, unsigned share, unsigned n_shares) {
         measure_share(loss_cases, n_loss_cases, chosen, share, n_shares);
 }
 
-// What is measured is CPU time, so two may be at it at once: what they take of each other, the scale by which they measure loses, too.
+// What is measured is CPU time, so two may be at it at once: what they take of each other, the scale by
+// which they measure loses, too.
 static void measure_with_workers(char **chosen) {
         pid_t workers[WORKERS];
 

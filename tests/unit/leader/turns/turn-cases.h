@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What happens in a large cluster, each as one case: a function that makes it happen, in a process of its own.
+// What happens in a large cluster, each as one case: a function that makes it happen, in a process of its
+// own.
 
 #include <stddef.h>
 
@@ -14,5 +15,6 @@ typedef struct TurnCase {
 #define CASE(what, f) \
         { ARGOSY__REQUEST__WHAT_##what, #f, f }
 
-extern const TurnCase unit_cases[], request_cases[], message_cases[], loss_cases[]; // the first two: of requests
+// the first two: of requests
+extern const TurnCase unit_cases[], request_cases[], message_cases[], loss_cases[];
 extern const size_t n_unit_cases, n_request_cases, n_message_cases, n_loss_cases;

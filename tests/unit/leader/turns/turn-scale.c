@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a millisecond is worth on this machine: objects that lie anywhere in 8 MiB are followed by pointers, and their names are
-// hashed. That is what a leader does with its units, and it is built as the leader is.
+// What a millisecond is worth on this machine: objects that lie anywhere in 8 MiB are followed by pointers,
+// and their names are hashed. That is what a leader does with its units, and it is built as the leader is.
 #include "turn-meter.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Requests about units of a large cluster, their folders and their jobs, each about as much as one may be about.
+// Requests about units of a large cluster, their folders and their jobs, each about as much as one may be
+// about.
 #include "turn-cases.h"
 
 #include <errno.h>
@@ -127,11 +128,13 @@ enum { HUB_USERS = 10000 };
 static char *hub = (char *) "hub.service";
 
 static void make_hub(const char *how, size_t n) {
-        _cleanup_free_ char *text = str_printf(SLEEPS "[X-Argosy]\n%s=hub.service\nAfter=hub.service\n", how);
+        _cleanup_free_ char *text =
+                str_printf(SLEEPS "[X-Argosy]\n%s=hub.service\nAfter=hub.service\n", how);
 
         change((ChangeOf){START, &hub, 1, "hub.service", SLEEPS});
         for (size_t i = 0; i < n; i += REQUEST_TIED_MAX)
-                change((ChangeOf){START, large.fresh + i, MIN_OF(n - i, (size_t) REQUEST_TIED_MAX), "new@.service", text});
+                change((ChangeOf){START, large.fresh + i, MIN_OF(n - i, (size_t) REQUEST_TIED_MAX),
+                                  "new@.service", text});
 }
 
 static void restart_hub(void) {
@@ -161,16 +164,20 @@ static void start_tied(void) {
 
 static void restart_tied(void) {
         start_tied();
-        change((ChangeOf){ARGOSY__VERB__VERB_RESTART, large.big, REQUEST_TIED_MAX}); // and those that need them
+        // and those that need them
+        change((ChangeOf){ARGOSY__VERB__VERB_RESTART, large.big, REQUEST_TIED_MAX});
 }
 
 static void start_tied_in_cycles(void) {
-        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service",
-                          SLEEPS "[X-Argosy]\nWants=new@1.service new@2.service\nAfter=new@1.service new@2.service\n"});
+        change((ChangeOf){
+                START, large.fresh, REQUEST_TIED_MAX, "new@.service",
+                SLEEPS
+                "[X-Argosy]\nWants=new@1.service new@2.service\nAfter=new@1.service new@2.service\n"});
 }
 
 static void plan_tied(void) {
-        RigAnswer *a = begin_change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS, .dry_run = true});
+        RigAnswer *a = begin_change(
+                (ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS, .dry_run = true});
 
         large_cluster_turns(TURNS);
         large_cluster_pass_ms(500);
@@ -190,7 +197,8 @@ static void start_with_others(void) {
 }
 
 static void start_of_priorities(void) {
-        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", SLEEPS "[X-Argosy]\nPriority=0%i\n"});
+        change((ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service",
+                          SLEEPS "[X-Argosy]\nPriority=0%i\n"});
 }
 
 // Each has a file of its own.
@@ -365,7 +373,8 @@ enum { BACKLOG = 8 };
 
 static void submit_much(void) {
         for (unsigned i = 0; i < BACKLOG; i++)
-                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service", i % 2 ? BIG : BIG_NEXT, .replace = true});
+                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service",
+                                               i % 2 ? BIG : BIG_NEXT, .replace = true});
         large_cluster_turns(TURNS);
 }
 
@@ -412,8 +421,10 @@ static void submit_nothing_new(void) {
 
 static void plan_much_beside_changes(void) {
         for (unsigned i = 0; i < BACKLOG; i++) {
-                (void) begin_change((ChangeOf){START, large.fresh, PLANNED / 8, "new@.service", BIG, .dry_run = true});
-                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service", i % 2 ? BIG : BIG_NEXT, .replace = true});
+                (void) begin_change(
+                        (ChangeOf){START, large.fresh, PLANNED / 8, "new@.service", BIG, .dry_run = true});
+                (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service",
+                                               i % 2 ? BIG : BIG_NEXT, .replace = true});
         }
         large_cluster_turns(TURNS);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a job changed besides units is put back, too: labels, what nodes are to do, roles, pools, rules of the queue; and that
-// can be undone itself. Who may not change them cannot undo it either.
+// What a job changed besides units is put back, too: labels, what nodes are to do, roles, pools, rules of
+// the queue; and that can be undone itself. Who may not change them cannot undo it either.
 #include <errno.h>
 #include <inttypes.h>
 
@@ -136,7 +136,7 @@ static const Argosy__Response__UnitResult *said_of(const Argosy__Response *r, co
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ what there is
+// -------------------------------------------------------------------------------------------- what there is
 
 // NULL: it has none of that key.
 static const char *label_of(uint32_t host, const char *key) {
@@ -163,7 +163,7 @@ static void assert_rules(const char *verbs) {
         assert_string_equal(now, verbs);
 }
 
-// ------------------------------------------------------------------------------------------------ each of them
+// --------------------------------------------------------------------------------------------- each of them
 
 static void a_label_is_as_it_was(void **state) {
         uint64_t job;
@@ -317,7 +317,7 @@ static void a_queue_that_was_closed_opens_again(void **state) {
         assert_string_equal(cluster_state_queue(g.state)->reason, "moving racks");
 }
 
-// ------------------------------------------------------------------------------------------------ what is in the way
+// --------------------------------------------------------------------------------------- what is in the way
 
 static void what_a_later_job_changed_is_named(void **state) {
         const Argosy__Response *r;
@@ -362,7 +362,8 @@ static void what_became_of_each_is_said_again_as_it_was(void **state) {
         assert_int_equal(r->status, 0);
         assert_string_equal(said_of(r, "node n1")->message, "it is as it was before already");
         assert_non_null(strstr(said_of(r, "node n2")->message, "was changed since by job"));
-        assert_string_equal(said_of(r, "node n3")->message, "it was put back, and somebody has changed it again since");
+        assert_string_equal(said_of(r, "node n3")->message,
+                            "it was put back, and somebody has changed it again since");
 }
 
 static void a_plan_says_it_and_does_nothing(void **state) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An undo waits for its entry, or is several entries, and others change its units meanwhile: what goes into an entry is judged
-// in that turn, against what it was asked against. What somebody has changed since is left, named, and fails the job.
+// An undo waits for its entry, or is several entries, and others change its units meanwhile: what goes into
+// an entry is judged in that turn, against what it was asked against. What somebody has changed since is
+// left, named, and fails the job.
 #include <inttypes.h>
 
 #include "forget-request.h"
@@ -53,7 +54,7 @@ static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, 
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ that waits for its entry
+// --------------------------------------------------------------------------------- that waits for its entry
 
 // The change goes into an entry with which the undo of the same unit has to wait.
 static const Argosy__Response *undo_behind(uint64_t job, const char *name, const char *content) {
@@ -123,7 +124,7 @@ static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
         assert_true(has_content("a.service", TWO));
 }
 
-// ------------------------------------------------------------------------------------------------ in several entries
+// --------------------------------------------------------------------------------------- in several entries
 
 static char names[BIG][32], *pointers[BIG];
 
@@ -330,7 +331,8 @@ static void what_was_to_be_left_fails_nothing(void **state) {
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
 }
 
-// Of more units than are looked at in one turn: what was seen in the first of them counts no more in the turn of the entry.
+// Of more units than are looked at in one turn: what was seen in the first of them counts no more in the
+// turn of the entry.
 static void what_changes_between_two_looks_is_not_overwritten(void **state) {
         RigAnswer *a;
         uint64_t job;

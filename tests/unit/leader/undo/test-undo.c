@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a job changed is put back, by a job that can be undone itself: contents, what units were to be, and whether
-// they were there. What somebody has changed since is named, and left alone unless the request says otherwise.
+// What a job changed is put back, by a job that can be undone itself: contents, what units were to be, and
+// whether they were there. What somebody has changed since is named, and left alone unless the request says
+// otherwise.
 #include <inttypes.h>
 
 #include "leader-asks.h"
@@ -127,10 +128,11 @@ static void what_is_to_be_waited_for_is_said(void **state) {
         (void) start("a.service", TWO);
         job = stop("a.service");
         (void) rig_undo(&g, (RigUndo){job});
-        assert_int_equal(rig_undo(&g, (RigUndo){last_job()})->change->units[0]->verb, ARGOSY__VERB__VERB_STOP);
+        assert_int_equal(rig_undo(&g, (RigUndo){last_job()})->change->units[0]->verb,
+                         ARGOSY__VERB__VERB_STOP);
 }
 
-// ------------------------------------------------------------------------------------------------ what is in the way
+// --------------------------------------------------------------------------------------- what is in the way
 
 static void what_somebody_changed_since_is_named(void **state) {
         const Argosy__Response *r;
@@ -159,7 +161,8 @@ static void what_somebody_changed_since_is_named(void **state) {
 }
 
 // Content and what it is to be are two things.
-// What somebody was told of before is compared with what the job changed, and not with all that has happened since.
+// What somebody was told of before is compared with what the job changed, and not with all that has happened
+// since.
 static void a_revision_binds_it_to_what_its_job_changed(void **state) {
         uint64_t job, seen;
 
@@ -171,7 +174,8 @@ static void a_revision_binds_it_to_what_its_job_changed(void **state) {
         assert_non_null(rig_record(&g, "a.service"));
         seen = cluster_state_revision(g.state);
         (void) stop("b.service");
-        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .if_revision = seen})->status, 0); // b.service is not its business
+        // b.service is not its business
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .if_revision = seen})->status, 0);
         assert_null(rig_record(&g, "a.service"));
 }
 
@@ -198,7 +202,8 @@ static void a_revision_binds_it_to_what_is_no_unit(void **state) {
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         job = last_job();
         seen = cluster_state_revision(g.state);
-        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0); // hosts have one revision together
+        // hosts have one revision together
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, ESTALE);
         seen = cluster_state_revision(g.state);
         (void) start("a.service", ONE);
@@ -299,7 +304,8 @@ static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
         assert_int_equal(r->job, n);
         assert_unit("a.service", TWO, LAUNCHED);
         (void) start("a.service", ONE);
-        r = rig_undo(&g, (RigUndo){job, .id = 4711}); // who has only lost the answer waits for the unit as it is
+        // who has only lost the answer waits for the unit as it is
+        r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(r->change->units[0]->revision, rig_record(&g, "a.service")->revision);
 }
@@ -534,7 +540,8 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         assert_int_equal(cluster_state_job_state(g.state, job + 1), ARGOSY__JOB_STATE__JOB_RUNNING);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .id = 4711}); // who asks again waits for the same
         assert_int_equal(r->job, job + 1);
-        assert_int_equal(r->change->units[0]->revision, cluster_state_find_rollout(g.state, "w@.service")->revision);
+        assert_int_equal(r->change->units[0]->revision,
+                         cluster_state_find_rollout(g.state, "w@.service")->revision);
         rig_pass_ms(&g, 60000);
         assert_int_equal(count_three(ONE), 3);
         assert_unit("w@2.service", ONE, LAUNCHED);

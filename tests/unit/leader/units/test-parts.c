@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
-// turn of the loop does is bounded, also by those who wait for all of them.
+// A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit
+// once. What a turn of the loop does is bounded, also by those who wait for all of them.
 #include <errno.h>
 
 #include "batch.h"
@@ -59,8 +59,8 @@ static void watch(void) {
 }
 
 // With a file that the client found for some of them; `content` NULL: it found none.
-static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char *file_name, const char *content,
-                           uint64_t id) {
+static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char *file_name,
+                           const char *content, uint64_t id) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -232,7 +232,9 @@ static void what_has_to_do_with_each_other_is_one_entry(void **state) {
                 g.on_turn = NULL;
                 assert_true(most_changed > PART_MAX);
                 assert_true(cluster_state_revision(g.state) > before + PART_MAX);
-                assert_true(change(ARGOSY__VERB__VERB_DESTROY, PART_MAX + 1, (uint64_t) (content - tied) + 50)->final);
+                assert_true(
+                        change(ARGOSY__VERB__VERB_DESTROY, PART_MAX + 1, (uint64_t) (content - tied) + 50)
+                                ->final);
                 (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "load@.service", NULL);
         }
 }
@@ -255,7 +257,8 @@ static void more_that_only_differ_in_priority_are_several_entries(void **state) 
         submit(SERVICE "[X-Argosy]\nPriority=0%i\n");
         most_changed = 0;
         watch();
-        assert_int_equal(change(START, REQUEST_TIED_MAX + 1, 1)->responses[0]->change->n_units, REQUEST_TIED_MAX + 1);
+        assert_int_equal(change(START, REQUEST_TIED_MAX + 1, 1)->responses[0]->change->n_units,
+                         REQUEST_TIED_MAX + 1);
         assert_int_equal(rig_record(&g, names[PART_MAX])->target, LAUNCHED);
         assert_true(most_changed > 0 && most_changed <= PART_MAX);
 }
@@ -299,7 +302,10 @@ static void hundreds_of_files_are_several_entries(void **state) {
 static void those_that_others_need_are_one_entry(void **state) {
         submit(SERVICE);
         assert_answered(change(START, PART_MAX + 1, 1), PART_MAX + 1);
-        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@200.service\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@200.service\n")
+                        ->status,
+                0);
         watch();
         assert_answered(change(RESTART, PART_MAX + 1, 2), PART_MAX + 1);
         assert_true(most_changed > PART_MAX);
@@ -316,7 +322,8 @@ static void a_name_that_is_there_twice_is_restarted_once(void **state) {
         assert_int_equal(unit(0)->restarts, 1);
 }
 
-// As many as have lost the same leader: the record of the job is read for each part, and is of all of its units.
+// As many as have lost the same leader: the record of the job is read for each part, and is of all of its
+// units.
 static void many_who_ask_again_are_answered_turn_by_turn(void **state) {
         RigAnswer *again[4];
         size_t n = 0, most = 0;
@@ -462,7 +469,9 @@ static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
         assert_answered(change(START, UNITS, 1), UNITS);
         restart_until_deposed(UNITS);
         // Asked anew, it would be planned at once now.
-        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@9.service\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@9.service\n")->status,
+                0);
         assert_answered(change(RESTART, UNITS, 2), UNITS);
         for (size_t i = 0; i < UNITS; i++)
                 assert_int_equal(unit(i)->restarts, 1);
@@ -476,8 +485,10 @@ static void what_was_begun_is_known_by_any_of_its_parts(void **state) {
         (void) ask_with(START, pointers + PART_MAX, SOME - PART_MAX, NULL, NULL, 1);
         rig_settle(&g);
         restart_until_deposed(SOME);
-        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@300.service\n")->status,
-                         0);
+        assert_int_equal(
+                rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@300.service\n")
+                        ->status,
+                0);
         assert_true(change(RESTART, SOME, 2)->final);
         for (size_t i = PART_MAX; i < SOME; i++)
                 assert_int_equal(unit(i)->restarts, 1);
@@ -511,7 +522,8 @@ static void instances_like_their_siblings_are_one_entry(void **state) {
 
 static void a_sent_file_whose_instances_differ_in_priority_is_one_entry(void **state) {
         watch();
-        (void) ask_with(START, pointers, 2 * PART_MAX, "load@.service", SERVICE "[X-Argosy]\nPriority=0%i\n", 1);
+        (void) ask_with(START, pointers, 2 * PART_MAX, "load@.service", SERVICE "[X-Argosy]\nPriority=0%i\n",
+                        1);
         rig_settle(&g);
         assert_true(rig_record(&g, names[2 * PART_MAX - 1]));
         assert_true(most_changed >= 2 * PART_MAX);
@@ -536,7 +548,8 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, E2BIG);
-        assert_non_null(strstr(rig_last(a)->message, ": 246 units were changed before, the others were not"));
+        assert_non_null(
+                strstr(rig_last(a)->message, ": 246 units were changed before, the others were not"));
 }
 
 // For all of them, as they are `later` revisions from now.

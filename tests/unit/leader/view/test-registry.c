@@ -334,7 +334,8 @@ static void a_report_is_kept_within_limits(void **state) {
         r.down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
         r.down_by = error;
         assert_int_equal(unit_on_node_report(t.leader, s, &r), 0);
-        assert_true(unit_on_node_is_reported(s) && unit_on_node_is_skipped(s) && s->file_stale && s->comes_back && s->leaving);
+        assert_true(unit_on_node_is_reported(s) && unit_on_node_is_skipped(s) && s->file_stale &&
+                    s->comes_back && s->leaving);
         assert_int_equal(s->revision, 17);
         assert_int_equal(s->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(hash_equal(unit_on_node_seen(s), &spec));

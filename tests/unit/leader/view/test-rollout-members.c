@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is kept of a group while a rollout is under way is what a walk over it would find, whatever happens to its units, and those that are
-// to have a turn come in the order of their names.
+// What is kept of a group while a rollout is under way is what a walk over it would find, whatever happens
+// to its units, and those that are to have a turn come in the order of their names.
 #include "rollout-members.h"
 
 #include <stdio.h>

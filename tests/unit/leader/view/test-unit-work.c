@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units at rest have nothing of what only those need about which something is under way, however many there were at a time.
+// Units at rest have nothing of what only those need about which something is under way, however many there
+// were at a time.
 #include "unit-work.h"
 
 #include "leader-asks.h"
@@ -67,7 +68,8 @@ static void what_waits_for_a_node_has_one_until_it_does_not(void **state) {
         assert_true(unit_work_seen(unit("big@1.service"))->pending_since_sec > 0);
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_UNLOAD, "big", UNITS, NULL);
         assert_int_equal(count_works(), 0);
-        assert_int_equal(g.leader->n_works_spare, SPARE_MAX); // what there is at rest is not what there was at most
+        // what there is at rest is not what there was at most
+        assert_int_equal(g.leader->n_works_spare, SPARE_MAX);
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "big", 1, NULL);
         assert_int_equal(g.leader->n_works_spare, SPARE_MAX - 1);
 }
@@ -90,10 +92,12 @@ static void a_content_that_hosts_have_is_kept_once(void **state) {
         assert_int_equal(g.leader->seen_specs.count, 1);
         s = CONTAINER_OF(unit("web@1.service")->on_nodes.next, UnitOnNode, by_unit);
         assert_int_equal(s->seen->users, UNITS);
-        assert_true(hash_equal(unit_on_node_seen(s), &cluster_state_find_unit(g.state, "web@1.service")->spec->hash));
+        assert_true(hash_equal(unit_on_node_seen(s),
+                               &cluster_state_find_unit(g.state, "web@1.service")->spec->hash));
         assert_string_equal(unit_on_node_sub(s), "running");
         assert_null(s->words);
-        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "other.service", SERVICE "Nice=1\n")->status, 0);
+        assert_int_equal(
+                rig_change(&g, ARGOSY__VERB__VERB_START, "other.service", SERVICE "Nice=1\n")->status, 0);
         rig_settle(&g);
         assert_int_equal(g.leader->seen_specs.count, 2);
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "web", UNITS, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Files that a container names and that go with it: their names, and what is wrong in them.
+// Files that a container names and that go with it: which they are, and what is wrong in them.
 //
 //      lines of [Container] -> quadlet_named_add() -> quadlet_take_beside(): parts of the content -> claims
 //
@@ -13,6 +13,7 @@
 
 #include "array.h"
 #include "hash.h"
+#include "quadlet-kind.h"
 #include "quadlet-parser.h"
 #include "quadlet.h"
 #include "str.h"
@@ -20,63 +21,7 @@
 #include "unit-options-private.h"
 #include "unit-parts.h"
 
-// ------------------------------------------------------------------------------------------------ names
-
-static const struct {
-        const char *suffix, *unit, *is;
-} kinds[] = {
-        {QUADLET_VOLUME, "-volume.service", "volume"},
-        {QUADLET_NETWORK, "-network.service", "network"},
-        {QUADLET_CONTAINER, ".service", NULL},
-};
-
-static bool ends_in(const char *name, size_t len, const char *suffix) {
-        size_t n = strlen(suffix);
-
-        return len > n && memcmp(name + len - n, suffix, n) == 0;
-}
-
-static size_t kind_of(const char *name, size_t len) {
-        size_t i = 0;
-
-        while (i < ELEMENTSOF(kinds) && !ends_in(name, len, kinds[i].suffix))
-                i++;
-        return i;
-}
-
-static char *unit_of(const char *name, size_t len) {
-        size_t kind = kind_of(name, len);
-
-        return kind == ELEMENTSOF(kinds) ? NULL
-                                         : str_printf("%.*s%s", (int) (len - strlen(kinds[kind].suffix)),
-                                                      name, kinds[kind].unit);
-}
-
-bool quadlet_is_beside(const char *name, size_t len) {
-        _cleanup_free_ char *unit = len <= UNIT_NAME_MAX ? unit_of(name, len) : NULL;
-
-        return unit && *name != '.' && unit_name_kind(unit, NULL) == UNIT_NAME_PLAIN;
-}
-
-char *quadlet_beside_unit(const char *name, size_t len) {
-        return ends_in(name, len, QUADLET_CONTAINER) ? NULL : unit_of(name, len);
-}
-
-bool quadlet_may_have_beside(const void *content, size_t len) {
-        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
-                const char *suffix = kinds[i].suffix;
-                const char *at = content, *end = at + len, *found;
-
-                for (; at < end && (found = memmem(at, (size_t) (end - at), suffix, strlen(suffix)));
-                     at = found + 1)
-                        if (found + strlen(suffix) < end && found[strlen(suffix)] == '\n')
-                                return true;
-        }
-        return false;
-}
-
-// ------------------------------------------------------------------------------------------------ what is
-// named
+// -------------------------------------------------------------------------------------------- what is named
 
 void quadlet_named_drop(QuadletParser *q, const char *key) {
         size_t kept = 0;
@@ -156,15 +101,15 @@ Hash quadlet_beside_hash(const UnitPart *part) {
         return hash_of(part->content, len);
 }
 
-static int refuse_next(const UnitPart *part, size_t kind, char **ret_why) {
-        int stem = (int) (part->path_len - strlen(kinds[kind].suffix)), len = (int) part->path_len;
-        bool network = streq(kinds[kind].suffix, QUADLET_NETWORK);
+static int refuse_next(const UnitPart *part, const QuadletKind *kind, char **ret_why) {
+        int stem = (int) (part->path_len - strlen(kind->suffix)), len = (int) part->path_len;
+        bool network = streq(kind->suffix, QUADLET_NETWORK);
 
         return str_refuse(
                 ret_why,
                 "%.*s is not as it was, and the %s that is there stays as it was made; call the new one "
                 "otherwise, as %.*s-2%s, and it is made beside the other one%s",
-                len, part->path, kinds[kind].is, stem, part->path, kinds[kind].suffix,
+                len, part->path, kind->is, stem, part->path, kind->suffix,
                 network ? "" : ", empty");
 }
 
@@ -177,12 +122,12 @@ int quadlet_beside_check_next(const void *content, size_t len, const void *next,
                 return 0;
         unit_parts_begin(&p, next, next_len);
         while (unit_parts_next(&p, &part)) {
-                size_t kind = unit_part_is_beside(&part) ? kind_of(part.path, part.path_len) : 0;
-                _cleanup_free_ char *file =
-                        unit_part_is_beside(&part) ? strndup(part.path, part.path_len) : NULL;
+                const QuadletKind *kind =
+                        unit_part_is_beside(&part) ? quadlet_kind(part.path, part.path_len) : NULL;
+                _cleanup_free_ char *file = kind ? strndup(part.path, part.path_len) : NULL;
                 Hash a, b;
 
-                if (!unit_part_is_beside(&part) || !kinds[kind].is)
+                if (!kind || !kind->is)
                         continue;
                 if (!file)
                         return -ENOMEM;
@@ -218,7 +163,7 @@ static int check_lines(const Check *c, const UnitPart *part, unsigned before) {
 
         while (r >= 0 && (more = ini_reader_next(&reader, &line)) > 0) {
                 if (str_has_prefix(line.section, "X-Argosy") || str_has_prefix(line.section, "X-Fleet"))
-                        return ends_in(part->path, part->path_len, QUADLET_CONTAINER)
+                        return !quadlet_kind(part->path, part->path_len)->is
                                        ? 0
                                        : option_refuse(c->ret_why, c->path, before + line.line,
                                                        "[%s] has no meaning here: what a container names "
@@ -236,16 +181,16 @@ static int check_lines(const Check *c, const UnitPart *part, unsigned before) {
 
 // A node has one of each name: others with the same content may be beside it.
 static int claim(const Check *c, const UnitPart *part) {
-        size_t kind = kind_of(part->path, part->path_len);
+        const QuadletKind *kind = quadlet_kind(part->path, part->path_len);
         char hex[HASH_HEX_SIZE];
         Hash hash = quadlet_beside_hash(part);
 
-        if (!kinds[kind].is)
+        if (!kind->is)
                 return 0;
         hash_hex(&hash, 8, hex);
         return quadlet_add_claim(c->q, lines_before(c->content, part->path) + 1,
-                                 str_printf("%c%s %.*s=%s", UNIT_SHARED_CLAIM, kinds[kind].is,
-                                            (int) (part->path_len - strlen(kinds[kind].suffix)), part->path,
+                                 str_printf("%c%s %.*s=%s", UNIT_SHARED_CLAIM, kind->is,
+                                            (int) (part->path_len - strlen(kind->suffix)), part->path,
                                             hex));
 }
 

@@ -3,11 +3,9 @@
 // Names, the copy of a content that a generator reads, and the head of what it makes.
 //
 // The copy differs from the content in single lines only, so that a generator makes of it what it would
-// make of the file: the content is walked
-// line by line, a line that goes on behind a backslash as one. What was made carries a hash of its own
-// text, so that a node that finds the file
-// again knows whose it is, and whether it is as it was written, without asking a generator. Nothing here
-// fails but for memory.
+// make of the file: the content is walked line by line, a line that goes on behind a backslash as one. What
+// was made carries a hash of its own text, so that a node that finds the file again knows whose it is, and
+// whether it is as it was written, without asking a generator. Nothing here fails but for memory.
 
 #include "quadlet.h"
 
@@ -16,6 +14,8 @@
 #include <string.h>
 
 #include "ini-reader.h"
+#include "macro.h"
+#include "quadlet-kind.h"
 #include "str.h"
 #include "unit-name.h"
 
@@ -70,6 +70,54 @@ int quadlet_file_template(const char *file, char **ret) {
         if (template)
                 *ret = quadlet_is_container(file) ? quadlet_file(template) : TAKE_PTR(template);
         return *ret ? 0 : -ENOMEM;
+}
+
+// ---------------------------------------------------------------------------- names of files that go along
+
+static const QuadletKind kinds[] = {
+        {QUADLET_VOLUME, "-volume.service", "volume"},
+        {QUADLET_NETWORK, "-network.service", "network"},
+        {QUADLET_CONTAINER, ".service", NULL},
+};
+
+const QuadletKind *quadlet_kind(const char *name, size_t len) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
+                size_t n = strlen(kinds[i].suffix);
+
+                if (len > n && memcmp(name + len - n, kinds[i].suffix, n) == 0)
+                        return &kinds[i];
+        }
+        return NULL;
+}
+
+static char *unit_of(const QuadletKind *kind, const char *name, size_t len) {
+        return str_printf("%.*s%s", (int) (len - strlen(kind->suffix)), name, kind->unit);
+}
+
+bool quadlet_is_beside(const char *name, size_t len) {
+        const QuadletKind *kind = len <= UNIT_NAME_MAX ? quadlet_kind(name, len) : NULL;
+        _cleanup_free_ char *unit = kind ? unit_of(kind, name, len) : NULL;
+
+        return unit && *name != '.' && unit_name_kind(unit, NULL) == UNIT_NAME_PLAIN;
+}
+
+char *quadlet_beside_unit(const char *name, size_t len) {
+        const QuadletKind *kind = quadlet_kind(name, len);
+
+        return kind && kind->is ? unit_of(kind, name, len) : NULL;
+}
+
+bool quadlet_may_have_beside(const void *content, size_t len) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
+                const char *suffix = kinds[i].suffix;
+                const char *at = content, *end = at + len, *found;
+
+                for (; at < end && (found = memmem(at, (size_t) (end - at), suffix, strlen(suffix)));
+                     at = found + 1)
+                        if (found + strlen(suffix) < end && found[strlen(suffix)] == '\n')
+                                return true;
+        }
+        return false;
 }
 
 // ------------------------------------------------------------------------------------------------ contents
@@ -261,8 +309,7 @@ int quadlet_source(const void *content, size_t len, const char *image, Buf *ret)
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ what was
-// made
+// -------------------------------------------------------------------------------------------- what was made
 
 bool quadlet_version(const char *text, char ret[static 16]) {
         unsigned major, minor;

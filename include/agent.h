@@ -9,8 +9,7 @@
 // (everything wanted; what else is held is removed) - Beats, Orders, Reports. It is begun anew when the
 // leader changes, when no beat was acknowledged for the length of the lease, when the labels or the address
 // change, and when orders could not be taken over (a spec was not sent, too many messages waited for the
-// fence). Losing
-// the leader stops nothing.
+// fence). Losing the leader stops nothing.
 //
 // What a report says, besides systemd's state:
 //

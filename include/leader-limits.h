@@ -2,14 +2,11 @@
 #pragma once
 
 // How much the leader does in one turn of its loop, puts into one entry of the log or one message, keeps,
-// and takes from others at
-// a time. argosyd leads with the usual values. A story (tests/sim) leads with small ones, so that a few
-// units come to what
-// otherwise takes thousands.
+// and takes from others at a time. argosyd leads with the usual values. A story (tests/sim) leads with small
+// ones, so that a few units come to what otherwise takes thousands.
 //
 // Each is at least what anything works with, and at most the usual value: arrays are that long. What is one
-// thing by itself (a unit
-// with its files, one record) is done whole, however small the limit is.
+// thing by itself (a unit with its files, one record) is done whole, however small the limit is.
 
 #include <stdbool.h>
 

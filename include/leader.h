@@ -101,10 +101,9 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term);
 // theirs.
 void leader_on_time(Leader *l);
 // The two times, leading or not, for others that judge or date by them. What time it is in the cluster: the
-// median of the
-// voters' clocks as this leader has heard them, if most agree within a minute; of a cluster with one voter,
-// the clock of this host; else the log's time and what has passed since by the boot clock. And how long
-// leaders have counted (cluster_state_counted_us()), up to now.
+// median of the voters' clocks as this leader has heard them, if most agree within a minute; of a cluster
+// with one voter, the clock of this host; else the log's time and what has passed since by the boot clock.
+// And how long leaders have counted (cluster_state_counted_us()), up to now.
 uint64_t leader_wall(const Leader *l);
 uint64_t leader_counted(const Leader *l);
 // There is authority again: what waited for it goes on.

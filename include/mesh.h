@@ -108,9 +108,8 @@ int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh 
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata);
 
 // Sets the voters to dial. Links to voters that are no longer named are closed, those to a changed address
-// or key
-// dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told. -E2BIG
-// beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.
+// or key dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told.
+// -E2BIG beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.
 int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n);
 // Voters only, from the store's role callback and the log: told to every host that dialled us. `leading`
 // only when caught up. `leader_host`: as far as known, else 0.

@@ -7,10 +7,9 @@
 //      work@.container     -> work@.service, of which there are instances: work@7.service
 //
 // A content is a container's if it has a section [Container]: the log, history and every reader so know it
-// without the file's name. It is kept as
-// it was handed in. A node makes the unit of it, with the generator of its own podman, each time that it
-// writes the unit (unit-verifier.h); what
-// comes out is the node's, and says in its first line of which content it was made (quadlet_made_head()).
+// without the file's name. It is kept as it was handed in. A node makes the unit of it, with the generator
+// of its own podman, each time that it writes the unit (unit-verifier.h); what comes out is the node's, and
+// says in its first line of which content it was made (quadlet_made_head()).
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,9 +87,8 @@ int quadlet_warnings(const void *content, size_t len,
 bool quadlet_version(const char *text, char ret[static 16]);
 
 // What a node's generator has made, as it is installed: a line that says of which content, behind it the
-// unit without its SourcePath=, with which
-// systemd would ask for a reload whenever the source is not where it was. `generated`: what the generator
-// wrote. 0 or -ENOMEM.
+// unit without its SourcePath=, with which systemd would ask for a reload whenever the source is not where
+// it was. `generated`: what the generator wrote. 0 or -ENOMEM.
 int quadlet_made_compose(const Hash *content, const char *podman, const void *generated, size_t len,
                          Buf *ret) _warn_unused_;
 // All that is made of one content is one text: the unit, and behind each NUL the name of a unit that it

@@ -45,8 +45,7 @@ const char *sandboxed_command_dir(const SandboxedCommand *c);
 // on. -EIO: it was killed, by its limits or by somebody. Once it has ended, not again.
 int sandboxed_command_wait(SandboxedCommand *c, unsigned timeout_ms, Buf *output);
 // Appends a file that it has written into its home, once it has ended. 0; -ENOENT: it has not; -EFBIG: it
-// has more than `max` bytes; -EISDIR: it is
-// no regular file; other negative errno.
+// has more than `max` bytes; -EISDIR: it is no regular file; other negative errno.
 int sandboxed_command_read(const SandboxedCommand *c, const char *name, size_t max, Buf *ret) _warn_unused_;
 // Ends it, if it goes on, and removes its directory. Takes NULL.
 SandboxedCommand *sandboxed_command_free(SandboxedCommand *c);

@@ -97,8 +97,7 @@ typedef struct StreamOps {
 // several addresses any one: who dials again may get another). `tls` NULL: plain, `alpn` and `expect_pin`
 // unused. `expect_pin` NULL: ask the TlsContext's judge. 0 and *ret, or negative errno and no callback
 // (-EINVAL: no address, and too long for a name). Frames and bytes may be sent at once; they leave when the
-// stream is open. `ops` must
-// outlive the stream.
+// stream is open. `ops` must outlive the stream.
 int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
                 const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret);
 // -EINVAL: the path does not fit into a socket address.

@@ -65,8 +65,7 @@ typedef struct UnitRuntime {
         const char *sub;           // these two live as long as the manager
         const char *result;        // last Result seen, empty if none
         uint8_t load;   // Argosy__LoadState, UNKNOWN if not in memory or not said: systemd does not tell
-                        // when it
-                        // changes, every resync and check does
+                        // when it changes, every resync and check does
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
         bool loaded : 1;         // in systemd's memory (else active=inactive)
         bool was_reset : 1;      // inactive, and not since its run has ended: it had failed, and that was

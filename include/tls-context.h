@@ -2,10 +2,9 @@
 #pragma once
 
 // Our identity and the peers that are trusted, for every TLS connection: TLS 1.3 only, certificates on both
-// sides, one
-// port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned public key
-// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired certificate of a
-// pinned key is welcome, and TlsPeer says so for a warning.
+// sides, one port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned
+// public key (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates or signature: an expired
+// certificate of a pinned key is welcome, and TlsPeer says so for a warning.
 //
 // A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing
 // else.

@@ -88,8 +88,7 @@ typedef struct UnitFile {
         bool oneshot;           // [Service] is Type=oneshot, also when only implied by having neither Type=,
                                 // ExecStart= nor BusName=
         bool simple;            // it is active before its program has done anything: Type=simple, exec or
-                                // idle, also
-                                // when only implied
+                                // idle, also when only implied
         bool remain;            // [Service] RemainAfterExit=
         bool has_slice;         // Slice= is set
         bool has_weights;       // CPU or IO weights (or the shares of old) are set

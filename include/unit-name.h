@@ -52,8 +52,7 @@ const char *unit_name_prefix(const char *name, size_t *ret_len);
 const char *unit_name_suffix(const char *name);
 
 // Appends ".service" if there is no known suffix, as systemctl does; of a container's file (quadlet.h) the
-// unit that it makes. Whether the result
-// is valid is not looked at. NULL: out of memory.
+// unit that it makes. Whether the result is valid is not looked at. NULL: out of memory.
 char *unit_name_mangle(const char *arg);
 
 // Expands braces as bash does: "web@{1..100}", "{08..10}" (padded), "{a..e}", "{1..9..2}", "{a,b}", nested

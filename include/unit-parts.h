@@ -18,10 +18,9 @@
 //
 // A parser of the content so sees what systemd makes of file and drop-ins together, and a node replaces all
 // of it with one rename. A content without drop-ins is the file as it is. A line counts as the begin of a
-// part only if the line before it is
-// empty, it names a drop-in that sorts behind the part before it, and the first thing below it is a section
-// (or nothing is): else it is a comment. So is what would be one more than UNIT_DROP_INS_MAX. Splitting a
-// content and composing its parts gives the same bytes.
+// part only if the line before it is empty, it names a drop-in that sorts behind the part before it, and the
+// first thing below it is a section (or nothing is): else it is a comment. So is what would be one more than
+// UNIT_DROP_INS_MAX. Splitting a content and composing its parts gives the same bytes.
 //
 // In a container's content (quadlet.h) parts without a directory follow the drop-ins, sorted by their names:
 //

@@ -6,8 +6,8 @@
 // process; on the loop.
 //
 // What systemd refuses is not remembered: a drop-in on this host may mend it at any time. Nor is what is
-// said of containers (quadlet.h): of each of
-// these the unit is made anew, by this host's generator, which says by a refusal why it makes none.
+// said of containers (quadlet.h): of each of these the unit is made anew, by this host's generator, which
+// says by a refusal why it makes none.
 
 #include <uv.h>
 

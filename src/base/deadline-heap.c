@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A binary heap of things that have a time, so that one timer can be set for the earliest of them. Each
-// thing
-// knows its place in the heap, counted from 1, so that setting it anew and taking it out cost no search.
-// Only deadline_heap_set() of a thing that is not in yet can fail, for lack of memory.
+// thing knows its place in the heap, counted from 1, so that setting it anew and taking it out cost no
+// search. Only deadline_heap_set() of a thing that is not in yet can fail, for lack of memory.
 
 #include "deadline-heap.h"
 

@@ -4,9 +4,8 @@
 //   memory -> wait
 //
 // Output goes to a file in memory whose size is limited, so the program never waits for its reader. The
-// child
-// calls only what may be called between fork and exec. It dies with the process that started it; then its
-// directory stays in /tmp.
+// child calls only what may be called between fork and exec. It dies with the process that started it; then
+// its directory stays in /tmp.
 //
 // The filter refuses what a parser of files does not need and could harm others with: sockets, signals,
 // other processes' memory, namespaces, mounts. It lists what is refused, since the program is somebody

@@ -2,12 +2,9 @@
 //
 // The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is
 // rewritten to this one server and the generation in the peers file is raised, both at once (recovery.h); at
-// the
-// next start the host leads alone, writes the new generation into the log, with revisions that no lost entry
-// can
-// have given, and makes the others voters again as they come back. Their agents obey nothing of the old
-// generation
-// any more.
+// the next start the host leads alone, writes the new generation into the log, with revisions that no lost
+// entry can have given, and makes the others voters again as they come back. Their agents obey nothing of
+// the old generation any more.
 
 #include <errno.h>
 #include <inttypes.h>

@@ -19,8 +19,7 @@ typedef struct RunOptions {
 // What main() does with it, in a process of its own, is daemon_run(). A test with several hosts in one
 // process calls this, and runs the loop.
 // `d` is zero-initialised; it and `options` outlive the loop. Negative errno: *ret_why (malloc'd, may be
-// NULL) is a sentence for people, and
-// what was opened by then is left open.
+// NULL) is a sentence for people, and what was opened by then is left open.
 int daemon_start(Daemon *d, uv_loop_t *loop, const RunOptions *options, char **ret_why);
 
 // Runs the daemon until it ends; returns the exit status. `argv` is for executing itself again.
@@ -28,6 +27,5 @@ int daemon_run(const RunOptions *options, char **argv);
 // `argosyd --recover`: offline, after the quorum was lost for good. Exit status; explains itself on stderr.
 int recover_run(const RunOptions *options);
 // The same without a word: *ret_said (malloc'd, NULL without memory) is the sentence for people, also after
-// success. Negative errno. The lock
-// of the state directory is kept until the process ends.
+// success. Negative errno. The lock of the state directory is kept until the process ends.
 int recover_here(const RunOptions *options, char **ret_said);

@@ -20,11 +20,10 @@
 // is made (scheduler_new()), so that questions between two turns are answered by the same tables.
 //
 // No turn is long: who begins to lead follows limits.build_records records in each, and leads when the
-// tables are whole
-// (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost,
-// limits.pulled_units are
-// pulled at a time, and nobody decides before the last of them. Who leads no more gives all tables to the
-// pool as they are (retired-tables.c): nobody is told of the end of each unit.
+// tables are whole (followers_build_some()). Of units that were touched, thousands when a host attaches or
+// is lost, limits.pulled_units are pulled at a time, and nobody decides before the last of them. Who leads
+// no more gives all tables to the pool as they are (retired-tables.c): nobody is told of the end of each
+// unit.
 //
 // Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it
 // is better to begin again from the log. Without authority nothing is said that lasts; its marks stay for

@@ -4,8 +4,7 @@
 // systemd-analyze, once -> findings
 //
 // A file of which nothing is made is not shown to systemd, which would see a unit without a program. Where
-// there is no systemd-analyze, units are
-// made all the same.
+// there is no systemd-analyze, units are made all the same.
 
 #include "file-analysis.h"
 

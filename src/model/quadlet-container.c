@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // [Container] line by line: what argosy does not take is refused with one sentence, and what decides where
-// the unit may run is noted. Every other
-// key, and every value, is the generator's to judge: it is podman's that knows its version.
+// the unit may run is noted. Every other key, and every value, is the generator's to judge: it is podman's
+// that knows its version.
 //
 // Refused is what would not mean on another node what it means on this one (paths beside the file, images
-// and pods that other files make), what
-// would be a second truth (ServiceName=, podman's own secrets), and what argosy does not do so far.
+// and pods that other files make), what would be a second truth (ServiceName=, podman's own secrets), and
+// what argosy does not do so far.
 
 #include "quadlet-parser.h"
 

@@ -5,8 +5,7 @@
 // sandbox -> NAME.service in another, with those of volumes and networks -> quadlet_made_compose()
 //
 // Only the files that are asked for are read, whatever else it writes. What it prints is shown only if that
-// file is not there. A generator that hangs
-// is ended, one that floods writes into a file of limited size.
+// file is not there. A generator that hangs is ended, one that floods writes into a file of limited size.
 
 #include "quadlet-generator.h"
 
@@ -185,8 +184,7 @@ static int start(Run *run) {
                                        &run->command);
 }
 
-// ------------------------------------------------------------------------------------------------ what it
-// wrote
+// -------------------------------------------------------------------------------------------- what it wrote
 
 // `of`: of what that was made.
 static int take_unit(const Run *run, const char *unit, Hash of, Buf *ret, char **ret_why) {

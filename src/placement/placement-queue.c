@@ -2,10 +2,9 @@
 //
 // The units that wait. Units of one role, shape and priority form a queue: what one of them cannot have now,
 // none of them can. A role holds its queues in a heap by (priority, order of arrival), the Placement its
-// roles in a
-// heap by (guarantee not reached yet, weighted dominant share); a grant re-positions one queue and one role.
-// A queue that is refused leaves its role's heap and goes to the list of what it waits for, where a change
-// finds it without looking at the others.
+// roles in a heap by (guarantee not reached yet, weighted dominant share); a grant re-positions one queue
+// and one role. A queue that is refused leaves its role's heap and goes to the list of what it waits for,
+// where a change finds it without looking at the others.
 #include <stdio.h>
 
 #include "placement-private.h"

@@ -4,12 +4,10 @@
 // version -> a new Attach with that label
 //
 // No leader waits for a helper: until it answers, what it said last counts, which is kept on the disk
-// (STATE_DIR/podman, "5.4\n"). Without that a
-// restart of argosyd would be a moment without the label, in which the host's global containers end and
-// others are started elsewhere. A host that
-// gets podman, or another one, tells it with the next Attach, whatever that is for. A generator that is not
-// there is no podman at once; no answer
-// changes nothing, and it is asked again with the next Attach.
+// (STATE_DIR/podman, "5.4\n"). Without that a restart of argosyd would be a moment without the label, in
+// which the host's global containers end and others are started elsewhere. A host that gets podman, or
+// another one, tells it with the next Attach, whatever that is for. A generator that is not there is no
+// podman at once; no answer changes nothing, and it is asked again with the next Attach.
 
 #include "agent-podman.h"
 

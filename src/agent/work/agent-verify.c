@@ -11,9 +11,8 @@
 // that -> kept until it is written
 //
 // Without a unit nothing can be written: no answer is an error, which is tried again. What the generator
-// refuses another node's may take; it is
-// looked at again with the next request, and when this host has another podman, since that is an Attach
-// (agent-podman.h).
+// refuses another node's may take; it is looked at again with the next request, and when this host has
+// another podman, since that is an Attach (agent-podman.h).
 
 #include "agent-verify.h"
 

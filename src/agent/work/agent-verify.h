@@ -2,8 +2,8 @@
 #pragma once
 
 // Before a unit that runs is stopped for another content: what this host's systemd would say of that. And
-// the unit that this host's podman makes of a
-// container's content, before anything of that is recorded or written.
+// the unit that this host's podman makes of a container's content, before anything of that is recorded or
+// written.
 
 #include "unit-core.h"
 

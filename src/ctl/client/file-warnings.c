@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // begin: systemd-analyze runs beside us -> the verb's own work -> end: its findings, one warning each. Of a
-// container's file (quadlet.h) systemd knows
-// nothing: what is worth a warning in it is said at once.
+// container's file (quadlet.h) systemd knows nothing: what is worth a warning in it is said at once.
 //
 // Programs that are missing are not among them: they may be there where the unit comes to run. Where there
 // is no systemd-analyze, or it fails, nothing is said. Beside a start, which takes longer, it has mostly

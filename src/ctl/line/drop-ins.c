@@ -285,8 +285,7 @@ int drop_ins_read(const DropInFolder *folder, const char *name, DropIns *ret, Bu
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ files
-// beside
+// --------------------------------------------------------------------------------------------- files beside
 
 typedef struct Beside {
         DropIns *drop_ins;

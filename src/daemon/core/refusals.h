@@ -6,10 +6,9 @@
 // Any client that reaches the port can connect and be refused without end, a stranger as well as a member
 // whose clock or certificate is wrong. Of each address and reason the first is logged at once; what follows
 // within REFUSALS_SPAN_US is counted, and the count is logged with the first event after that, whatever it
-// is about, or at
-// the end. No more than REFUSALS_MAX pairs are told apart within that time, the others are counted together.
-// So the journal gets at most two lines of each of them in that time, however many connections there are,
-// and nothing wakes up for it.
+// is about, or at the end. No more than REFUSALS_MAX pairs are told apart within that time, the others are
+// counted together. So the journal gets at most two lines of each of them in that time, however many
+// connections there are, and nothing wakes up for it.
 
 #include <stdbool.h>
 #include <stddef.h>

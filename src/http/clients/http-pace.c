@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Threads of several listeners and the loop share the list. A connection is in it from before its first
-// byte until just before its socket is
-// closed, and the lock is held while a late one is shut down, so that it is never the socket of somebody
-// else. Nothing here can fail.
+// byte until just before its socket is closed, and the lock is held while a late one is shut down, so that
+// it is never the socket of somebody else. Nothing here can fail.
 
 #include "http-pace.h"
 

@@ -2,8 +2,7 @@
 #pragma once
 
 // Until when a client has to have said something: the head of a request, or its body. The same for all
-// listeners, and decided here alone. How many
-// connections there may be is the accounts' to say.
+// listeners, and decided here alone. How many connections there may be is the accounts' to say.
 //
 //      accepted     -> http_pace_begin()        HTTP_HEAD_SEC for the head of its first request, with the
 //                                               handshake of TLS

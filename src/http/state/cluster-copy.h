@@ -2,9 +2,9 @@
 #pragma once
 
 // The cluster, made of nothing but events: after each event in its order this copy is as the leader's at
-// every `complete`, and
-// after each event that follows. From it comes the state document, a list of pieces of which those are made
-// anew that something has changed in; and, of one that has begun at a cursor, what has changed since. Pure.
+// every `complete`, and after each event that follows. From it comes the state document, a list of pieces of
+// which those are made anew that something has changed in; and, of one that has begun at a cursor, what has
+// changed since. Pure.
 //
 //      {"cursor":"...","leader":{...},"queue":{...},"nodes":[{...},...],...,
 //       "unit_files":[...],"units":[...]}

@@ -7,8 +7,7 @@
 // same entry. What is not kept any more counts as erased, unless that goes for all.
 //
 // Thousands are several entries and one job: limits.forgets are looked at in a turn, and what is there of
-// them is erased. Under
-// another leader that begins anew, and what is erased by then is passed over.
+// them is erased. Under another leader that begins anew, and what is erased by then is passed over.
 
 #include "forget-request.h"
 

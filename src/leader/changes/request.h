@@ -31,8 +31,7 @@
 //
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
 // template's file that the client found, what the other instances got from their template, in this order. An
-// instance keeps the content that it got; --replace
-// (and nothing else) takes over what the client found.
+// instance keeps the content that it got; --replace (and nothing else) takes over what the client found.
 
 #include "batch-builder.h"
 #include "cluster-state.h"

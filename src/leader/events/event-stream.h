@@ -4,10 +4,9 @@
 // The stream of what the cluster comes to be, under one leader.
 //
 // Every change of an object gives it the next sequence. While somebody watches, and for
-// limits.events_kept_sec after, each is
-// also an event in a ring; a watcher that has fallen behind the ring, or begins, gets the newest state of
-// each object that has changed since, in the order of their last changes. So it has the newest of everything
-// when it is told that this is complete.
+// limits.events_kept_sec after, each is also an event in a ring; a watcher that has fallen behind the ring,
+// or begins, gets the newest state of each object that has changed since, in the order of their last
+// changes. So it has the newest of everything when it is told that this is complete.
 
 #include "event-core.h"
 #include "event-cursor.h"

@@ -32,8 +32,7 @@ enum {
         FRAME_BYTES = 4, // of each event in an answer, besides its own
 };
 
-// ---------------------------------------------------------------------------------- what a watcher is to
-// see
+// --------------------------------------------------------------------------------- what a watcher is to see
 
 static bool has_kind(const Watcher *w, Argosy__EventKind kind) {
         return w->kinds & event_kind_bit(kind);

@@ -6,10 +6,10 @@
 //   SecretsKeyView -> step -> the entry
 //
 // Versions are sealed anew some at a time, in passes over all of them: a turn opens limits.reseal_bytes of
-// them or one, which takes the leader less than a
-// millisecond, and what can be opened goes into the entry beside what requests bring. A version that cannot
-// be opened is left as it is, and keeps the former keys. When a whole pass has met nothing else, those are
-// named in the journal and in `cluster status`, and nothing is tried again until some secret is another one.
+// them or one, which takes the leader less than a millisecond, and what can be opened goes into the entry
+// beside what requests bring. A version that cannot be opened is left as it is, and keeps the former keys.
+// When a whole pass has met nothing else, those are named in the journal and in `cluster status`, and
+// nothing is tried again until some secret is another one.
 //
 // A rotation begins only while every voter is there. One that goes away afterwards is waited for; before its
 // disk is needed no more than for that, the rotation can be ended (--abort), and the former key goes on.

@@ -15,9 +15,8 @@
 // in session as one that has not attached; its beats count.
 //
 // An Attach forgets all that the host said before, so a host that repeats itself costs what it holds each
-// time: more than limits.attaches_at_once wait until
-// limits.attach_every_ms has passed for each. What comes sooner is not taken, and an agent that is not
-// welcomed asks again.
+// time: more than limits.attaches_at_once wait until limits.attach_every_ms has passed for each. What comes
+// sooner is not taken, and an agent that is not welcomed asks again.
 #include <errno.h>
 
 #include "activators.h"

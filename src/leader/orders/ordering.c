@@ -14,9 +14,8 @@
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_mark(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands
-// limits.drained_units in
-// each turn, since an order that goes out asks for itself (ordering_hold()). Units without dependencies cost
-// one look into a table that has no entry for them.
+// limits.drained_units in each turn, since an order that goes out asks for itself (ordering_hold()). Units
+// without dependencies cost one look into a table that has no entry for them.
 //
 // A start is held back in the same way while units that it replaces are still on its node (replacers.c).
 #include <errno.h>

@@ -5,9 +5,8 @@
 // hold yet comes with its content, once per session.
 //
 // They go out in messages of about limits.orders_bytes, as fast as the host takes them, and at most
-// limits.orders_made to
-// all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that
-// is wanted there: what does not fit comes before it in parts.
+// limits.orders_made to all hosts together in a turn of the loop. The first that a host hears is its
+// Welcome, which names all that is wanted there: what does not fit comes before it in parts.
 //
 // What is wanted on a host is walked through in turns as well (Host.ordering.welcome_node). A unit that
 // comes or changes meanwhile is marked like any other, and its order is in one of the parts; one that goes

@@ -15,10 +15,10 @@
 // is there already it is said why.
 //
 // Limits: limits.call_pairs names on nodes are asked about at a time, and PAIRS_MAX for one plan; what is
-// beyond that has a
-// note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does not know the
-// question are taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are refused, all nodes
-// that refuse one of the others do so at once, and not one after the other, as the unit comes there.
+// beyond that has a note, as has what a node does not answer (plan_names_give_up()). Hosts whose build does
+// not know the question are taken to refuse nothing. Of a plan in which more than REFUSED_BY_TURNS are
+// refused, all nodes that refuse one of the others do so at once, and not one after the other, as the unit
+// comes there.
 //
 // Failures: -ENOMEM.
 #include "carried-files.h"

@@ -3,9 +3,8 @@
 // Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
 // was seen or changed; what got there since is told once per turn. One for thousands of units begins with
 // limits.waits_begun of them in each turn; those that have not begun are open, and nobody looks at them. Of
-// many that were
-// touched limits.waits_judged are judged in each turn; what a unit on thousands of nodes is like is found
-// out in turns, too (wait-seen.h).
+// many that were touched limits.waits_judged are judged in each turn; what a unit on thousands of nodes is
+// like is found out in turns, too (wait-seen.h).
 #include <errno.h>
 
 #include "array.h"

@@ -26,8 +26,7 @@ typedef struct NodeLossView {
         const FailingOptions *options;
         uint64_t lost_us;       // since when the leader calls the host lost
         uint64_t runs_until_us; // until when the unit may run there (fencing-policy.h); 0: it does not, or
-                                // nobody
-                                // waits
+                                // nobody waits
         bool emptying;          // its owner drains the node
         bool deadline_over;     // and does not wait for it any longer
 } NodeLossView;

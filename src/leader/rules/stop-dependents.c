@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Which units are stopped with which, as a map of names with links from the one to the other. Each link
-// belongs to the unit whose file
-// says so, and goes when that file does. A name is there as long as a link leads to it or from it, or
-// belongs to it.
+// belongs to the unit whose file says so, and goes when that file does. A name is there as long as a link
+// leads to it or from it, or belongs to it.
 //
 // Cost: a unit whose file has none of these lines costs a look-up of its name when its record changes.
 //

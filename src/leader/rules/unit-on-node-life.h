@@ -19,9 +19,8 @@
 //
 // What it is to be there is not kept: it follows from the records, the node and the units that conflict with
 // it (unit_wanted_on()), and if that is not what the host was told an order is marked. What holds an order
-// back
-// is beside it (OrderHold, Leader.awaiting), and so is what the host says of the unit besides that it has
-// it.
+// back is beside it (OrderHold, Leader.awaiting), and so is what the host says of the unit besides that it
+// has it.
 //
 // A session that begins ends all of it (ON_NODE_GONE): its host says anew what it has. So does the end of a
 // host's record, and a guard that has certainly ended the unit on a host that is lost.

@@ -155,9 +155,8 @@ static int on_set_vote(struct raft_io *io, raft_id id) {
 }
 
 // ---- guards 4, 15, 16 and 26: what libraft tells nobody but its tracer. Called from worker threads too,
-// for these messages from
-// the loop only. The message is in memory that all threads share, so what another one says must not even be
-// read.
+// for these messages from the loop only. The message is in memory that all threads share, so what another
+// one says must not even be read.
 //
 // 15: libraft's close waits for all that its workers do, but for a truncation: that goes on in memory which
 // is free by then. 16: raft-gate.c. 26: libraft notes that a segment could not be closed, and never looks at

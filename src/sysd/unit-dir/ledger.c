@@ -28,8 +28,7 @@
 // the next one.
 //
 // Nothing of the records stays in memory: their owner is asked for them when the file is written anew. That
-// is
-// when it has become HISTORY_MIN longer than twice what it was after the last time.
+// is when it has become HISTORY_MIN longer than twice what it was after the last time.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -44,8 +44,7 @@ static int open_folder(const UnitDir *d, const char *folder) {
         return fd < 0 ? -errno : fd;
 }
 
-// ------------------------------------------------------------------------------------------------ taken
-// away
+// ----------------------------------------------------------------------------------------------- taken away
 
 // That nobody needs any more.
 static int drop_file(UnitDir *d, const char *name, const struct stat *was) {

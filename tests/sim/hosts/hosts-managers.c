@@ -137,8 +137,7 @@ static void check(void *data) {
         check_later(number);
 }
 
-// ------------------------------------------------------------------------------------------------ what
-// hosts-faults.c says
+// --------------------------------------------------------------------------------- what hosts-faults.c says
 
 static void begin_slowness(uint32_t number, Draw *d) {
         Manager *t = &managers.of[number];

@@ -2,9 +2,8 @@
 #pragma once
 
 // What the hosts' systemd does in a story, to argosyd and to its units (fake-pid1.h): it reads its files
-// again or executes itself again because somebody
-// at the machine wants it to, it loses signals until the rolling check finds that, it is slow. All of it
-// outlives argosyd, and ends with the machine.
+// again or executes itself again because somebody at the machine wants it to, it loses signals until the
+// rolling check finds that, it is slow. All of it outlives argosyd, and ends with the machine.
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // See hosts-recover.h. What comes of it besides the checks here: the log stays one (`log-is-one`), nobody
-// obeys an older authority (`fence-is-kept`), and in
-// the end whoever lost its disk is removed, and all others are members of one cluster (`members-are-one`).
+// obeys an older authority (`fence-is-kept`), and in the end whoever lost its disk is removed, and all
+// others are members of one cluster (`members-are-one`).
 #include "hosts-recover.h"
 
 #include <inttypes.h>
@@ -40,8 +40,7 @@ bool hosts_recover_was(void) {
         return recovery.n > 0;
 }
 
-// ------------------------------------------------------------------------------------------------ who is
-// lost
+// ---------------------------------------------------------------------------------------------- who is lost
 
 static bool votes(uint32_t number) {
         const Argosy__HostRecord *r = members_record(number);
@@ -114,8 +113,7 @@ static void come_back_later(uint32_t number, uint64_t us) {
         sim_at(sim_now_us() + us, NULL, come_back, (void *) (uintptr_t) number);
 }
 
-// ------------------------------------------------------------------------------------------------ the
-// administrator
+// ---------------------------------------------------------------------------------------- the administrator
 
 static bool is_down(void *data) {
         return !((const SimMachine *) data)->daemon;

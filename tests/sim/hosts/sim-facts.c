@@ -26,8 +26,7 @@ int __wrap_state_dir_lock(const char *dir) {
 }
 
 // Nobody but argosy writes unit files here, so there is no news of directories; and of real ones a user has
-// few, so that it would depend on
-// others whether a host has one.
+// few, so that it would depend on others whether a host has one.
 EXPORTED int inotify_init1(int flags) {
         return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Check of the order of units: what contents in the log say of After= and Before= goes in no cycle, whoever
-// has brought them, one by one or
-// several at once.
+// has brought them, one by one or several at once.
 #include "checks-private.h"
 #include "test.h"
 

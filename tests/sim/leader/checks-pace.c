@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Checks of limits (leader-limits.h): how much a turn of the leader does, what its messages hold, and how
-// much it keeps and takes on. Most
-// stories draw some of these, so that few units reach them. What is counted is what the leader itself
-// counts, and what hosts are sent.
+// much it keeps and takes on. Most stories draw some of these, so that few units reach them. What is counted
+// is what the leader itself counts, and what hosts are sent.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +18,7 @@
 // ------------------------------------------------------------------------------------------------ a turn
 
 // A figure of the leader that only grows, by no more in one turn of the loop than a limit says: as often as
-// a turn does some of it, and what
-// the last thing has more.
+// a turn does some of it, and what the last thing has more.
 typedef struct Paced {
         const char *what;
         size_t counter, limit; // offsets in Leader and LeaderLimits

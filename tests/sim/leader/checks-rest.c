@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Check of what is left when nobody asks for anything any more and everything is at rest: all that the
-// leader keeps for those who ask, and
-// all that it has noted to look at, is gone. What a unit, a node or a job has for as long as it is there
-// stays.
+// leader keeps for those who ask, and all that it has noted to look at, is gone. What a unit, a node or a
+// job has for as long as it is there stays.
 //
 // The last one, in a process of its own (world.c): all clients go away.
 #include <stdio.h>
@@ -72,8 +71,7 @@ static const void *field(const Kept *k) {
 }
 
 // What is due of a host, or a node, is looked at in the next turn; but for orders, which wait for the host,
-// and for what is told with the next
-// entry.
+// and for what is told with the next entry.
 static void no_mark_is_kept(void) {
         static const HostMark marks[] = {HOST_GLOBALS,        HOST_PLACE,         HOST_VOTERS,
                                          HOST_TOMBSTONES,     HOST_SESSION_BEGUN, HOST_SESSION_ENDED,

@@ -33,8 +33,7 @@ enum {
         TOO_LONG = 5, // times what is allowed: what follows need not be measured
         WORKERS = 2,      // processes that each measure their share of the cases; one with ARGOSY_LONG
         CHECK_MARGIN = 3, // in each check: turns wait for memory, which other guests of a machine take, and
-                          // the loop that tells the
-                          // milliseconds does not; ARGOSY_LONG allows what is said
+                          // the loop that tells the milliseconds does not; ARGOSY_LONG allows what is said
 };
 static const double limit_ms = 10;
 

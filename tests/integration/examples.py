@@ -28,7 +28,7 @@ def options():
     listed = MANUAL.split("# OPTIONS")[1].split("# ORDER ACROSS NODES")[0]
     entries = [line for line in listed.splitlines() if re.match(r"\*[A-Z]\w+=\*", line) and "X-" not in line.split("=")[0]]
     names = {name for line in entries if not line.endswith("++") for name in re.findall(r"\*([A-Z]\w+)=\*", line)}
-    return names - {"MachineOf", "PreferSpreadOver"} | {"SameNodeAs"}
+    return names - {"MachineOf", "PreferSpreadOver", "ImagePin"} | {"SameNodeAs"}  # nobody but argosy writes ImagePin=
 
 
 def is_for_containers(lines):

@@ -195,7 +195,7 @@ def test_what_failed_is_asked_for_again(c: Cluster):
     assert c.invocation("good.service") == before
     refused(post(asked, {"verb": "job retry", "job": again["job"]}), 400, "there is no unit of it that failed")
     refused(post(asked, {"verb": "job retry", "job": 999999}), 404, "no job 999999")
-    refused(post(asked, {"verb": "job retry"}), 400, "names no job")
+    refused(post(asked, {"verb": "job retry"}), 400, "'job' is the number of a job")
     refused(send(asked, "POST", "/v1/jobs", '{"verb":"job retry","job":7}\n', LINES), 400, "goes alone")
 
 

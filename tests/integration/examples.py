@@ -37,7 +37,7 @@ def is_for_containers(lines):
 
 def unit_of(lines):
     if is_for_containers(lines):
-        return "\n".join(["[Container]", "Image=registry.example.org/web:1", "Volume=data:/data", *lines]) + "\n"
+        return "\n".join(["[Container]", "Image=registry.example.org/web@sha256:" + "0" * 64, "Volume=data:/data", *lines]) + "\n"
     own = [] if "[Service]" in lines else [*SLEEPER.splitlines(), "ExecReload=/bin/true"]  # which FileChange=reload needs
     return "\n".join(own + [line if line != "[Service]" else SLEEPER.rstrip() for line in lines]) + "\n"
 

@@ -147,7 +147,7 @@ def test_a_host_that_cannot_pull_leaves_the_update(c: Cluster):
     first = start_three(c)
     n3 = c.node("n3")
     on_n3 = next(row["unit"] for row in c.json("list-units") if row["node"] == "n3")
-    second = publish(c, "1", "second")
+    second = publish(c, "1", "third")  # which no node has from a test before
     before = c.invocation(on_n3)
     n3.write("/etc/containers/registries.conf.d/test.conf", f'[[registry]]\nlocation="{registry(c)}"\nblocked=true\n')
     said = c.ctl_result("update --pull work@.service", "n1")

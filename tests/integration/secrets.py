@@ -53,7 +53,9 @@ def test_a_program_reads_its_secret(c: Cluster):
         has = node.name in (c.where("r@1").name, c.where("r@2").name)
         assert bool(files(node)) == has, f"{node.name}: {files(node)}"
         modes = node.run(f"find {SECRETS} -type f -printf '%m %u\n'").split("\n")
-        assert all(mode in ("600 root", "") for mode in modes), modes
+        assert all(mode in ("444 root", "") for mode in modes), modes  # users in a container read them
+        folders = node.run(f"find {SECRETS} -mindepth 1 -maxdepth 1 -type d -printf '%m %u\n'").split("\n")
+        assert folders == ["700 root", "700 root", ""] or folders == ["700 root"] * 2, folders  # and nobody else on the host
 
 
 def test_a_new_version_comes_with_the_next_start(c: Cluster):

@@ -268,7 +268,11 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
         *ret_parsed = NULL;
         if (!f) {
                 if (!p->entry || !p->template) {
-                        ticket_refuse(t, ENOENT, "%s: there is no file of that name", p->name);
+                        ticket_refuse(t, ENOENT,
+                                      p->request->pull && disruption_budget_find(t->leader, p->name)
+                                              ? "%s: its units have several files; name the one to update to"
+                                              : "%s: there is no file of that name",
+                                      p->name);
                         return CHECK_REFUSED;
                 }
                 p->hash = p->entry->spec->hash;

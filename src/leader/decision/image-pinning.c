@@ -419,13 +419,20 @@ static int add_file_of_template(Ticket *t, const char *name, Template *last) {
         return f ? FIELD_APPEND(m->files, m->n_files, f) : -ENOMEM;
 }
 
-// Of an update that is only to pull: the file that its units have.
+// An update that is only to pull brings the file that its units have, whatever their digests are: an update
+// before may have left some of them out.
 static int add_file_of_rollout(Ticket *t) {
         Argosy__Request__Rollout *m = t->request->rollout;
-        const SpecEntry *spec = spec_of(t, m->name) ?: spec_of_siblings(t, m->name);
+        const DisruptionBudget *g = disruption_budget_find(t->leader, m->name);
+        SpecEntry *spec = spec_of(t, m->name);
+        int r = 0;
 
-        if (!m->pull || m->file || !spec)
+        if (!m->pull || m->file)
                 return 0;
+        if (!spec && g)
+                r = group_contents_one_source(t->leader, g, &spec);
+        if (r < 0 || !spec)
+                return r;
         m->file = named_file(m->name, m->name, spec->content, spec->len);
         return m->file ? 0 : -ENOMEM;
 }

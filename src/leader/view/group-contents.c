@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "cluster-state.h"
+#include "content-image.h"
 #include "oom.h"
 
 static GroupContent *need(DisruptionBudget *g, const Hash *spec, bool from_template) {
@@ -74,4 +76,27 @@ SpecEntry *group_contents_common(const Leader *l, const DisruptionBudget *g, boo
                 common = c;
         }
         return common ? cluster_state_find_spec(l->state, &common->spec) : NULL;
+}
+
+int group_contents_one_source(const Leader *l, const DisruptionBudget *g, SpecEntry **ret) {
+        SpecEntry *first = NULL;
+        unsigned n = 0;
+
+        *ret = NULL;
+        map_foreach (slot, &g->contents) {
+                const GroupContent *c = slot->value;
+                SpecEntry *spec = c->from_template ? cluster_state_find_spec(l->state, &c->spec) : NULL;
+                int same;
+
+                if (!spec)
+                        continue;
+                if (++n > GROUP_SOURCES_COMPARED)
+                        return 0;
+                first = first ?: spec;
+                same = content_image_same_source(first->content, first->len, spec->content, spec->len);
+                if (same <= 0)
+                        return same;
+        }
+        *ret = first;
+        return 0;
 }

@@ -8,6 +8,8 @@
 #include "leader-core.h"
 #include "tables.h"
 
+enum { GROUP_SOURCES_COMPARED = 16 }; // contents of a group that one look compares
+
 struct GroupContent {
         Hash spec;
         bool from_template;
@@ -22,3 +24,7 @@ void group_contents_forget(Unit *u);                   // it leaves that
 size_t group_contents_count_others(const DisruptionBudget *g, const Hash *spec);
 // What all of them that got theirs from the template have. NULL, *ret_several: several; or none has.
 SpecEntry *group_contents_common(const Leader *l, const DisruptionBudget *g, bool *ret_several);
+// One of the contents that units got from the template, if all of these have the same source and differ in
+// the digests of their image alone (content_image_same_source()). *ret NULL: they have several sources, or
+// more than GROUP_SOURCES_COMPARED contents; or none has one. 0 or -ENOMEM.
+int group_contents_one_source(const Leader *l, const DisruptionBudget *g, SpecEntry **ret);

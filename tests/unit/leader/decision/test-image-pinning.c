@@ -314,6 +314,40 @@ static void instances_of_a_template_share_a_digest(void **state) {
         assert_string_equal(digest_of("web@4.service"), NEW);
 }
 
+static const char *refuse_pull(Rig *rig, uint32_t host, const char *image) {
+        return host == 3 ? "dial tcp: connection refused" : NULL;
+}
+
+static void units_whose_digests_differ_have_one_file_to_pull(void **state) {
+        unsigned n_old = 0;
+
+        assert_done(rig_last(rig_change_many(&g, START, "web", 2, IMAGE "[X-Argosy]\nSpreadOver=host\n")));
+        registry.digest = NEW;
+        g.pull = refuse_pull;
+        update((RigRollout){.name = "web@.service", .pull = true}); // host 3 keeps what it has
+        n_old += streq(digest_of("web@0.service"), OLD);
+        n_old += streq(digest_of("web@1.service"), OLD);
+        assert_int_equal(n_old, 1);
+        g.pull = NULL;
+        update((RigRollout){.name = "web@.service", .pull = true});
+        assert_string_equal(digest_of("web@0.service"), NEW);
+        assert_string_equal(digest_of("web@1.service"), NEW);
+}
+
+static void units_of_several_files_have_none_to_pull(void **state) {
+        const Argosy__Response *r;
+
+        assert_done(rig_last(rig_change_many(&g, START, "web", 2, IMAGE "[X-Argosy]\nSpreadOver=host\n")));
+        g.pull = refuse_pull;
+        update((RigRollout){.name = "web@.service", .content = NEW_FILE, .pull = true});
+        g.pull = NULL;
+        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                  .name = "web@.service",
+                                                  .pull = true}));
+        assert_int_equal(r->status, ENOENT);
+        assert_non_null(strstr(r->message, "its units have several files"));
+}
+
 static void an_image_that_depends_on_the_instance_is_resolved_for_each(void **state) {
         static const char file[] = "[Container]\nImage=reg.example/db:%i\n";
 
@@ -363,6 +397,8 @@ int main(void) {
                 IMAGE_TEST(unpinned_it_is_taken_as_it_is),
                 IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
                 IMAGE_TEST(instances_of_a_template_share_a_digest),
+                IMAGE_TEST(units_whose_digests_differ_have_one_file_to_pull),
+                IMAGE_TEST(units_of_several_files_have_none_to_pull),
                 IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
                 IMAGE_TEST(an_update_of_these_is_refused),
         };

@@ -431,7 +431,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
 }
 
 static bool is_sensible(const Argosy__Request__Rollout *m) {
-        return m->id.len == 16 && m->health_us <= HEALTH_US_MAX &&
+        return m->id.len == ROLLOUT_ID_SIZE && m->health_us <= HEALTH_US_MAX &&
                (!m->percent || (m->max_unavailable >= 1 && m->max_unavailable <= 100)) &&
                (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ||
                 m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);

@@ -13,12 +13,12 @@
 #include "oom.h"
 #include "turn.h"
 
-enum { LOOKS = 512, ID_SIZE = 16 }; // looks in one turn, at about 8 us each, if a file is expanded for it
+enum { LOOKS = 512 }; // looks in one turn, at about 8 us each, if a file is expanded for it
 
 struct RolloutSurvey {
         DisruptionBudget *budget;
         RolloutMembers members;
-        uint8_t id[ID_SIZE];
+        uint8_t id[ROLLOUT_ID_SIZE];
         Hash contents[ROLLOUT_KINDS]; // of kind 1...
         unsigned n_contents;
 };
@@ -37,12 +37,12 @@ void rollout_survey_clear(Leader *l) {
 static RolloutSurvey *survey_of(Leader *l, DisruptionBudget *g, const uint8_t *id) {
         RolloutSurvey *s = l->rollout_survey;
 
-        if (s && s->budget == g && memcmp(s->id, id, ID_SIZE) == 0)
+        if (s && s->budget == g && memcmp(s->id, id, ROLLOUT_ID_SIZE) == 0)
                 return s;
         rollout_survey_clear(l);
         s = l->rollout_survey = oom_checked(calloc(1, sizeof(*s)));
         s->budget = g;
-        memcpy(s->id, id, ID_SIZE);
+        memcpy(s->id, id, ROLLOUT_ID_SIZE);
         rollout_members_init(&s->members, &g->units);
         g->survey = &s->members;
         return s;

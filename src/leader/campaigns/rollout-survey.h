@@ -18,6 +18,8 @@ typedef struct SurveyedUnit {
         bool not_well;    // of one that has the new one: it has failed, or is down
 } SurveyedUnit;
 
+enum { ROLLOUT_ID_SIZE = 16 }; // bytes of a rollout request's id
+
 // Looks at one unit. 0, or what the survey is to end with.
 typedef int (*SurveyLook)(const Unit *u, SurveyedUnit *ret, void *userdata);
 

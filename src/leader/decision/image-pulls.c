@@ -25,6 +25,7 @@
 #include "nodes.h"
 #include "registry.h"
 #include "response.h"
+#include "rollout-survey.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-name.h"
@@ -120,17 +121,20 @@ static int add_nodes_of(Ticket *t, const Unit *u) {
         return r;
 }
 
-static int list_pullers(Ticket *t) {
-        const char *name = t->request->rollout->name;
-        const DisruptionBudget *g = unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE
-                                            ? disruption_budget_find(t->leader, name)
-                                            : NULL;
-        int r = g ? 0 : add_nodes_of(t, unit_find(t->leader, name));
+static int look_at(const Unit *u, SurveyedUnit *ret, void *userdata) {
+        return add_nodes_of(userdata, u);
+}
 
-        if (g)
-                list_foreach (i, &g->units)
-                        if (r == 0)
-                                r = add_nodes_of(t, CONTAINER_OF(i, Unit, of_budget));
+// -EBUSY: the group has more units than one turn looks at, and it is to be called again in the next one.
+static int list_pullers(Ticket *t) {
+        const Argosy__Request__Rollout *m = t->request->rollout;
+        DisruptionBudget *g = unit_name_kind(m->name, NULL) == UNIT_NAME_TEMPLATE
+                                      ? disruption_budget_find(t->leader, m->name)
+                                      : NULL;
+        Surveyed all;
+        int r = g ? rollout_survey(t->leader, g, m->id.data, look_at, t, &all)
+                  : add_nodes_of(t, unit_find(t->leader, m->name));
+
         pulls_of(t)->listed = r == 0;
         return r;
 }
@@ -211,7 +215,8 @@ static int note_failed(Ticket *t) {
 
 int image_pulls_admit(Ticket *t) {
         const Argosy__Request__Rollout *m = t->request->rollout;
-        bool updates = t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !m->abort && !t->lent;
+        bool updates = t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !m->abort && !t->lent &&
+                       m->id.len == ROLLOUT_ID_SIZE; // the plan refuses any other one
         _cleanup_free_ char *image = updates ? pulled_image(t) : NULL;
         const Puller *failed;
         size_t n_failed;

@@ -99,6 +99,24 @@ static void all_hosts_have_the_image_before_the_first_unit_stops(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
+// More than a turn looks at.
+static void a_large_group_has_it_everywhere_too(void **state) {
+        enum { MANY = 1200 };
+
+        assert_int_equal(
+                rig_last(rig_change_many(&g, START, "big", MANY, IMAGE "[X-Argosy]\nHost=n2 n3 n4\n"))
+                        ->status,
+                0);
+        rig_settle(&g);
+        assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){.kind = UPDATE,
+                                                               .name = "big@.service",
+                                                               .content = NEXT "[X-Argosy]\nHost=n2 n3 n4\n",
+                                                               .health_ms = 1000}))
+                                 ->status,
+                         0);
+        assert_int_equal(pulls.n, 3);
+}
+
 static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
         uint32_t host = rig_host_of(&g, "web@3.service");
         unsigned running = rig_unit_on(&g, host, "web@3.service")->starts;
@@ -146,6 +164,7 @@ static void a_lost_host_is_not_waited_for(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
+                PULL_TEST(a_large_group_has_it_everywhere_too),
                 PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
                 PULL_TEST(a_registry_that_is_down_changes_nothing),
                 PULL_TEST(a_lost_host_is_not_waited_for),

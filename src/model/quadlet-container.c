@@ -78,6 +78,15 @@ static bool is_qualified(const char *image) {
                               (len == strlen("localhost") && memcmp(image, "localhost", len) == 0));
 }
 
+// Of letters, digits and what stands between them, and specifiers: nothing that podman would take for an
+// option, or for another transport than a registry ("docker-archive:/file", "oci://...").
+static bool is_image_name(const char *image) {
+        static const char known[] =
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%._-:/@[]";
+
+        return strchr("._-:/@", *image) == NULL && image[strspn(image, known)] == 0 && !strstr(image, ":/");
+}
+
 static bool is_id(const char *image) {
         return str_has_prefix(image, "sha256:");
 }
@@ -100,6 +109,9 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
                         "Image=%.200s: an image with a '$', or a specifier other than %%i, %%j, %%n, "
                         "%%N and %%p, is one that only a node knows",
                         value);
+        if (*value && !is_image_name(value))
+                return option_refuse(ret_why, path, line->line,
+                                     "Image=%.200s is no name of an image in a registry", value);
         if (*value && !is_qualified(value) && !is_id(value))
                 return option_refuse(ret_why, path, line->line,
                                      "Image=%.200s is a short name, which each node looks for where its own "

@@ -273,9 +273,8 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
 }
 
 static int begin(ImageCommand *c) {
-        static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL}, *const environment[] = {
-                                                                                             "HOME=/root",
-                                                                                             NULL};
+        static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL};
+        static const char *const environment[] = {"HOME=/root", NULL};
         bool lists = !*c->image;
         const char *const pull_args[] = {PODMAN, "pull", "--quiet", c->image, NULL};
         _cleanup_free_ char *unit = agent_images_unit(c->agent),

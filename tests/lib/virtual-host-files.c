@@ -6,6 +6,8 @@
 // violation, and its units wait for good. What has come stays until the host forgets everything.
 #include "virtual-host-private.h"
 
+#include <stdio.h>
+
 #include "oom.h"
 
 typedef struct VirtualFile { // in VirtualHost.files by hash, and in .fetches until it is whole
@@ -14,6 +16,8 @@ typedef struct VirtualFile { // in VirtualHost.files by hash, and in .fetches un
         size_t size;
         Buf bytes;      // so far; empty once it is whole
         uint64_t asked; // VirtualHost.seq of the session in which the next piece was asked for; 0: in none
+        char asked_for[256]; // the unit in whose name; it is refused that file if `refused`
+        bool refused;
 } VirtualFile;
 
 static void file_free(void *value) {
@@ -80,7 +84,7 @@ void virtual_host_ask_for_files(VirtualHost *h) {
         f = CONTAINER_OF(h->fetches.next, VirtualFile, fetch);
         if (f->asked == h->seq)
                 return;
-        unit = virtual_host_awaits(h, &f->hash);
+        unit = virtual_host_awaits(h, &f->hash, f->refused ? f->asked_for : NULL);
         if (!unit) { // what waited for it has gone
                 drop(h, f);
                 virtual_host_ask_for_files(h);
@@ -89,8 +93,11 @@ void virtual_host_ask_for_files(VirtualHost *h) {
         m.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         m.from = f->bytes.len;
         m.unit = (char *) unit;
-        if (virtual_host_send(h, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m) >= 0)
-                f->asked = h->seq;
+        if (virtual_host_send(h, ARGOSY__TO_VOTER__MSG_FILE_ASK, &m) < 0)
+                return;
+        f->asked = h->seq;
+        f->refused = false;
+        snprintf(f->asked_for, sizeof(f->asked_for), "%s", unit);
 }
 
 static bool fits(const VirtualFile *f, const Argosy__ToHost__FilePiece *piece) {
@@ -119,8 +126,9 @@ void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piec
         f = hash_from_bytes(piece->hash.data, piece->hash.len, &hash) ? find(h, &hash) : NULL;
         if (!f || !list_is_linked(&f->fetch) || f->asked != h->seq)
                 return;
-        if (!piece->there) { // the unit is to have another content, of which an order is on its way
-                drop(h, f);
+        if (!piece->there) { // the unit is to have another content; others that wait ask as an agent would
+                f->asked = 0;
+                f->refused = true;
                 virtual_host_ask_for_files(h);
                 return;
         }

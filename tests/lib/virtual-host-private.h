@@ -43,5 +43,5 @@ void virtual_host_ask_for_files(VirtualHost *h);                  // for what is
 void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piece);
 void virtual_host_forget_files(VirtualHost *h);
 // virtual-host-units.c: a unit that waits for it, or NULL
-const char *virtual_host_awaits(VirtualHost *h, const Hash *file);
+const char *virtual_host_awaits(VirtualHost *h, const Hash *file, const char *but);
 void virtual_host_on_file(VirtualHost *h); // virtual-host-units.c: one more is here

@@ -292,13 +292,13 @@ static void carry_out(VirtualHost *h, VirtualUnit *u) {
         mark(h, u);
 }
 
-const char *virtual_host_awaits(VirtualHost *h, const Hash *file) {
+const char *virtual_host_awaits(VirtualHost *h, const Hash *file, const char *but) {
         list_foreach (n, &h->awaiting) {
                 const VirtualUnit *u = CONTAINER_OF(n, VirtualUnit, awaits);
                 const VirtualContent *c = map_find(&h->contents, u->order.spec.bytes, HASH_SIZE);
 
                 for (size_t i = 0; c && i < c->files.n; i++)
-                        if (hash_equal(&c->files.list[i].hash, file))
+                        if (hash_equal(&c->files.list[i].hash, file) && !(but && streq(u->name, but)))
                                 return u->name;
         }
         return NULL;

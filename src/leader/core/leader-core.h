@@ -381,6 +381,7 @@ struct Leader {
                                   // (QueueName)
         size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked
         ListNode queue_changed;   // QueueWatch.changed: held jobs of whose units that is not so any more
+        struct QueueWatch *queue_retired; // that nobody has any more, to be freed in slices; NULL: none
         Map author_jobs;           // by the author's name: how many jobs are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 

@@ -387,6 +387,7 @@ void held_jobs_retire(Leader *l) {
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
+        queue_watches_retire(l);
         map_done(&l->queue_names);
         list_init(&l->queue_changed);
         l->n_queue_groups = 0;
@@ -692,6 +693,7 @@ void held_jobs_step(Leader *l) {
         size_t n = 0, bytes = 0, most = walk_slice(walk, l->limits.held_judged),
                left = walk_slice(walk, l->limits.held_looks);
 
+        queue_watches_turn(l);
         if (l->pause_us > leader_now(l))
                 return;
         for (HeldJob *h; (h = queue_take_changed(l));)

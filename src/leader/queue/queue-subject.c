@@ -42,6 +42,8 @@
 
 enum {
         ROLE_SIZE = LABEL_MAX + 1,
+        FREED_AT_ONCE = 100,   // names, at about 1.5 us; those of most requests
+        FREED_PER_TURN = 1000,
         READ_WORK = 20,  // of a file, beside one comparison at less than 1 us
         EXPAND_WORK = 5, // for one more name
 };
@@ -57,6 +59,7 @@ typedef struct Seen {
         QueueWatch *watch;
         QueueName *of;
         ListNode by_name;
+        ListNode by_watch; // QueueWatch.all
         Hash spec;
         bool exists;
         bool by_role; // its file says something
@@ -65,10 +68,12 @@ typedef struct Seen {
 
 struct QueueWatch {
         Leader *leader;
-        Map seen; // by name
+        Map seen;     // by name; empty once it is retired
+        ListNode all; // Seen.by_watch
         bool stale; // a unit has another file than when it was asked for its role
         struct HeldJob *job; // that waits for another answer; NULL: it is still looked for
         ListNode changed;    // in Leader.queue_changed: there may be one
+        QueueWatch *retired; // the next one in Leader.queue_retired
 };
 
 // A file that comes with the request.
@@ -114,6 +119,7 @@ struct QueueLook {
 
 static void forget_seen(Leader *l, Seen *seen) {
         list_unlink(&seen->by_name);
+        list_unlink(&seen->by_watch);
         l->n_queue_groups -= seen->group;
         if (list_is_empty(&seen->of->seen)) {
                 map_take_str(&l->queue_names, seen->of->name);
@@ -122,21 +128,58 @@ static void forget_seen(Leader *l, Seen *seen) {
         free(seen);
 }
 
+// False: there is more to free. What is freed is taken off *left.
+static bool free_some(QueueWatch *w, size_t *left) {
+        for (; !list_is_empty(&w->all); --*left) {
+                if (*left == 0)
+                        return false;
+                forget_seen(w->leader, CONTAINER_OF(w->all.next, Seen, by_watch));
+        }
+        free(w);
+        return true;
+}
+
 QueueWatch *queue_watch_free(QueueWatch *w) {
+        size_t left = FREED_AT_ONCE;
+
         if (!w)
                 return NULL;
-        map_foreach (slot, &w->seen)
-                forget_seen(w->leader, slot->value);
-        map_done(&w->seen);
+        w->job = NULL;
         list_unlink(&w->changed);
-        free(w);
+        map_done(&w->seen); // its keys go one by one
+        if (!w->leader->queue_retired && free_some(w, &left))
+                return NULL;
+        w->retired = w->leader->queue_retired;
+        w->leader->queue_retired = w;
+        leader_mark(w->leader);
         return NULL;
+}
+
+static void free_retired(Leader *l, size_t left) {
+        while (l->queue_retired && left > 0) {
+                QueueWatch *w = l->queue_retired, *next = w->retired;
+
+                left--;
+                if (free_some(w, &left))
+                        l->queue_retired = next;
+        }
+}
+
+void queue_watches_turn(Leader *l) {
+        free_retired(l, FREED_PER_TURN);
+        if (l->queue_retired)
+                leader_mark(l);
+}
+
+void queue_watches_retire(Leader *l) {
+        free_retired(l, SIZE_MAX);
 }
 
 static QueueWatch *watch_new(Leader *l) {
         QueueWatch *w = oom_checked(calloc(1, sizeof(*w)));
 
         w->leader = l;
+        list_init(&w->all);
         list_init(&w->changed);
         return w;
 }
@@ -213,6 +256,7 @@ static Seen *seen_get(QueueWatch *w, const char *name, const UnitEntry *e) {
         seen->watch = w;
         seen->of = name_get(w->leader, name);
         list_append(&seen->of->seen, &seen->by_name);
+        list_append(&w->all, &seen->by_watch);
         seen->exists = e;
         if (e)
                 seen->spec = e->spec->hash;

@@ -45,7 +45,10 @@ void queue_look_keep(Ticket *t, QueueLook *look);
 typedef struct QueueWatch QueueWatch;
 struct HeldJob;
 QueueWatch *queue_look_take_watch(QueueLook *look, struct HeldJob *job); // of one that is known now
-QueueWatch *queue_watch_free(QueueWatch *w);                              // NULL
+// NULL. What it has asked about is freed in later turns, or when the term ends.
+QueueWatch *queue_watch_free(QueueWatch *w);
+void queue_watches_turn(Leader *l);   // frees some
+void queue_watches_retire(Leader *l); // frees all
 // An entry of the log has changed this unit, or removed it.
 void queue_names_on_unit(Leader *l, const UnitEntry *e);
 // The next job of which something may be found that is not so any more; NULL: there is none.

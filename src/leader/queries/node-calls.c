@@ -264,18 +264,27 @@ bool node_calls_knows_names(const Node *n) {
         return node_is_heard(n);
 }
 
-int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
-                         NodeNamesAnswered *answered, void *userdata, uint64_t *ret) {
-        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+// A call to one node that has one answer. *ret: its number. NULL: out of memory.
+static NodeCall *single_call(Leader *l, Ticket *t, Node *n, void *userdata, uint64_t *ret) {
         NodeCall *c;
 
         node_calls_on_sessions_ended(l); // as in node_call_begin()
         c = call_new(l, t, "", n, false);
         if (!c)
-                return -ENOMEM;
-        c->answered = answered;
+                return NULL;
         c->userdata = userdata;
         *ret = c->id;
+        return c;
+}
+
+int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
+                         NodeNamesAnswered *answered, void *userdata, uint64_t *ret) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        NodeCall *c = single_call(l, t, n, userdata, ret);
+
+        if (!c)
+                return -ENOMEM;
+        c->answered = answered;
         message.names = (Argosy__ToHost__NameCheck *) names;
         send_call(l, c, &message);
         return 0;
@@ -284,15 +293,11 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
 int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
-        NodeCall *c;
+        NodeCall *c = single_call(l, t, n, userdata, ret);
 
-        node_calls_on_sessions_ended(l); // as in node_call_begin()
-        c = call_new(l, t, "", n, false);
         if (!c)
                 return -ENOMEM;
         c->image_answered = answered;
-        c->userdata = userdata;
-        *ret = c->id;
         message.image = (char *) image;
         message.pull = pull;
         send_call(l, c, &message);

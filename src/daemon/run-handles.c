@@ -62,6 +62,15 @@ int run_load_config(const Daemon *d, Config *ret) {
         return config_load(&(ConfigSource){d->paths->config_dirs, d->user_name}, ret);
 }
 
+// Without memory for the words, too, what argosyd was started with is what it goes on with.
+static void keep_until_restart(Daemon *d, Config *next) {
+        _cleanup_free_ char *keys = config_keep_running(next, &d->config);
+
+        if (!keys || *keys)
+                log_notice("What has changed of %s counts from the next restart of argosyd.",
+                           keys ?: "the configuration");
+}
+
 void run_reload(Daemon *d) {
         Config next, before;
         int r;
@@ -71,9 +80,7 @@ void run_reload(Daemon *d) {
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
-                if (config_needs_restart(&next, &d->config))
-                        log_notice("Port=, ElectionTimeoutSec=, Listen= and Tls= change with the next "
-                                   "restart of argosyd.");
+                keep_until_restart(d, &next);
                 before = d->config;
                 d->config = next;
                 managers_on_config(d, before.managers, before.n_managers);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What tools/names asks of the documents (*.md): links lead somewhere, functions exist, documents stay short, and every table that
-"What to touch" of ARCHITECTURE.md names is there and has the newest member of its kind.
+"What to touch" of ARCHITECTURE.md names is there and has the newest member of its kind; and of argosy.conf(5), that it says which keys
+count from a restart.
 
 The grammar of "What to touch": under a heading (### A request) each line that begins with "- " names files and, right behind a file,
 tables, types or functions in it, all in backticks: `src/model/request-kind.c` `kinds`. A line with (*as MEMBER*) is about some members
@@ -182,7 +183,17 @@ def untouchable(source):
         yield "ARCHITECTURE.md: the headings of What to touch are those of tools/lib/documents.py"
 
 
+def restarts_unsaid(source):
+    """argosy.conf(5) has in one sentence the keys that count from a restart of argosyd: those, and no other ones."""
+    table = of_file(source, "src/daemon/core/config.c", "config_keys")
+    wanted = set(re.findall(r'^\s+\{"\w+", "(\w+)", KEY_\w+, FROM_RESTART,', table, re.MULTILINE))
+    sentence = re.search(r"From the next restart of [^;]*;", read(source / "man/argosy.conf.5.scd"))
+    said = set(re.findall(r"\*(\w+)=\*", sentence[0])) if sentence else set()
+    for key in sorted(wanted ^ said):
+        yield f"man/argosy.conf.5.scd: whether {key}= counts from a restart is not as src/daemon/core/config.c has it"
+
+
 def complaints(source, functions=True):
     """All that is wrong. To look for functions means to read the whole source."""
     source = Path(source)
-    return [*bad_links(source), *(missing_functions(source) if functions else []), *too_long(source), *untouchable(source)]
+    return [*bad_links(source), *(missing_functions(source) if functions else []), *too_long(source), *untouchable(source), *restarts_unsaid(source)]

@@ -17,426 +17,85 @@
 
 #include "array.h"
 #include "clock.h"
-#include "config.h"
+#include "config-private.h"
 #include "fileio.h"
 #include "host-address.h"
 #include "ini-reader.h"
 #include "log.h"
 #include "machine.h"
-#include "manager-name.h"
 #include "str.h"
 #include "unit-file.h"
 
-enum { CONFIG_NAME_MAX = 63, CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
-
-typedef enum KeyType {
-        KEY_NAME,
-        KEY_ADDRESS,
-        KEY_NUMBER,
-        KEY_ODD,
-        KEY_SPAN,
-        KEY_BOOL,
-        KEY_PATH,
-        KEY_DIRECTORY,
-        KEY_LABELS, // from here on several lines add up, and an empty one resets
-        KEY_MANAGERS,
-        KEY_LISTEN,
-        KEY_FLEET,
-        KEY_NAMES,
-        KEY_PROXIES,
-} KeyType;
+enum { CONFIG_NAME_MAX = 63, CONFIG_FILE_MAX = 1024 * 1024 };
 
 // The one table of all keys. Defaults are written as people would write them.
-static const struct ConfigKey {
-        const char *section, *key;
-        KeyType type;
-        size_t offset;
-        const char *fallback;
-        uint64_t min, max;
-        const char *help;
-        const char *user_fallback; // of a user's argosyd; NULL: the same
-} config_keys[] = {
-        {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0,
+static const ConfigKey config_keys[] = {
+        {"Node", "Name", KEY_NAME, FROM_RESTART, offsetof(Config, name), "", 0, 0,
          "name of this host, for people (default: its host name, with --user also the user's)"},
-        {"Node", "Address", KEY_ADDRESS, offsetof(Config, address), "", 0, 0,
+        {"Node", "Address", KEY_ADDRESS, FROM_RELOAD, offsetof(Config, address), "", 0, 0,
          "IP address or name that other hosts reach this one at (default: looked for, see argosy.conf(5))"},
-        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 0, 65535,
+        {"Node", "Port", KEY_NUMBER, FROM_RESTART, offsetof(Config, port), "7867", 0, 65535,
          "TCP port for everything between hosts; 0: a free one, closed until others may come", "0"},
-        {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
+        {"Node", "Labels", KEY_LABELS, FROM_RELOAD, offsetof(Config, labels), "", 0, 0,
          "k=v ..., matched by MachineMetadata= of units"},
-        {"Node", "Managers", KEY_MANAGERS, offsetof(Config, managers), "", 0, 0,
+        {"Node", "Managers", KEY_MANAGERS, FROM_RELOAD, offsetof(Config, managers), "", 0, 0,
          "user@UID container@NAME ...: systemd managers of this host that are nodes too"},
-        {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
+        {"Node", "CheckSec", KEY_SPAN, FROM_RESTART, offsetof(Config, check_us), "10min", USEC_PER_SEC,
          24 * 3600 * USEC_PER_SEC, "in so long all units are looked at once for signals that systemd lost"},
-        {"Node", "StopWhenRemoved", KEY_BOOL, offsetof(Config, stop_when_removed), "yes", 0, 0,
+        {"Node", "StopWhenRemoved", KEY_BOOL, FROM_RELOAD, offsetof(Config, stop_when_removed), "yes", 0, 0,
          "stop the cluster's units when it turns out that this host was removed while it could not hear of "
          "it"},
-        {"Node", "KeepCPUPercent", KEY_NUMBER, offsetof(Config, keep_cpu_percent), "0", 0, 100,
+        {"Node", "KeepCPUPercent", KEY_NUMBER, FROM_RELOAD, offsetof(Config, keep_cpu_percent), "0", 0, 100,
          "part of the cores that is not offered to units with ReserveCPU="},
-        {"Node", "KeepMemoryPercent", KEY_NUMBER, offsetof(Config, keep_memory_percent), "10", 0, 100,
-         "part of the memory that is not offered to units with ReserveMemory="},
-        {"Node", "OvercommitCPUPercent", KEY_NUMBER, offsetof(Config, overcommit_cpu_percent), "100", 1,
-         10000, "how much of the cores that are offered may be reserved"},
-        {"Node", "OvercommitMemoryPercent", KEY_NUMBER, offsetof(Config, overcommit_memory_percent), "100",
-         1, 10000, "how much of the memory that is offered may be reserved"},
-        {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC,
+        {"Node", "KeepMemoryPercent", KEY_NUMBER, FROM_RELOAD, offsetof(Config, keep_memory_percent), "10",
+         0, 100, "part of the memory that is not offered to units with ReserveMemory="},
+        {"Node", "OvercommitCPUPercent", KEY_NUMBER, FROM_RELOAD, offsetof(Config, overcommit_cpu_percent),
+         "100", 1, 10000, "how much of the cores that are offered may be reserved"},
+        {"Node", "OvercommitMemoryPercent", KEY_NUMBER, FROM_RELOAD,
+         offsetof(Config, overcommit_memory_percent), "100", 1, 10000,
+         "how much of the memory that is offered may be reserved"},
+        {"Cluster", "LeaseSec", KEY_SPAN, FROM_RESTART, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC,
          3600 * USEC_PER_SEC, "a host not heard of for so long is lost and its units move"},
-        {"Cluster", "HeartbeatSec", KEY_SPAN, offsetof(Config, heartbeat_us), "1", 50 * USEC_PER_MSEC,
-         600 * USEC_PER_SEC, "how often a host tells the leader that it lives"},
-        {"Cluster", "ElectionTimeoutSec", KEY_SPAN, offsetof(Config, election_us), "0.6",
+        {"Cluster", "HeartbeatSec", KEY_SPAN, FROM_RESTART, offsetof(Config, heartbeat_us), "1",
+         50 * USEC_PER_MSEC, 600 * USEC_PER_SEC, "how often a host tells the leader that it lives"},
+        {"Cluster", "ElectionTimeoutSec", KEY_SPAN, FROM_RESTART, offsetof(Config, election_us), "0.6",
          100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
          "a voter that hears nothing from the leader for once to twice this long calls an election"},
-        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 5,
+        {"Cluster", "Voters", KEY_ODD, FROM_RELOAD, offsetof(Config, voters), "3", 1, 5,
          "how many hosts keep the log of a new cluster: 1, 3 or 5"},
-        {"Cluster", "MassLossPercent", KEY_NUMBER, offsetof(Config, mass_loss_percent), "50", 1, 100,
-         "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
-        {"Cluster", "EventsMiB", KEY_NUMBER, offsetof(Config, events_mib), "16", 1, 4096,
+        {"Cluster", "MassLossPercent", KEY_NUMBER, FROM_RESTART, offsetof(Config, mass_loss_percent), "50",
+         1, 100, "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
+        {"Cluster", "EventsMiB", KEY_NUMBER, FROM_RESTART, offsetof(Config, events_mib), "16", 1, 4096,
          "how much of the newest events the leader keeps for those who watch"},
-        {"Http", "Listen", KEY_LISTEN, offsetof(Config, http), "unix", 0, 0,
+        {"Http", "Listen", KEY_LISTEN, FROM_RESTART, offsetof(Config, http), "unix", 0, 0,
          "where programs are answered over HTTP: unix, the socket http.sock beside the local one; "
          "ADDRESS:PORT ..., over "
          "TCP, too; or none, and what stands behind that"},
-        {"Http", "Names", KEY_NAMES, offsetof(Config, http_names), "", 0, 0,
+        {"Http", "Names", KEY_NAMES, FROM_RELOAD, offsetof(Config, http_names), "", 0, 0,
          "names and addresses by which one may ask for this host over TCP (default: its host name, and "
          "where it listens)"},
-        {"Http", "TrustedProxy", KEY_PROXIES, offsetof(Config, http_proxies), "", 0, 0,
+        {"Http", "TrustedProxy", KEY_PROXIES, FROM_RELOAD, offsetof(Config, http_proxies), "", 0, 0,
          "addresses and prefixes of proxies that are believed when they say over TCP for whom they ask "
          "(default: none)"},
-        {"Http", "Tls", KEY_BOOL, offsetof(Config, http_tls), "yes", 0, 0,
+        {"Http", "Tls", KEY_BOOL, FROM_RESTART, offsetof(Config, http_tls), "yes", 0, 0,
          "no: what stands in Listen= and is a loopback address goes without TLS"},
-        {"Http", "Certificate", KEY_PATH, offsetof(Config, http_certificate), "", 0, 0,
+        {"Http", "Certificate", KEY_PATH, FROM_RELOAD, offsetof(Config, http_certificate), "", 0, 0,
          "file of PEM with the certificate for TLS, and those that lead to who has signed it (default: our "
          "own)"},
-        {"Http", "Key", KEY_PATH, offsetof(Config, http_key), "", 0, 0, "file of PEM with its private key"},
-        {"Fleet", "Listen", KEY_FLEET, offsetof(Config, fleet), "", 0, 0,
+        {"Http", "Key", KEY_PATH, FROM_RELOAD, offsetof(Config, http_key), "", 0, 0,
+         "file of PEM with its private key"},
+        {"Fleet", "Listen", KEY_FLEET, FROM_RESTART, offsetof(Config, fleet), "", 0, 0,
          "where the API of fleet is spoken: a unix socket in /run/argosy; ADDRESS:PORT ..., over TLS to "
          "clients with a "
          "certificate; empty: nowhere"},
-        {"Fleet", "TakeOver", KEY_DIRECTORY, offsetof(Config, fleet_take_over), "", 0, 0,
+        {"Fleet", "TakeOver", KEY_DIRECTORY, FROM_RELOAD, offsetof(Config, fleet_take_over), "", 0, 0,
          "directory in which fleet has left unit files behind: units that run from there are taken over as "
          "they run"},
-        {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
+        {"Log", "Level", KEY_NUMBER, FROM_RELOAD, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };
 
-static void managers_clear(Config *c) {
-        for (size_t i = 0; i < c->n_managers; i++)
-                free(c->managers[i]);
-        free(c->managers);
-        c->managers = NULL;
-        c->n_managers = 0;
-}
-
-static void labels_clear(Config *c) {
-        for (size_t i = 0; i < c->n_labels; i++)
-                argosy__label__free_unpacked(c->labels[i], NULL);
-        free(c->labels);
-        c->labels = NULL;
-        c->n_labels = 0;
-}
-
-static void listen_clear(HttpListenList *l) {
-        free(l->list);
-        *l = (HttpListenList){};
-}
-
-void config_done(Config *c) {
-        labels_clear(c);
-        managers_clear(c);
-        listen_clear(&c->http_listen);
-        listen_clear(&c->fleet_listen);
-        free(c->http_names);
-        free(c->http_proxies);
-        free(c->fleet);
-        free(c->fleet_take_over);
-        free(c->http_certificate);
-        free(c->http_key);
-        free(c->name);
-        free(c->address);
-        *c = (Config){};
-}
-
-static Argosy__Label *label_new(const char *key, const char *value) {
-        Argosy__Label *l = malloc(sizeof(*l));
-
-        if (!l)
-                return NULL;
-        argosy__label__init(l);
-        l->key = strdup(key);
-        l->value = strdup(value);
-        if (l->key && l->value)
-                return l;
-        argosy__label__free_unpacked(l, NULL);
-        return NULL;
-}
-
-// A later value for the same key replaces the earlier one.
-static int label_put(Config *c, const char *key, const char *value) {
-        Argosy__Label *l = label_new(key, value);
-
-        if (!l)
-                return -ENOMEM;
-        for (size_t i = 0; i < c->n_labels; i++)
-                if (streq(c->labels[i]->key, key)) {
-                        argosy__label__free_unpacked(c->labels[i], NULL);
-                        c->labels[i] = l;
-                        return 0;
-                }
-        if (ARRAY_RESERVE(c->labels, c->n_labels + 1) < 0) {
-                argosy__label__free_unpacked(l, NULL);
-                return -ENOMEM;
-        }
-        c->labels[c->n_labels++] = l;
-        return 0;
-}
-
-// Returned by the parser of a key for a value, or a word of it, that is not valid. The valid part is taken
-// all the same. 0: all was taken; -ENOMEM.
-enum { NOT_A_VALUE = 1 };
-
-// 0; NOT_A_VALUE if one of them is none, and the others count; -ENOMEM.
-static int each_word(Config *c, const char *value, int (*take)(Config *c, char *word)) {
-        _cleanup_free_ char *copy = strdup(value);
-        char *save = NULL;
-        int bad = 0;
-
-        if (!copy)
-                return -ENOMEM;
-        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                int r = take(c, word);
-
-                if (r < 0)
-                        return r;
-                bad |= r;
-        }
-        return bad;
-}
-
-static int take_label(Config *c, char *word) {
-        char *eq = strchr(word, '=');
-
-        if (eq)
-                *eq = 0;
-        if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) || c->n_labels >= CONFIG_LABELS_MAX)
-                return NOT_A_VALUE;
-        return label_put(c, word, eq + 1);
-}
-
-// "rack=a zone=b"; several lines accumulate, an empty one resets.
-static int assign_labels(Config *c, const char *value) {
-        if (!*value)
-                labels_clear(c);
-        return each_word(c, value, take_label);
-}
-
-static bool has_manager(const Config *c, const char *word) {
-        for (size_t i = 0; i < c->n_managers; i++)
-                if (streq(c->managers[i], word))
-                        return true;
-        return false;
-}
-
-// "user@1000 container@web"; several lines accumulate, an empty one resets.
-static int assign_managers(Config *c, const char *value) {
-        _cleanup_free_ char *copy = strdup(value);
-        char *save = NULL;
-        int bad = 0;
-
-        if (!copy)
-                return -ENOMEM;
-        if (!*value)
-                managers_clear(c);
-        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                ManagerKind kind = manager_name_kind(word);
-
-                if ((kind != MANAGER_USER && kind != MANAGER_CONTAINER) ||
-                    c->n_managers >= MANAGERS_PER_HOST) {
-                        bad = NOT_A_VALUE;
-                        continue;
-                }
-                if (has_manager(c, word))
-                        continue;
-                if (ARRAY_RESERVE(c->managers, c->n_managers + 1) < 0)
-                        return -ENOMEM;
-                c->managers[c->n_managers] = strdup(word);
-                if (!c->managers[c->n_managers])
-                        return -ENOMEM;
-                c->n_managers++;
-        }
-        return bad;
-}
-
-static int assign_string(char **where, const char *value) {
-        char *s = strdup(value);
-
-        if (!s)
-                return -ENOMEM;
-        free(*where);
-        *where = s;
-        return 0;
-}
-
-// Without slashes at its end, as links name what is in it. All of the file system is no place for anything.
-static int assign_directory(char **where, const char *value) {
-        _cleanup_free_ char *path = strdup(value);
-        size_t len = strlen(value);
-
-        if (!path)
-                return -ENOMEM;
-        while (len > 0 && path[len - 1] == '/')
-                path[--len] = 0;
-        return *value && *path != '/' ? NOT_A_VALUE : assign_string(where, path);
-}
-
-static bool listens(const HttpListenList *all, const HttpListen *l) {
-        for (size_t i = 0; i < all->n; i++)
-                if (streq(all->list[i].text, l->text))
-                        return true;
-        return false;
-}
-
-static int add_listen(HttpListenList *all, const char *word) {
-        HttpListen l;
-
-        if (!http_listen_parse(word, &l) || all->n == HTTP_LISTENERS_MAX)
-                return NOT_A_VALUE;
-        if (listens(all, &l))
-                return 0;
-        if (ARRAY_RESERVE(all->list, all->n + 1) < 0)
-                return -ENOMEM;
-        all->list[all->n++] = l;
-        return 0;
-}
-
-static int take_listen(Config *c, char *word) {
-        if (streq(word, "unix"))
-                c->http = true;
-        else if (streq(word, "none")) {
-                listen_clear(&c->http_listen);
-                c->http = false;
-        } else
-                return add_listen(&c->http_listen, word);
-        return 0;
-}
-
-// "unix 192.0.2.7:8443"; an address comes beside the unix socket, and "none" takes away all that was said
-// before.
-static int assign_listen(Config *c, const char *value) {
-        if (!*value) {
-                listen_clear(&c->http_listen);
-                c->http = true;
-        }
-        return each_word(c, value, take_listen);
-}
-
-static int take_fleet(Config *c, char *word) {
-        return *word == '/' ? assign_string(&c->fleet, word) : add_listen(&c->fleet_listen, word);
-}
-
-// "/run/argosy/fleet.sock 192.0.2.7:49153": one path, of which the last one counts, and addresses. As above.
-static int assign_fleet(Config *c, const char *value) {
-        if (*value && c->fleet)
-                return each_word(c, value, take_fleet);
-        listen_clear(&c->fleet_listen);
-        return assign_string(&c->fleet, "") < 0 ? -ENOMEM : each_word(c, value, take_fleet);
-}
-
-static int take_name(Config *c, char *word) {
-        HttpName name;
-
-        if (!c->http_names)
-                c->http_names = calloc(1, sizeof(*c->http_names));
-        if (!c->http_names)
-                return -ENOMEM;
-        return http_name_parse(word, strlen(word), &name) && http_names_add(c->http_names, &name)
-                       ? 0
-                       : NOT_A_VALUE;
-}
-
-// "argosy.example.org 192.0.2.7"; as above.
-static int assign_names(Config *c, const char *value) {
-        if (!*value) {
-                free(c->http_names);
-                c->http_names = NULL;
-        }
-        return each_word(c, value, take_name);
-}
-
-static int take_proxy(Config *c, char *word) {
-        HttpProxy proxy;
-
-        if (!c->http_proxies)
-                c->http_proxies = calloc(1, sizeof(*c->http_proxies));
-        if (!c->http_proxies)
-                return -ENOMEM;
-        return http_proxy_parse(word, &proxy) && http_proxies_add(c->http_proxies, &proxy) ? 0 : NOT_A_VALUE;
-}
-
-// "127.0.0.1 192.0.2.0/24"; as above.
-static int assign_proxies(Config *c, const char *value) {
-        if (!*value) {
-                free(c->http_proxies);
-                c->http_proxies = NULL;
-        }
-        return each_word(c, value, take_proxy);
-}
-
-static int assign_bool(bool *where, const char *value) {
-        static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"off", "on"}, {"0", "1"}};
-
-        for (size_t i = 0; i < ELEMENTSOF(words); i++)
-                if (streq(value, words[i][0]) || streq(value, words[i][1])) {
-                        *where = streq(value, words[i][1]);
-                        return 0;
-                }
-        return NOT_A_VALUE;
-}
-
-// 0: taken, NOT_A_VALUE, -ENOMEM.
-static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
-        void *where = (char *) c + k->offset;
-        uint64_t n;
-
-        switch (k->type) {
-        case KEY_NAME:
-                return *value && !label_is_valid(value) ? NOT_A_VALUE : assign_string(where, value);
-        case KEY_ADDRESS:
-                return *value && !host_address_may_be_configured(value) ? NOT_A_VALUE
-                                                                        : assign_string(where, value);
-        case KEY_NUMBER:
-        case KEY_ODD:
-                if (!parse_u64(value, k->max, &n) || n < k->min || (k->type == KEY_ODD && n % 2 == 0))
-                        return NOT_A_VALUE;
-                *(uint64_t *) where = n;
-                return 0;
-        case KEY_SPAN:
-                if (!parse_span_us(value, &n) || n < k->min || n > k->max)
-                        return NOT_A_VALUE;
-                *(uint64_t *) where = n;
-                return 0;
-        case KEY_BOOL:
-                return assign_bool(where, value);
-        case KEY_PATH:
-                return *value && *value != '/' ? NOT_A_VALUE : assign_string(where, value);
-        case KEY_DIRECTORY:
-                return assign_directory(where, value);
-        case KEY_LABELS:
-                return assign_labels(c, value);
-        case KEY_MANAGERS:
-                return assign_managers(c, value);
-        case KEY_LISTEN:
-                return assign_listen(c, value);
-        case KEY_FLEET:
-                return assign_fleet(c, value);
-        case KEY_NAMES:
-                return assign_names(c, value);
-        case KEY_PROXIES:
-                return assign_proxies(c, value);
-        }
-        return NOT_A_VALUE;
-}
-
-static const char *fallback_of(const struct ConfigKey *k, bool user) {
+static const char *fallback_of(const ConfigKey *k, bool user) {
         return user && k->user_fallback ? k->user_fallback : k->fallback;
 }
 
@@ -449,13 +108,13 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
         const char *value = line->value;
 
         for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
-                const struct ConfigKey *k = &config_keys[i];
+                const ConfigKey *k = &config_keys[i];
                 int r;
 
                 if (!streq(k->section, line->section) || !streq(k->key, line->key))
                         continue;
-                r = *value || k->type >= KEY_LABELS ? assign_key(c, k, value)
-                                                    : assign_key(c, k, fallback_of(k, user));
+                r = *value || k->type >= KEY_LABELS ? config_value_put(c, k, value)
+                                                    : config_value_put(c, k, fallback_of(k, user));
                 if (r == 0 && k->offset == offsetof(Config, voters))
                         c->voters_given = *value;
                 if (r == NOT_A_VALUE)
@@ -638,17 +297,20 @@ bool config_http_has_tls(const Config *c, const HttpListen *l) {
         return c->http_tls || !l->loopback;
 }
 
-static bool is_same_list(const HttpListenList *a, const HttpListenList *b) {
-        for (size_t i = 0; i < a->n && i < b->n; i++)
-                if (!streq(a->list[i].text, b->list[i].text))
-                        return false;
-        return a->n == b->n;
-}
+char *config_keep_running(Config *next, Config *running) {
+        _cleanup_buf_ Buf out = {};
+        int r = 0;
 
-bool config_needs_restart(const Config *a, const Config *b) {
-        return a->port != b->port || a->election_us != b->election_us || a->http != b->http ||
-               a->http_tls != b->http_tls || !is_same_list(&a->http_listen, &b->http_listen) ||
-               !streq(a->fleet, b->fleet) || !is_same_list(&a->fleet_listen, &b->fleet_listen);
+        for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
+                const ConfigKey *k = &config_keys[i];
+
+                if (k->counts == FROM_RELOAD || config_value_is_same(k, next, running))
+                        continue;
+                config_value_exchange(k, next, running);
+                if (r == 0)
+                        r = buf_printf(&out, "%s%s= in [%s]", out.len > 0 ? ", " : "", k->key, k->section);
+        }
+        return r < 0 ? NULL : buf_take_string(&out);
 }
 
 // Tokens go over these.
@@ -664,7 +326,7 @@ int config_load(const ConfigSource *source, Config *ret) {
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(config_keys); i++)
-                r = assign_key(&c, &config_keys[i], fallback_of(&config_keys[i], source->user_name));
+                r = config_value_put(&c, &config_keys[i], fallback_of(&config_keys[i], source->user_name));
         if (r >= 0)
                 r = load_main_file(source, &c);
         if (r >= 0)
@@ -693,7 +355,7 @@ char *config_describe(bool user) {
         const char *section = "";
 
         for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
-                const struct ConfigKey *k = &config_keys[i];
+                const ConfigKey *k = &config_keys[i];
 
                 if (!streq(section, k->section) && buf_printf(&out, "  [%s]\n", k->section) < 0)
                         return NULL;

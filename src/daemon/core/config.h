@@ -60,8 +60,10 @@ typedef struct ConfigSource {
 // keeps a host out of its cluster. -ENOMEM, or another errno for an unreadable file.
 int config_load(const ConfigSource *source, Config *ret);
 void config_done(Config *c);
-// Whether something differs that cannot change while argosyd runs.
-bool config_needs_restart(const Config *a, const Config *b);
+// Of keys that cannot change while argosyd runs, `next` gets the value that `running` has, and the other way
+// round. Which of them differ, as words ("Port= in [Node], ..."; malloc'd, empty: none); NULL: no memory for
+// these.
+char *config_keep_running(Config *next, Config *running);
 // Whether TLS is spoken there: everywhere, but with Tls=no on loopback addresses.
 bool config_http_has_tls(const Config *c, const HttpListen *l);
 // One line per key, for --help.

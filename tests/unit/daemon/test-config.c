@@ -291,34 +291,95 @@ static void clear_text_stays_on_loopback(void **state) {
         config_done(&c);
 }
 
-static void what_needs_a_restart_is_known(void **state) {
-        Config a, b;
+// One line for each key: another value than its default, and whether argosyd goes on with what it was.
+static const struct {
+        const char *section, *key, *value;
+        bool from_restart;
+} changes[] = {
+        {"Node", "Name", "other", true},
+        {"Node", "Address", "192.0.2.9", false},
+        {"Node", "Port", "4711", true},
+        {"Node", "Labels", "rack=b", false},
+        {"Node", "Managers", "user@1000", false},
+        {"Node", "CheckSec", "5min", true},
+        {"Node", "StopWhenRemoved", "no", false},
+        {"Node", "KeepCPUPercent", "1", false},
+        {"Node", "KeepMemoryPercent", "1", false},
+        {"Node", "OvercommitCPUPercent", "200", false},
+        {"Node", "OvercommitMemoryPercent", "200", false},
+        {"Cluster", "LeaseSec", "7", true},
+        {"Cluster", "HeartbeatSec", "2", true},
+        {"Cluster", "ElectionTimeoutSec", "1", true},
+        {"Cluster", "Voters", "5", false},
+        {"Cluster", "MassLossPercent", "60", true},
+        {"Cluster", "EventsMiB", "17", true},
+        {"Http", "Listen", "127.0.0.1:80", true},
+        {"Http", "Names", "b.example.org", false},
+        {"Http", "TrustedProxy", "127.0.0.1", false},
+        {"Http", "Tls", "no", true},
+        {"Http", "Certificate", "/etc/c", false},
+        {"Http", "Key", "/etc/k", false},
+        {"Fleet", "Listen", "/run/argosy/fleet.sock", true},
+        {"Fleet", "TakeOver", "/run/fleet/units", false},
+        {"Log", "Level", "7", false},
+};
 
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\nNames=a\n");
-        assert_int_equal(load(*state, NULL, &a), 0);
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:80\nNames=b\n");
-        assert_int_equal(load(*state, NULL, &b), 0);
-        assert_false(config_needs_restart(&a, &b));
-        config_done(&b);
-        put(*state, "/etc/argosy/argosy.conf", "[Http]\nListen=127.0.0.1:81\n");
-        assert_int_equal(load(*state, NULL, &b), 0);
-        assert_true(config_needs_restart(&a, &b));
-        config_done(&b);
+// Each line of the description but those of sections and of help is a key's.
+static size_t n_keys(void) {
+        _cleanup_free_ char *text = config_describe(false);
+        size_t n = 0;
+
+        for (char *save = NULL, *line = strtok_r(text, "\n", &save); line;
+             line = strtok_r(NULL, "\n", &save))
+                n += strncmp(line, "    ", 4) == 0 && line[4] != ' ';
+        return n;
+}
+
+static void each_key_is_taken_over_or_named(void **state) {
+        Config running, next;
+
+        assert_int_equal(n_keys(), ELEMENTSOF(changes));
+        assert_int_equal(load(*state, NULL, &running), 0);
+        for (size_t i = 0; i < ELEMENTSOF(changes); i++) {
+                _cleanup_free_ char *text = str_printf("[%s]\n%s=%s\n", changes[i].section, changes[i].key,
+                                                       changes[i].value),
+                                    *named = str_printf("%s= in [%s]", changes[i].key, changes[i].section),
+                                    *said = NULL, *again = NULL;
+
+                put(*state, "/etc/argosy/argosy.conf", text);
+                assert_int_equal(load(*state, NULL, &next), 0);
+                said = config_keep_running(&next, &running);
+                assert_string_equal(said, changes[i].from_restart ? named : "");
+                if (!changes[i].from_restart) {
+                        config_done(&next);
+                        continue;
+                }
+                // `next` goes on as it was, and what was to come is in the other one: exchanged once more
+                again = config_keep_running(&running, &next);
+                assert_string_equal(again, named);
+                config_done(&next);
+        }
+        config_done(&running);
+}
+
+static void what_argosyd_was_started_with_goes_on(void **state) {
+        _cleanup_free_ char *said = NULL;
+        Config running, next;
+
         put(*state, "/etc/argosy/argosy.conf",
-            "[Http]\nListen=127.0.0.1:80\n[Fleet]\nListen=127.0.0.1:80\n");
-        assert_int_equal(load(*state, NULL, &b), 0);
-        assert_true(config_needs_restart(&a, &b));
-        config_done(&b);
+            "[Cluster]\nLeaseSec=4\n[Http]\nListen=127.0.0.1:80\nNames=a\n");
+        assert_int_equal(load(*state, NULL, &running), 0);
         put(*state, "/etc/argosy/argosy.conf",
-            "[Http]\nListen=127.0.0.1:80\n[Fleet]\nTakeOver=/run/fleet/units\n");
-        assert_int_equal(load(*state, NULL, &b), 0);
-        assert_false(config_needs_restart(&a, &b));
-        config_done(&b);
-        put(*state, "/etc/argosy/argosy.conf", "[Node]\nPort=4711\n[Http]\nListen=127.0.0.1:80\n");
-        assert_int_equal(load(*state, NULL, &b), 0);
-        assert_true(config_needs_restart(&a, &b));
-        config_done(&a);
-        config_done(&b);
+            "[Cluster]\nLeaseSec=9\n[Http]\nListen=none 127.0.0.1:81\nNames=b\n[Log]\nLevel=7\n");
+        assert_int_equal(load(*state, NULL, &next), 0);
+        said = config_keep_running(&next, &running);
+        assert_string_equal(said, "LeaseSec= in [Cluster], Listen= in [Http]");
+        assert_int_equal(next.lease_us, 4000000);
+        assert_true(next.http);
+        assert_string_equal(next.http_listen.list[0].text, "127.0.0.1:80");
+        assert_int_equal(next.log_level, 7);
+        config_done(&running);
+        config_done(&next);
 }
 
 static void help_names_every_key(void **state) {
@@ -353,7 +414,8 @@ int main(void) {
                 IN_DIR(fleet_s_directory_has_no_slash_at_its_end),
                 IN_DIR(http_over_tcp_is_what_was_asked_for),
                 IN_DIR(clear_text_stays_on_loopback),
-                IN_DIR(what_needs_a_restart_is_known),
+                IN_DIR(each_key_is_taken_over_or_named),
+                IN_DIR(what_argosyd_was_started_with_goes_on),
                 cmocka_unit_test(help_names_every_key),
         };
 

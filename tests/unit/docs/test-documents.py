@@ -25,6 +25,8 @@ FAULTS = [
     ("src/ctl/verbs/verb-rows.h", 'VERB("version"', 'VERB("telephone"', "nothing in man/argosyctl.1.scd has telephone"),
     ("include/agent.h", "COUNTER(beats,", "COUNTER(beats_of_drums,", "nothing in man/argosy-api.7.scd has beats_of_drums"),
     ("src/daemon/core/config.c", '"TakeOver"', '"TakeAway"', "nothing in man/argosy.conf.5.scd has TakeAway"),
+    ("src/daemon/core/config.c", '"LeaseSec", KEY_SPAN, FROM_RESTART', '"LeaseSec", KEY_SPAN, FROM_RELOAD', "whether LeaseSec= counts from a restart"),
+    ("man/argosy.conf.5.scd", "*HeartbeatSec=*,\n", "\n", "whether HeartbeatSec= counts from a restart"),
     ("src/http/target/http-resource-rows.h", "RESOURCE(", "THING(", "no member is found of: A resource of HTTP"),
     ("src/http/changes/http-write.c", "HTTP_PUT_SECRET", "HTTP_SET_SECRET", "nothing in src/http/changes/http-write.c has put_secret"),
     ("src/leader/README.md", "# The leader", "# The leader" + 2000 * " and more", "src/leader/README.md: "),

@@ -449,6 +449,11 @@ def allow_many_files():
 LEFT_OUT = "left out: "  # tools/check shows such a line
 
 
+def wait_for_podman(c):
+    """Hosts say which podman they have when they have asked it, which takes a moment after the first start."""
+    eventually(lambda: all("podman" in str(row["labels"]) for row in c.json("list-nodes")), what="nodes with the label podman")
+
+
 def prepare_for_containers(bed):
     """Each node gets the image localhost/box, versions 1 and 2. Returns why this machine runs no containers in its nodes, or None."""
     make = """
@@ -495,6 +500,8 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, con
         print(f"{LEFT_OUT}{len(tests)} tests of {Path(module.__file__).stem}: this machine's nodes run no containers ({reason})")
         bed.down()
         sys.exit(0)
+    if containers:
+        wait_for_podman(Cluster(bed))
     reset = None if bare else Cluster.reset_alone if alone else Cluster.reset
     passed = [_run_test(bed, test, reset if index > 0 else None, after) for index, test in enumerate(tests)]
     if not all(passed) and os.environ.get("ARGOSY_KEEP"):

@@ -172,8 +172,10 @@ bool hosts_addresses_is_at(const Argosy__Voter *v) {
         const uint32_t machine = members_machine_of(v->host);
         SimHost *found = sim_net_find(v->address), *named = v->host_name ? sim_net_find(v->host_name) : NULL;
 
-        return machine && ((found && sim_host_number(found) == machine) ||
-                           (named && sim_host_number(named) == machine));
+        // who has lost its disk and goes by the same address is a stranger there
+        return machine && members_is_in(machine) &&
+               ((found && sim_host_number(found) == machine) ||
+                (named && sim_host_number(named) == machine));
 }
 
 bool hosts_addresses_knows_place(uint32_t number) {

@@ -26,7 +26,7 @@
 #include "unit-state.h"
 #include "verdict.h"
 
-enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 8, OPEN_JOBS_MAX = 10000 };
+enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 32, OPEN_JOBS_MAX = 10000 };
 #define CALM_US (180 * USEC_PER_SEC)     // by then what must come true has
 #define ALIVE_US (30 * USEC_PER_SEC)
 #define ENDS_US (60 * USEC_PER_SEC)      // since a host without a fault, removed, has nothing that runs
@@ -462,6 +462,11 @@ void members_tell(void) {
 }
 
 static void await_answers(void) {
+        (void) sim_run_until(all_are_answered, NULL, CALM_US);
+}
+
+// Nobody is lost any more, so nothing is waited for that may yet come back.
+static void judge_answers(void) {
         if (sim_run_until(all_are_answered, NULL, CALM_US))
                 return;
         members_tell();
@@ -516,19 +521,35 @@ static void release(void) {
         await_answers();
 }
 
+static void change_queue(Argosy__Request__QueueChange *change, const Asked *last, const char *what) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        request.queue_change = change;
+        (void) ask(last->at_host->at, &request, what, last->machine);
+        await_answers();
+}
+
 // Whoever asks may have as many open jobs as an author may have.
 static void raise_limit(void) {
         Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         const Asked *last = &members.asked[members.n_asked - 1];
 
         if (!last->at_host->last || last->at_host->last->status != EDQUOT)
                 return;
         change.open_max = OPEN_JOBS_MAX;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &change;
-        (void) ask(last->at_host->at, &request, "a higher limit of jobs, for the removal of", last->machine);
-        await_answers();
+        change_queue(&change, last, "a higher limit of jobs, for the removal of");
+}
+
+// A rule of the queue refuses it.
+static void drop_rule(void) {
+        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        const Asked *last = &members.asked[members.n_asked - 1];
+        const char *rule = last->at_host->last ? strstr(last->at_host->last->message, "(rule ") : NULL;
+
+        if (!rule || last->at_host->last->status != EPERM || sscanf(rule, "(rule %u ", &change.remove) != 1)
+                return;
+        change_queue(&change, last, "no rule that refuses the removal of");
 }
 
 // Whoever the log has, and has another key or another cluster by itself.
@@ -585,9 +606,10 @@ void members_on_calm(void) {
                 await_answers();
                 release();
                 raise_limit();
+                drop_rule();
                 (void) sim_run_until(are_one, NULL, CALM_US);
         }
-        await_answers();
+        judge_answers();
         (void) sim_run_until(are_one, NULL, CALM_US);
         why = why_not_one(&machine);
         if (why) {

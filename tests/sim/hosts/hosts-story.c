@@ -176,6 +176,13 @@ static bool leaves_out(Argosy__Request__WhatCase what) {
                what == ARGOSY__REQUEST__WHAT_TOP;
 }
 
+// A machine that has joined anew is another host of the log.
+static uint32_t host_of(uint32_t machine) {
+        const Argosy__HostRecord *r = members_record(machine);
+
+        return r ? r->host : 0;
+}
+
 static const AsksPort port = {
         .now_us = sim_now_us,
         .wall_us = wall_us,
@@ -188,6 +195,7 @@ static const AsksPort port = {
         .job = job_of,
         .leaves_out = leaves_out,
         .no_tokens = true, // they are shown over HTTP
+        .host = host_of,
 };
 
 // ------------------------------------------------------------------------------------------------ steps

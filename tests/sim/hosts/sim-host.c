@@ -528,8 +528,10 @@ static void note_identity(SimMachine *m) {
 
         if (d->identity.key.len > 0)
                 m->pin = d->identity.pin;
+        if (!d->peers) // it could not read who it is, and is it still
+                return;
         m->in_cluster =
-                d->peers && d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
+                d->peers->cluster_id.len == sizeof(cluster.cluster_id) &&
                 memcmp(d->peers->cluster_id.data, cluster.cluster_id, sizeof(cluster.cluster_id)) == 0;
 }
 

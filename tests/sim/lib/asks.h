@@ -54,6 +54,7 @@ typedef struct AsksPort {
         uint64_t (*job)(const WorldAsked *a); // that its first response names; 0: none
         bool (*leaves_out)(Argosy__Request__WhatCase what); // NULL: nothing
         bool no_tokens; // nobody can show one
+        uint32_t (*host)(uint32_t number); // as the log knows it, 0: as none; NULL: by the same number
 } AsksPort;
 
 typedef struct Asks {

@@ -99,11 +99,18 @@ uint64_t log_job_of(const uint8_t *id) {
         return 0;
 }
 
+// The number in the log of the host where that one asks.
+static uint32_t host_of(WorldAuthor author) {
+        uint32_t number = world_author_host(author);
+
+        return asks.port->host ? asks.port->host(number) : number;
+}
+
 static bool is_for(const LogGrant *g, WorldAuthor author) {
         if (*g->group)
                 return world_author_is_in(author, g->group);
         return strcmp(g->user, world_authors[author]) == 0 &&
-               (g->host == 0 || g->host == world_author_host(author));
+               (g->host == 0 || g->host == host_of(author));
 }
 
 bool log_has_right(const LogGrant *grants, size_t n, WorldAuthor author, Argosy__Right right,

@@ -35,8 +35,5 @@ const char *manager_name_machine(const char *manager);
 char *manager_node_name(const char *host, const char *manager);
 // Whether `word` names this manager of some host, written "user@1000", "container@web" or "web".
 bool manager_name_is(const char *manager, const char *word);
-// Whether units that ask for these managers (globs like "user@*", NULL-terminated) may run there. NULL: they
-// ask for none, so they go to system managers only.
-bool manager_matches(const char *manager, char *const *patterns);
 // Whether it can be such a glob: letters, digits and @._-*?[]!, at most MANAGER_NAME_MAX bytes.
 bool manager_pattern_is_valid(const char *pattern);

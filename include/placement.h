@@ -86,6 +86,12 @@ typedef enum PlacementOp {
         PLACEMENT_LIKE, // one of the values matches one of these globs
 } PlacementOp;
 
+// A term names labels: those of its key, and if it has values, with one of them. False: a node that has such
+// a label does not meet it, and one without meets it. True: the other way round.
+static inline bool placement_op_wants(PlacementOp op) {
+        return op != PLACEMENT_NOT_IN && op != PLACEMENT_NOT_EXISTS;
+}
+
 typedef struct PlacementTerm {
         PlacementOp op;
         const char *key;

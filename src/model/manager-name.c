@@ -6,8 +6,6 @@
 
 #include "manager-name.h"
 
-#include <fnmatch.h>
-
 #include "str.h"
 
 enum { MACHINE_NAME_MAX = 64 }; // of a container, as systemd has it
@@ -69,15 +67,6 @@ char *manager_node_name(const char *host, const char *manager) {
 
 bool manager_name_is(const char *manager, const char *word) {
         return streq(manager, word) || (streq(short_name(manager), word) && !streq(word, "system"));
-}
-
-bool manager_matches(const char *manager, char *const *patterns) {
-        if (!patterns)
-                return streq(manager, "system");
-        for (; *patterns; patterns++)
-                if (fnmatch(*patterns, manager, FNM_NOESCAPE) == 0)
-                        return true;
-        return false;
 }
 
 bool manager_pattern_is_valid(const char *pattern) {

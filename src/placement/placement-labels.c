@@ -178,17 +178,13 @@ static bool node_is_like(const Placement *p, const PlacedNode *n, const Term *t)
 
 bool term_matches(const Placement *p, const Term *t, uint32_t node) {
         const PlacedNode *n = &p->nodes[node];
+        bool has;
 
-        switch (t->op) {
-        case PLACEMENT_IN:
-                return node_has_any(n, t);
-        case PLACEMENT_NOT_IN:
-                return !node_has_any(n, t);
-        case PLACEMENT_LIKE:
-                return node_is_like(p, n, t);
-        default:
-                return (find_domain(p, node, t->key) != 0) == (t->op == PLACEMENT_EXISTS);
-        }
+        if (t->op == PLACEMENT_LIKE)
+                has = node_is_like(p, n, t);
+        else
+                has = t->n_values > 0 ? node_has_any(n, t) : find_domain(p, node, t->key) != 0;
+        return has == placement_op_wants(t->op);
 }
 
 // ------------------------------------------------------------------------------------------------ selectors

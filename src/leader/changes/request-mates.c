@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eligibility.h"
 #include "request-private.h"
 
 typedef struct Mate {
@@ -21,8 +22,7 @@ typedef struct Mate {
 } Mate;
 
 static bool is_about_nodes(const UnitOptions *o) {
-        return o->machine_id || o->n_labels > 0 || o->managers || (o->hosts && *o->hosts) ||
-               (o->same_node && *o->same_node);
+        return eligibility_narrows(o) || (o->same_node && *o->same_node);
 }
 
 int request_note_mate(Planner *p, const char *name, const UnitFile *file, const UnitOptions *options) {

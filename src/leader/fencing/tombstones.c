@@ -27,6 +27,7 @@
 #include "activators.h"
 #include "array.h"
 #include "batch-builder.h"
+#include "eligibility.h"
 #include "host-leases.h"
 #include "host-marks.h"
 #include "log.h"
@@ -34,7 +35,6 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "scheduler.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -242,7 +242,7 @@ static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry 
                 return true;
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = scheduler_admits(l->state, next, record->manager, options);
+        admits = eligibility_admits(l->state, next, record->manager, options);
         unit_options_unref(options);
         return !admits;
 }

@@ -15,6 +15,7 @@
 #include "answer.h"
 #include "ca-controller.h"
 #include "secrets-key-controller.h"
+#include "eligibility.h"
 #include "feature-controller.h"
 #include "host-clocks.h"
 #include "host-marks.h"
@@ -230,7 +231,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
                 return unit_wanted_on(l, u, e, node);
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = scheduler_admits(l->state, host, manager, options);
+        admits = eligibility_admits(l->state, host, manager, options);
         unit_options_unref(options);
         return admits;
 }

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "due.h"
+#include "eligibility.h"
 #include "event-marks.h"
 #include "fleet-units.h"
 #include "host-marks.h"
@@ -322,7 +323,7 @@ void scheduler_on_node_freed(Leader *l, Node *n) {
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-        return host && scheduler_admits(l->state, host, n->manager, options);
+        return host && eligibility_admits(l->state, host, n->manager, options);
 }
 
 void scheduler_sync_all_offers(Leader *l) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What options of a unit file and records of hosts are to the Placement (placement.h). Labels that begin
-// with '@' are not people's: @id (machine id), @host (name), @manager.
+// What options of a unit file and records of hosts are to the Placement (placement.h).
 
 #include "cluster-state.h"
 #include "placement.h"
@@ -19,6 +18,5 @@
 int scheduler_class(Placement *p, const char *name, const UnitOptions *options, uint32_t *ret,
                     bool *ret_new) _warn_unused_;
 // *given: what it was given last, 0 for nothing; nothing is done if that is the same.
-// A pool (cluster_state_pools()) that has the host is a label pool=NAME.
 void scheduler_label_node(Placement *p, const ClusterState *state, uint32_t node,
                           const Argosy__HostRecord *host, const char *manager, uint64_t *given);

@@ -74,9 +74,6 @@ size_t scheduler_follower_names(const Leader *l, const char *name, const char *r
 size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
 void scheduler_refresh_followers(Leader *l, const char *name);
-// Whether these options admit the node, whatever units are there; *ret_why (may be NULL): why not.
-bool scheduler_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
-                      const UnitOptions *options);
 Scheduler *scheduler_new(Leader *l, uint32_t without_host) _warn_unused_;
 Scheduler *scheduler_free(Scheduler *p);
 // One whose answers change nothing, also not who is next. No other one lives beside it.

@@ -5,8 +5,8 @@
 //      eligibility_terms(): one term for each option about nodes. A unit without Manager= runs in system
 //          managers only
 //      node_labels_next(): facts of the host (`@id`, `@host`, `@manager`), its labels, its pools
-//      eligibility_unmet(): a term names labels by key and value. It is met if the node has such a label, or,
-//          of a term that forbids, has none
+//      eligibility_unmet(): a term names labels by key and value. It is met if the node has such a label, or
+//          has none if the term forbids it
 //
 // An option that decides where a unit may run is a term here and nothing anywhere else. Failures: none.
 

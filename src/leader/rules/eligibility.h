@@ -21,7 +21,8 @@ typedef struct EligibilityTerms { // all are to be met
 
 // *ret is not to be moved: a term borrows from it.
 void eligibility_terms(const UnitOptions *o, EligibilityTerms *ret);
-// Whether they say anything of nodes: that it runs in system managers only is what all say that ask for none.
+// Whether they say anything of nodes. All that ask for no manager say that they run in system managers only:
+// that is nothing.
 bool eligibility_narrows(const UnitOptions *o);
 PlacementTerm eligibility_term(const LabelMatch *m);
 

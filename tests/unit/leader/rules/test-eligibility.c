@@ -135,7 +135,7 @@ static void the_first_term_that_is_not_met_says_why(void **state) {
         cluster_state_free(s);
 }
 
-// --------------------------------------------------------------------------------------------- the Placement
+// -------------------------------------------------------------------------------------------- the Placement
 
 static void add_node(Placement *p, const ClusterState *s, const Machine *m, const char *manager) {
         NodeLabels walk = {.state = s, .host = &m->record, .manager = manager};

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "access-token.h"
-#include "array.h"
 #include "author.h"
 #include "clock.h"
 #include "cluster-state-private.h"
@@ -27,33 +26,6 @@ bool state_access_token_fits(const Argosy__AccessTokenRecord *t) {
                strlen(t->name) <= AUTHOR_NAME_MAX && strlen(t->role) <= LABEL_MAX &&
                strlen(t->created_by) <= CLUSTER_ACCESS_TOKEN_BY_MAX &&
                strlen(t->revoked_by) <= CLUSTER_ACCESS_TOKEN_BY_MAX;
-}
-
-// Where the record is, or would go.
-static size_t index_of(const ClusterState *s, const char *id, bool *ret_found) {
-        size_t low = 0, high = s->n_access_tokens;
-
-        *ret_found = false;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = strcmp(s->access_tokens[middle]->id, id);
-
-                if (r == 0) {
-                        *ret_found = true;
-                        return middle;
-                }
-                if (r < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
-static void drop(ClusterState *s, size_t i) {
-        state_retire_message(s, s->access_tokens[i]);
-        memmove(&s->access_tokens[i], &s->access_tokens[i + 1],
-                (--s->n_access_tokens - i) * sizeof *s->access_tokens);
 }
 
 static uint64_t due_us(const Argosy__AccessTokenRecord *t) {
@@ -75,25 +47,19 @@ static void make_room(ClusterState *s) {
         for (size_t i = 1; i < s->n_access_tokens; i++)
                 if (due_us(s->access_tokens[i]) < due_us(s->access_tokens[oldest]))
                         oldest = i;
-        drop(s, oldest);
+        state_drop_named(s, &s->access_tokens, &s->n_access_tokens, oldest);
 }
 
 bool state_has_access_token(const ClusterState *s, const char *id) {
-        bool found;
-
-        (void) index_of(s, id, &found);
-        return found;
+        return named_find(s->access_tokens, s->n_access_tokens, id) != NULL;
 }
 
 static int insert(ClusterState *s, Argosy__AccessTokenRecord *token) {
         bool found;
-        size_t i = index_of(s, token->id, &found);
+        size_t i = named_index(s->access_tokens, s->n_access_tokens, token->id, &found);
 
-        if (ARRAY_RESERVE(s->access_tokens, s->n_access_tokens + 1) < 0)
+        if (state_insert_named(&s->access_tokens, &s->n_access_tokens, i, token) < 0)
                 return -ENOMEM;
-        memmove(&s->access_tokens[i + 1], &s->access_tokens[i],
-                (s->n_access_tokens++ - i) * sizeof *s->access_tokens);
-        s->access_tokens[i] = token;
         s->access_tokens_due_us =
                 s->n_access_tokens == 1 ? due_us(token) : MIN_OF(s->access_tokens_due_us, due_us(token));
         return 0;
@@ -130,7 +96,7 @@ static int replace(ClusterState *s, size_t i, const Argosy__AccessTokenRecord *c
 int state_end_access_token(ClusterState *s, const Argosy__LogOp__AccessTokenEnd *end) {
         Argosy__AccessTokenRecord changed;
         bool found;
-        size_t i = index_of(s, end->id, &found);
+        size_t i = named_index(s->access_tokens, s->n_access_tokens, end->id, &found);
         int r;
 
         if (!found || s->access_tokens[i]->revoked_us > 0)
@@ -152,7 +118,7 @@ int state_note_access_token_uses(ClusterState *s, const Argosy__LogOp__AccessTok
         for (size_t i = 0; i < uses->n_uses; i++) {
                 Argosy__AccessTokenRecord changed;
                 bool found;
-                size_t k = index_of(s, uses->uses[i]->id, &found);
+                size_t k = named_index(s->access_tokens, s->n_access_tokens, uses->uses[i]->id, &found);
 
                 if (!found || s->access_tokens[k]->used_us >= uses->uses[i]->at_us)
                         continue;
@@ -189,7 +155,7 @@ void state_drop_old_access_tokens(ClusterState *s) {
                 return;
         for (size_t i = s->n_access_tokens; i-- > 0 && n < CLUSTER_ACCESS_TOKENS_DROPPED;)
                 if (due_us(s->access_tokens[i]) <= s->counted_us) {
-                        drop(s, i);
+                        state_drop_named(s, &s->access_tokens, &s->n_access_tokens, i);
                         n++;
                 }
         find_next_due(s);
@@ -200,10 +166,4 @@ int state_load_access_token(ClusterState *s, Argosy__AccessTokenRecord *token) {
             (s->n_access_tokens > 0 && strcmp(s->access_tokens[s->n_access_tokens - 1]->id, token->id) >= 0))
                 return -EBADMSG;
         return insert(s, token);
-}
-
-void state_access_tokens_done(ClusterState *s) {
-        for (size_t i = 0; i < s->n_access_tokens; i++)
-                state_retire_message(s, s->access_tokens[i]);
-        free(s->access_tokens);
 }

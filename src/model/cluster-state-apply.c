@@ -269,7 +269,7 @@ static int remove_host(ClusterState *s, uint32_t host) {
                 return 0;
         r = remember_host(s, record);
         while (s->n_tokens > 0) // the removed host may have seen them
-                state_remove_token(s, s->n_tokens - 1);
+                state_drop_named(s, &s->tokens, &s->n_tokens, s->n_tokens - 1);
         grants = state_drop_grants_of(s, host);
         if (r >= 0)
                 r = state_mark_host(s, host);
@@ -321,7 +321,7 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
                 return -ENOMEM;
         if (s->cluster && ca_number(s->cluster) != ca_number(record)) // they have the hash of the former CA
                 while (s->n_tokens > 0)
-                        state_remove_token(s, s->n_tokens - 1);
+                        state_drop_named(s, &s->tokens, &s->n_tokens, s->n_tokens - 1);
         state_retire_message(s, s->cluster);
         s->cluster = record;
         r = raise_revision(s, record->revision_floor);
@@ -338,13 +338,13 @@ static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
 
         for (size_t i = s->n_tokens; i-- > 0;)
                 if (token_record_end_counted_us(s->tokens[i]) < s->counted_us)
-                        state_remove_token(s, i);
+                        state_drop_named(s, &s->tokens, &s->n_tokens, i);
         record = message_copy(token);
         if (!record)
                 return -ENOMEM;
         before = cluster_state_find_token(s, token->id);
         record->counted_us = before ? before->counted_us : s->counted_us;
-        r = state_put_token(s, record);
+        r = state_put_named(s, &s->tokens, &s->n_tokens, record);
         if (r < 0) {
                 message_free(record);
                 return r;
@@ -354,13 +354,8 @@ static int put_token(ClusterState *s, const Argosy__TokenRecord *token) {
 }
 
 static void remove_token(ClusterState *s, const char *id) {
-        bool found;
-        size_t i = state_token_index(s, id, &found);
-
-        if (!found)
-                return;
-        state_remove_token(s, i);
-        hosts_changed(s);
+        if (state_remove_named(s, &s->tokens, &s->n_tokens, id))
+                hosts_changed(s);
 }
 
 static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
@@ -385,7 +380,7 @@ static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
 
 static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
         Argosy__RoleRecord *record = message_copy(role);
-        int r = record ? state_put_role(s, record) : -ENOMEM;
+        int r = record ? state_put_named(s, &s->roles, &s->n_roles, record) : -ENOMEM;
 
         if (r == 0) {
                 s->roles_revision = ++s->revision;
@@ -403,7 +398,7 @@ static void pools_changed(ClusterState *s) {
 
 static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
         Argosy__PoolRecord *record = message_copy(pool);
-        int r = record ? state_put_pool(s, record) : -ENOMEM;
+        int r = record ? state_put_named(s, &s->pools, &s->n_pools, record) : -ENOMEM;
 
         if (r == 0)
                 pools_changed(s);
@@ -449,13 +444,13 @@ static int carry_out(ClusterState *s, const Argosy__LogOp *op) {
         case ARGOSY__LOG_OP__OP_ROLE:
                 return put_role(s, op->role);
         case ARGOSY__LOG_OP__OP_ROLE_REMOVE:
-                if (state_remove_role(s, op->role_remove->name))
+                if (state_remove_named(s, &s->roles, &s->n_roles, op->role_remove->name))
                         s->roles_revision = ++s->revision;
                 return 0;
         case ARGOSY__LOG_OP__OP_POOL:
                 return put_pool(s, op->pool);
         case ARGOSY__LOG_OP__OP_POOL_REMOVE:
-                if (state_remove_pool(s, op->pool_remove->name))
+                if (state_remove_named(s, &s->pools, &s->n_pools, op->pool_remove->name))
                         pools_changed(s);
                 return 0;
         case ARGOSY__LOG_OP__OP_TOMBSTONE:

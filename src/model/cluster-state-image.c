@@ -100,7 +100,7 @@ static int load_roles(ClusterState *s, Argosy__StateImage *image) {
         for (size_t i = 0; i < image->n_roles; i++) {
                 if (cluster_state_find_role(s, image->roles[i]->name))
                         return -EBADMSG;
-                r = state_put_role(s, image->roles[i]);
+                r = state_put_named(s, &s->roles, &s->n_roles, image->roles[i]);
                 if (r < 0)
                         return r == -ENOMEM ? r : -EBADMSG;
                 image->roles[i] = NULL;
@@ -108,7 +108,7 @@ static int load_roles(ClusterState *s, Argosy__StateImage *image) {
         for (size_t i = 0; i < image->n_pools; i++) {
                 if (cluster_state_find_pool(s, image->pools[i]->name))
                         return -EBADMSG;
-                r = state_put_pool(s, image->pools[i]);
+                r = state_put_named(s, &s->pools, &s->n_pools, image->pools[i]);
                 if (r < 0)
                         return r == -ENOMEM ? r : -EBADMSG;
                 image->pools[i] = NULL;
@@ -144,13 +144,11 @@ static int load_tokens(ClusterState *s, Argosy__StateImage *image) {
         if (image->n_tokens > CLUSTER_TOKENS_MAX)
                 return -EBADMSG;
         for (size_t i = 0; i < image->n_tokens; i++) {
-                bool found;
                 int r;
 
-                state_token_index(s, image->tokens[i]->id, &found);
-                if (found)
+                if (cluster_state_find_token(s, image->tokens[i]->id))
                         return -EBADMSG;
-                r = state_put_token(s, image->tokens[i]);
+                r = state_put_named(s, &s->tokens, &s->n_tokens, image->tokens[i]);
                 if (r < 0)
                         return r;
                 image->tokens[i] = NULL;

@@ -198,23 +198,17 @@ static void count_host_remove(const ClusterState *s, const Argosy__LogOp *op,
         more[REFUSAL_HOSTS] -= cluster_state_find_host(s, op->host_remove->host) != NULL;
 }
 
-static bool has_join_token(const ClusterState *s, const char *id) {
-        bool found;
-
-        state_token_index(s, id, &found);
-        return found;
-}
-
 static ClusterRefusal judge_join_token(const ClusterState *s, const ClusterHeld *held,
                                        const Argosy__LogOp *op) {
         size_t n = cluster_state_n_tokens_kept(s, held->counted_us);
 
-        return has_join_token(s, op->token->id) ? REFUSAL_NONE : room(s, held, REFUSAL_JOIN_TOKENS, n, 1);
+        return cluster_state_find_token(s, op->token->id) ? REFUSAL_NONE
+                                                          : room(s, held, REFUSAL_JOIN_TOKENS, n, 1);
 }
 
 static void count_join_token(const ClusterState *s, const Argosy__LogOp *op,
                              int64_t more[CLUSTER_REFUSALS]) {
-        more[REFUSAL_JOIN_TOKENS] += !has_join_token(s, op->token->id);
+        more[REFUSAL_JOIN_TOKENS] += !cluster_state_find_token(s, op->token->id);
 }
 
 // --------------------------------------------------------------------------------------------- small tables

@@ -3,9 +3,9 @@
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
 // cluster-state-units.c, cluster-state-sets.c, cluster-state-specs.c, cluster-state-hosts.c,
-// cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c, cluster-state-access-tokens.c,
-// cluster-state-secrets.c, cluster-state-tombstones.c, cluster-state-jobs.c, cluster-state-own-jobs.c,
-// cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
+// cluster-state-named.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-access.c,
+// cluster-state-access-tokens.c, cluster-state-secrets.c, cluster-state-tombstones.c, cluster-state-jobs.c,
+// cluster-state-own-jobs.c, cluster-state-job-records.c, cluster-state-job-settings.c, cluster-state-keys.c,
 // cluster-state-stored-requests.c), what batches do to them (cluster-state-apply.c), snapshots
 // (cluster-snapshot.c), and the image (cluster-encoder.c, cluster-state-image.c).
 //
@@ -447,12 +447,18 @@ void state_note_refused(ClusterState *s, const Argosy__LogOp *op, ClusterRefusal
 // cluster-state-rollouts.c. Takes the record on success.
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record);
 
-// cluster-state-roles.c. They take the record on success.
-int state_put_role(ClusterState *s, Argosy__RoleRecord *record);
-int state_put_pool(ClusterState *s, Argosy__PoolRecord *record);
-bool state_remove_role(ClusterState *s, const char *name); // false: there was none
-bool state_remove_pool(ClusterState *s, const char *name);
-void state_roles_done(ClusterState *s);
+// cluster-state-named.c: arrays of records in the order of their names, with their lengths. Whoever changes
+// an array takes its address as `records`.
+// Index of the record, or where it would go with *ret_found false.
+size_t named_index(const void *records, size_t n, const char *name, bool *ret_found);
+void *named_find(const void *records, size_t n, const char *name); // NULL: there is none
+// They take the record on success.
+int state_insert_named(void *records, size_t *n, size_t i, void *record);
+int state_put_named(ClusterState *s, void *records, size_t *n, void *record);
+void state_drop_named(ClusterState *s, void *records, size_t *n, size_t i);
+// False: there was none.
+bool state_remove_named(ClusterState *s, void *records, size_t *n, const char *name);
+void state_named_done(ClusterState *s, void *records, size_t n);
 
 // cluster-state-access.c. The record is borrowed. *ret_changed: it was not there before, or was.
 bool state_has_grant(const ClusterState *s, const Argosy__GrantRecord *grant);
@@ -475,7 +481,6 @@ int state_note_access_token_uses(ClusterState *s, const Argosy__LogOp__AccessTok
 void state_drop_old_access_tokens(ClusterState *s);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
 int state_load_access_token(ClusterState *s, Argosy__AccessTokenRecord *token);
-void state_access_tokens_done(ClusterState *s);
 
 // cluster-state-secrets.c. What they are given is borrowed.
 bool state_secret_fits(const Argosy__LogOp__SecretPut *put); // its words are of lengths that they can have
@@ -489,7 +494,6 @@ int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *rese
 void state_remove_secret(ClusterState *s, const char *name);
 // Of an image: takes the record, which must come behind all others. -EBADMSG: it does not.
 int state_load_secret(ClusterState *s, Argosy__SecretRecord *record);
-void state_secrets_done(ClusterState *s);
 
 // cluster-state-tombstones.c. Nodes that are no host's are left out.
 int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,
@@ -612,11 +616,6 @@ Argosy__KeySegment key_segment_image(const KeyTable *view, size_t i);
 int state_load_keys(ClusterState *s, const Argosy__KeySegment *image);
 int state_load_open_key(ClusterState *s, const Argosy__OpenKey *key);
 void state_keys_done(ClusterState *s);
-
-int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
-void state_remove_token(ClusterState *s, size_t i);
-// Index of the token, or where it would go with *ret_found false.
-size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found);
 
 NodeIndex *state_find_node(const ClusterState *s, uint32_t node);
 NodeIndex *state_need_node(ClusterState *s, uint32_t node); // NULL: out of memory

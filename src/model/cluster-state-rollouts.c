@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Rollouts in ClusterState, sorted by name; each uses the specs that it leads from and to, so these stay in
-// the table.
+// Rollouts in ClusterState (cluster-state-named.c); each uses the specs that it leads from and to, so these
+// stay in the table.
 //
 //      state_put_rollout() on a log entry -> cluster_state_find_rollout() by readers
 //
@@ -12,19 +12,7 @@
 
 #include <errno.h>
 
-#include "array.h"
 #include "str.h"
-
-// Index of the rollout, or where it would go.
-static size_t rollout_index(const ClusterState *s, const char *name, bool *ret_found) {
-        size_t i = 0;
-        int r = 1;
-
-        while (i < s->n_rollouts && (r = strcmp(s->rollouts[i]->name, name)) < 0)
-                i++;
-        *ret_found = i < s->n_rollouts && r == 0;
-        return i;
-}
 
 // A rollout that is under way uses both of its specs. False: one is unknown.
 static bool rollout_specs(const ClusterState *s, const Argosy__RolloutRecord *r, SpecEntry *ret[2]) {
@@ -44,20 +32,13 @@ static bool rollout_specs(const ClusterState *s, const Argosy__RolloutRecord *r,
         return true;
 }
 
-static void free_rollout(ClusterState *s, Argosy__RolloutRecord *r) {
+static void unuse_specs(ClusterState *s, const Argosy__RolloutRecord *r) {
         SpecEntry *specs[2];
 
         if (rollout_specs(s, r, specs))
                 for (size_t i = 0; i < 2; i++)
                         if (specs[i])
                                 state_unuse_spec(s, specs[i]);
-        state_retire_message(s, r);
-}
-
-static void remove_rollout(ClusterState *s, size_t i) {
-        free_rollout(s, s->rollouts[i]);
-        s->n_rollouts--;
-        memmove(&s->rollouts[i], &s->rollouts[i + 1], (s->n_rollouts - i) * sizeof *s->rollouts);
 }
 
 static void drop_oldest_rollout(ClusterState *s) {
@@ -67,38 +48,29 @@ static void drop_oldest_rollout(ClusterState *s) {
                 if (!rollout_is_under_way(s->rollouts[i]) &&
                     (oldest == s->n_rollouts || s->rollouts[i]->revision < s->rollouts[oldest]->revision))
                         oldest = i;
-        if (oldest < s->n_rollouts)
-                remove_rollout(s, oldest);
+        if (oldest == s->n_rollouts)
+                return;
+        unuse_specs(s, s->rollouts[oldest]);
+        state_drop_named(s, &s->rollouts, &s->n_rollouts, oldest);
 }
 
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
+        const Argosy__RolloutRecord *before = cluster_state_find_rollout(s, record->name);
         SpecEntry *specs[2];
-        bool found;
-        size_t i;
 
         (void) rollout_specs(s, record, specs);
-        (void) rollout_index(s, record->name, &found);
-        if (!found && s->n_rollouts >= s->refused.limits[REFUSAL_ROLLOUTS])
+        if (!before && s->n_rollouts >= s->refused.limits[REFUSAL_ROLLOUTS])
                 drop_oldest_rollout(s);
-        i = rollout_index(s, record->name, &found);
-        if (!found && ARRAY_RESERVE(s->rollouts, s->n_rollouts + 1) < 0)
-                return -ENOMEM;
         for (size_t k = 0; k < 2; k++) // before the old uses are dropped: the specs may be the same
                 if (specs[k] && state_use_spec(s, specs[k]) < 0)
                         return -ENOMEM;
-        if (found)
-                free_rollout(s, s->rollouts[i]);
-        else
-                memmove(&s->rollouts[i + 1], &s->rollouts[i], (s->n_rollouts++ - i) * sizeof *s->rollouts);
-        s->rollouts[i] = record;
-        return 0;
+        if (before)
+                unuse_specs(s, before);
+        return state_put_named(s, &s->rollouts, &s->n_rollouts, record);
 }
 
 const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name) {
-        bool found;
-        size_t i = rollout_index(s, name, &found);
-
-        return found ? s->rollouts[i] : NULL;
+        return named_find(s->rollouts, s->n_rollouts, name);
 }
 
 Argosy__RolloutRecord *const *cluster_state_rollouts(const ClusterState *s, size_t *ret_n) {

@@ -10,31 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
 #include "secret-name.h"
-
-// Where the record is, or would go.
-static size_t index_of(const ClusterState *s, const char *name, bool *ret_found) {
-        size_t low = 0, high = s->n_secrets;
-
-        *ret_found = false;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = strcmp(s->secrets[middle]->name, name);
-
-                if (r == 0) {
-                        *ret_found = true;
-                        return middle;
-                }
-                if (r < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
 
 static size_t bytes_of(const Argosy__SecretRecord *record) {
         size_t n = 0;
@@ -45,10 +23,7 @@ static size_t bytes_of(const Argosy__SecretRecord *record) {
 }
 
 const Argosy__SecretRecord *cluster_state_find_secret(const ClusterState *s, const char *name) {
-        bool found;
-        size_t i = index_of(s, name, &found);
-
-        return found ? s->secrets[i] : NULL;
+        return named_find(s->secrets, s->n_secrets, name);
 }
 
 Argosy__SecretRecord *const *cluster_state_secrets(const ClusterState *s, size_t *ret_n) {
@@ -95,12 +70,11 @@ bool state_secret_follows(const ClusterState *s, const Argosy__LogOp__SecretPut 
 }
 
 static int insert(ClusterState *s, size_t i, Argosy__SecretRecord *record) {
-        if (ARRAY_RESERVE(s->secrets, s->n_secrets + 1) < 0)
-                return -ENOMEM;
-        memmove(&s->secrets[i + 1], &s->secrets[i], (s->n_secrets++ - i) * sizeof *s->secrets);
-        s->secrets[i] = record;
-        s->secrets_bytes += bytes_of(record);
-        return 0;
+        int r = state_insert_named(&s->secrets, &s->n_secrets, i, record);
+
+        if (r == 0)
+                s->secrets_bytes += bytes_of(record);
+        return r;
 }
 
 static void replace(ClusterState *s, size_t i, Argosy__SecretRecord *record) {
@@ -112,7 +86,8 @@ static void replace(ClusterState *s, size_t i, Argosy__SecretRecord *record) {
 
 int state_put_secret(ClusterState *s, const Argosy__LogOp__SecretPut *put) {
         bool found;
-        size_t i = index_of(s, put->name, &found), n = found ? s->secrets[i]->n_versions : 0;
+        size_t i = named_index(s->secrets, s->n_secrets, put->name, &found);
+        size_t n = found ? s->secrets[i]->n_versions : 0;
         _cleanup_free_ Argosy__SecretVersion **versions = calloc(n + 1, sizeof *versions);
         Argosy__SecretRecord next = ARGOSY__SECRET_RECORD__INIT, *copy;
         Argosy__SecretVersion newest = *put->version;
@@ -151,7 +126,7 @@ static bool is_named(const Argosy__LogOp__SecretPrune *prune, uint64_t version) 
 // Nobody's wish: what units have is as it was, and no revision is given for it.
 int state_prune_secret(ClusterState *s, const Argosy__LogOp__SecretPrune *prune) {
         bool found;
-        size_t i = index_of(s, prune->name, &found);
+        size_t i = named_index(s->secrets, s->n_secrets, prune->name, &found);
         _cleanup_free_ Argosy__SecretVersion **versions = NULL;
         Argosy__SecretRecord next = ARGOSY__SECRET_RECORD__INIT, *copy;
         const Argosy__SecretRecord *record = found ? s->secrets[i] : NULL;
@@ -198,7 +173,7 @@ bool state_reseal_fits(const ClusterState *s, const Argosy__LogOp__SecretReseal 
 
 int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *reseal) {
         bool found;
-        size_t i = index_of(s, reseal->name, &found);
+        size_t i = named_index(s->secrets, s->n_secrets, reseal->name, &found);
         const Argosy__SecretRecord *record = s->secrets[i];
         _cleanup_free_ Argosy__SecretVersion *versions = calloc(record->n_versions, sizeof *versions);
         _cleanup_free_ Argosy__SecretVersion **pointers = calloc(record->n_versions, sizeof *pointers);
@@ -227,13 +202,12 @@ int state_reseal_secret(ClusterState *s, const Argosy__LogOp__SecretReseal *rese
 
 void state_remove_secret(ClusterState *s, const char *name) {
         bool found;
-        size_t i = index_of(s, name, &found);
+        size_t i = named_index(s->secrets, s->n_secrets, name, &found);
 
         if (!found)
                 return;
         s->secrets_bytes -= bytes_of(s->secrets[i]);
-        state_retire_message(s, s->secrets[i]);
-        memmove(&s->secrets[i], &s->secrets[i + 1], (--s->n_secrets - i) * sizeof *s->secrets);
+        state_drop_named(s, &s->secrets, &s->n_secrets, i);
         s->secrets_revision = ++s->revision;
 }
 
@@ -260,10 +234,4 @@ int state_load_secret(ClusterState *s, Argosy__SecretRecord *record) {
             (s->n_secrets > 0 && strcmp(s->secrets[s->n_secrets - 1]->name, record->name) >= 0))
                 return -EBADMSG;
         return insert(s, s->n_secrets, record);
-}
-
-void state_secrets_done(ClusterState *s) {
-        for (size_t i = 0; i < s->n_secrets; i++)
-                state_retire_message(s, s->secrets[i]);
-        free(s->secrets);
 }

@@ -66,46 +66,12 @@ const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n)
 
 // ------------------------------------------------------------------------------------------------ tokens
 
-size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found) {
-        size_t i = 0;
-        int r = 1;
-
-        while (i < s->n_tokens && (r = strcmp(s->tokens[i]->id, id)) < 0)
-                i++;
-        *ret_found = i < s->n_tokens && r == 0;
-        return i;
-}
-
-int state_put_token(ClusterState *s, Argosy__TokenRecord *token) {
-        bool found;
-        size_t i = state_token_index(s, token->id, &found);
-
-        if (found) {
-                state_retire_message(s, s->tokens[i]);
-        } else {
-                if (ARRAY_RESERVE(s->tokens, s->n_tokens + 1) < 0)
-                        return -ENOMEM;
-                memmove(&s->tokens[i + 1], &s->tokens[i], (s->n_tokens++ - i) * sizeof *s->tokens);
-        }
-        s->tokens[i] = token;
-        return 0;
-}
-
-void state_remove_token(ClusterState *s, size_t i) {
-        state_retire_message(s, s->tokens[i]);
-        s->n_tokens--;
-        memmove(&s->tokens[i], &s->tokens[i + 1], (s->n_tokens - i) * sizeof *s->tokens);
-}
-
 size_t cluster_state_n_tokens(const ClusterState *s) {
         return s->n_tokens;
 }
 
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id) {
-        bool found;
-        size_t i = state_token_index(s, id, &found);
-
-        return found ? s->tokens[i] : NULL;
+        return named_find(s->tokens, s->n_tokens, id);
 }
 
 // ------------------------------------------------------------------------------------------------ the whole
@@ -243,17 +209,14 @@ void state_done(ClusterState *s) {
         state_tombstones_done(s);
         map_done_with(&s->nodes, free);
         state_hosts_done(s);
-        for (size_t i = 0; i < s->n_tokens; i++)
-                state_retire_message(s, s->tokens[i]);
         state_retire_message(s, s->cluster);
-        free(s->tokens);
-        for (size_t i = 0; i < s->n_rollouts; i++)
-                state_retire_message(s, s->rollouts[i]);
-        free(s->rollouts);
-        state_roles_done(s);
+        state_named_done(s, s->tokens, s->n_tokens);
+        state_named_done(s, s->rollouts, s->n_rollouts);
+        state_named_done(s, s->roles, s->n_roles);
+        state_named_done(s, s->pools, s->n_pools);
+        state_named_done(s, s->access_tokens, s->n_access_tokens);
+        state_named_done(s, s->secrets, s->n_secrets);
         state_access_done(s);
-        state_access_tokens_done(s);
-        state_secrets_done(s);
         state_stored_requests_done(s);
         state_jobs_done(s);
         state_keys_done(s);

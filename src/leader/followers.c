@@ -38,7 +38,6 @@
 #include "companion-orders.h"
 #include "decide.h"
 #include "disruption-budget.h"
-#include "drain-waiters.h"
 #include "due.h"
 #include "event-marks.h"
 #include "event-stream.h"
@@ -50,7 +49,6 @@
 #include "host-removal.h"
 #include "job-show.h"
 #include "listings.h"
-#include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
 #include "node-lists.h"
@@ -88,6 +86,7 @@
 #include "wait-seen.h"
 #include "waiters.h"
 #include "walks.h"
+#include "waits.h"
 #include "watchers.h"
 #include "why.h"
 
@@ -388,10 +387,8 @@ bool followers_turn(Leader *l) {
         (void) followers_pull(l); // what is held back, and what has ended
         waiters_drain(l);
         open_jobs_turn(l);
-        drains_notify(l);
+        waits_turn(l);
         host_removals_notify(l);
-        manager_waiters_notify(l);
-        rollout_controller_notify(l);
         rebalance_notify(l);
         watchers_turn(l);
         tickets_flush(l);

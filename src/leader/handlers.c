@@ -24,7 +24,6 @@
 #include "decide-cancel.h"
 #include "decide-changes.h"
 #include "decide-undo.h"
-#include "drain-waiters.h"
 #include "forget-request.h"
 #include "host-removal.h"
 #include "host-roles.h"
@@ -32,7 +31,6 @@
 #include "listing-question.h"
 #include "listings.h"
 #include "macro.h"
-#include "manager-waiters.h"
 #include "members.h"
 #include "node-changes.h"
 #include "node-lists.h"
@@ -47,6 +45,7 @@
 #include "secrets.h"
 #include "time-set.h"
 #include "waiters.h"
+#include "waits.h"
 #include "watchers.h"
 #include "why.h"
 
@@ -126,10 +125,10 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_QUEUE_LIST] = {.answer = queue_answer_list},
 
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
-        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_waiter_start},
+        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = wait_start},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = wait_start},
         [ARGOSY__REQUEST__WHAT_JOB_WAIT] = {.begin = job_waiter_start},
-        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_waiter_start},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = wait_start},
 
         [ARGOSY__REQUEST__WHAT_EVENTS] = {.begin = watcher_start},
 

@@ -461,9 +461,8 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->outbox);
         list_init(&l->waiters);
         list_init(&l->waiters_due);
-        list_init(&l->drains);
+        list_init(&l->waits);
         list_init(&l->removals);
-        list_init(&l->manager_waiters);
         list_init(&l->node_lists);
         list_init(&l->job_shows);
         list_init(&l->wait_walks);
@@ -477,7 +476,6 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->watchers.idle);
         list_init(&l->watchers.behind);
         list_init(&l->rollouts);
-        list_init(&l->rollout_waiters);
         list_init(&l->rebalance_waiters);
         term_tables_retire(l);
         *ret = l;

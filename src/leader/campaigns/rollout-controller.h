@@ -26,8 +26,8 @@ int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns w
 int rollout_controller_plan_as(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__Rollout *m);
 // One that is under way ends where it is. 0, -EBUSY: in the next batch, -ENOMEM.
 int rollout_controller_stop(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
-int rollout_waiter_start(Leader *l, Ticket *t);
-void rollout_controller_notify(Leader *l);
+// What a client that waits for a rollout is told: progress, or the end.
+void rollout_wait_judge(Leader *l, Ticket *t);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.
 const char *rollout_word(const Leader *l, const char *name);
 bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size);

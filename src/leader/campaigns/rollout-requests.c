@@ -4,7 +4,7 @@
 //
 //      rollout_controller_plan() -> Plan: content, units, checks -> records in the batch
 //          -> on_committed() -> a response
-//      rollout_waiter_start() -> rollout_controller_notify(): progress -> the end
+//      rollout_wait_judge(): progress, or the end, for one that waits (queries/waits.c)
 //
 // One rollout per name is under way at a time; the same request id answers with the first one. Refusals are
 // responses; -EBUSY: try again in the next batch; -ENOMEM.
@@ -510,12 +510,6 @@ bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
         return true;
 }
 
-int rollout_waiter_start(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_ROLLOUT, &l->rollout_waiters);
-        leader_mark(l);
-        return 0;
-}
-
 static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const char *name,
                                         uint64_t revision) {
         if (!r)
@@ -536,8 +530,7 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
         }
 }
 
-// Sends progress, or the end, of one rollout to one waiter.
-static void notify(Leader *l, Ticket *t) {
+void rollout_wait_judge(Leader *l, Ticket *t) {
         const Argosy__Request__RolloutWait *m = t->request->rollout_wait;
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);
         const Rollout *o = rollout_find(l, m->name);
@@ -549,16 +542,8 @@ static void notify(Leader *l, Ticket *t) {
         }
         if (!o || o->due || !ticket_report(t, o->left))
                 return;
-        response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
-        if (response) {
-                response->progress->remaining = (uint32_t) o->left;
-                if (rollout_is_returning(r))
-                        (void) field_set(&response->message, r->reason);
-        }
+        response = response_progress(o->left);
+        if (response && rollout_is_returning(r))
+                (void) field_set(&response->message, r->reason);
         ticket_send(t, response);
-}
-
-void rollout_controller_notify(Leader *l) {
-        list_foreach_safe (i, &l->rollout_waiters)
-                notify(l, ticket_in(i, TICKET_ROLLOUT));
 }

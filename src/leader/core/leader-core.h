@@ -387,7 +387,7 @@ struct Leader {
 
         // ---- campaigns
         struct RolloutSurvey *rollout_survey; // of the rollout that is asked for; NULL: none is
-        ListNode rollouts, rollout_waiters;
+        ListNode rollouts;
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         Rebalance *rebalance;       // NULL: none is under way
@@ -407,7 +407,7 @@ struct Leader {
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
-        ListNode drains, manager_waiters, removals; // Ticket.in[TICKET_WAIT]
+        ListNode waits, removals;  // Ticket.in[TICKET_WAIT]
         Map calls_by_id;           // questions to nodes
         ListNode node_lists;       // Ticket.in[TICKET_TURN]: lists of nodes that are made in turns
         ListNode job_shows;        // Ticket.in[TICKET_TURN]: jobs whose units are looked at in turns

@@ -31,8 +31,7 @@ struct TicketWork {
 
 // Lists in which a pending request waits, one per part of the leader that works on it.
 typedef enum TicketList {
-        TICKET_WAIT,      // Leader.drains, .manager_waiters or .removals, OpenJob.tickets, HeldJob.tickets
-        TICKET_ROLLOUT,   // Leader.rollout_waiters
+        TICKET_WAIT,      // Leader.waits or .removals, OpenJob.tickets, HeldJob.tickets
         TICKET_REBALANCE, // Leader.rebalance_waiters, once it is under way
         TICKET_TURN,      // Leader.asking, .node_lists or .job_shows
         TICKET_WHY,       // Leader.whys_due

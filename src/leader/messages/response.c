@@ -81,6 +81,14 @@ int field_printf(char **field, const char *format, ...) {
         return r;
 }
 
+Argosy__Response *response_progress(size_t left) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (r)
+                r->progress->remaining = (uint32_t) left;
+        return r;
+}
+
 Argosy__Response *response_error(int status, const char *format, ...) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         va_list ap;

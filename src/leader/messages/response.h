@@ -21,6 +21,8 @@ static inline void response_freep(Argosy__Response **r) {
 
 // An empty response, with a `what` of that kind where one is named. NULL: out of memory.
 Argosy__Response *response_new(Argosy__Response__WhatCase what);
+// Progress: so much is left.
+Argosy__Response *response_progress(size_t left);
 // The whole request failed: positive errno, and the reason.
 Argosy__Response *response_error(int status, const char *format, ...) _printf_(2, 3);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Clients that wait for a drain. That is, like all waiting, a look at the tables once per turn: nothing is
-// recorded.
+// What a client that waits for a drain (waits.h) is told.
 //
 // A drain ends when nothing is left, when the node is not being emptied any more, or with the names of those
 // that no other node takes (hosts/drain-judge.h).
@@ -16,15 +15,8 @@
 #include "scheduler.h"
 #include "tables.h"
 #include "tickets.h"
-#include "turn.h"
 
 enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot go on
-
-int drain_waiter_start(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_WAIT, &l->drains);
-        leader_mark(l);
-        return 0;
-}
 
 static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -67,16 +59,7 @@ static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node,
         return TAKE_PTR(r);
 }
 
-static Argosy__Response *progress_response(size_t left) {
-        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
-
-        if (r)
-                r->progress->remaining = (uint32_t) left;
-        return r;
-}
-
-// Says what is news of one drain.
-static void notify(Leader *l, Ticket *t) {
+void drain_wait_judge(Leader *l, Ticket *t) {
         const char *word = t->request->drain_wait->node;
         const Argosy__HostRecord *host;
         const Host *h;
@@ -95,21 +78,16 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_refuse(t, ECANCELED, "%s is not being drained any more", word);
                 break;
         case DRAIN_EMPTY:
-                ticket_settle(t, progress_response(0));
+                ticket_settle(t, response_progress(0));
                 break;
         case DRAIN_STUCK:
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
                 break;
         case DRAIN_GOES_ON:
                 if (ticket_report(t, v.left))
-                        ticket_send(t, progress_response(v.left));
+                        ticket_send(t, response_progress(v.left));
                 break;
         case DRAIN_GONE: // is a refusal by now
                 break;
         }
-}
-
-void drains_notify(Leader *l) {
-        list_foreach_safe (i, &l->drains)
-                notify(l, ticket_in(i, TICKET_WAIT));
 }

@@ -5,5 +5,4 @@
 
 #include "leader-core.h"
 
-int drain_waiter_start(Leader *l, Ticket *t);
-void drains_notify(Leader *l);
+void drain_wait_judge(Leader *l, Ticket *t);

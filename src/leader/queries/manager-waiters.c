@@ -7,8 +7,7 @@
 //              reason if not
 //   detached   not in the log any more -> answered
 //
-// It ends early when the host is no member, or says something that its record cannot take over. A look at
-// the tables: nothing is recorded, and the next leader can be asked the same.
+// It ends early when the host is no member, or says something that its record cannot take over.
 #include <errno.h>
 
 #include "manager-name.h"
@@ -19,13 +18,6 @@
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
-#include "turn.h"
-
-int manager_waiter_start(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_WAIT, &l->manager_waiters);
-        leader_mark(l);
-        return 0;
-}
 
 static const Argosy__NodeRecord *find_record(const Argosy__HostRecord *host, const char *manager) {
         for (size_t i = 0; i < host->n_nodes; i++)
@@ -45,7 +37,7 @@ static Argosy__Response *attached_response(const Node *n) {
         return r;
 }
 
-static void notify(Leader *l, Ticket *t) {
+void manager_wait_judge(Leader *l, Ticket *t) {
         const Argosy__Request__ManagerWait *q = t->request->manager_wait;
         const Argosy__HostRecord *host = cluster_state_resolve_host(l->state, q->host, NULL);
         const Argosy__NodeRecord *record = host ? find_record(host, q->manager) : NULL;
@@ -60,9 +52,4 @@ static void notify(Leader *l, Ticket *t) {
                 ticket_settle(t, attached_response(n));
         else if (h->complaint && (q->detached || !n))
                 ticket_refuse(t, EINVAL, "%s", h->complaint);
-}
-
-void manager_waiters_notify(Leader *l) {
-        list_foreach_safe (i, &l->manager_waiters)
-                notify(l, ticket_in(i, TICKET_WAIT));
 }

@@ -5,5 +5,4 @@
 
 #include "leader-core.h"
 
-int manager_waiter_start(Leader *l, Ticket *t);
-void manager_waiters_notify(Leader *l);
+void manager_wait_judge(Leader *l, Ticket *t);

@@ -336,20 +336,12 @@ void open_jobs_landed(Leader *l, bool committed) {
 
 // ------------------------------------------------------------------------------------------------ each turn
 
-static Argosy__Response *progress(const OpenJob *job) {
-        Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
-
-        if (response)
-                response->progress->remaining = (uint32_t) job->n_open;
-        return response;
-}
-
 static void tell(OpenJob *job) {
         list_foreach (i, &job->tickets) {
                 Ticket *t = ticket_in(i, TICKET_WAIT);
 
                 if (ticket_report(t, job->n_open))
-                        ticket_send(t, progress(job));
+                        ticket_send(t, response_progress(job->n_open));
         }
 }
 

@@ -19,6 +19,7 @@
 
 #include "argosy.pb-c.h"
 #include "buf.h"
+#include "secret-bytes.h"
 #include "secret-name.h"
 
 typedef struct SecretFiles SecretFiles;
@@ -39,6 +40,10 @@ int secret_files_want(SecretFiles *f, const char *unit, Argosy__OrderSecret *con
 // another negative errno: it cannot be linked. `why` is a clause then.
 enum { SECRET_FILES_WHY_SIZE = 256 };
 int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_WHY_SIZE]);
+// The value that its registry is to see, which is the secret without an id: no link leads to it. 0; -ENOENT:
+// it has not come, or nothing was said of any; other negative errno. `why` is a clause then.
+int secret_files_registry_auth(const SecretFiles *f, const char *unit, SecretBytes *ret,
+                               char why[SECRET_FILES_WHY_SIZE]);
 // Whether the links lead to the bytes that were said, as they do for what runs after place(). Also if
 // nothing was said.
 bool secret_files_is_placed(const SecretFiles *f, const char *unit);

@@ -53,6 +53,8 @@
 //                                      services on systems' own managers only, and not in [X-Fleet]
 //      VolumeLoss=accept               of a container (quadlet.h): it may run where its data is not; not in
 // [X-Fleet]
+//      RegistryAuth=NAME               of a container: a secret, USER:PASSWORD, which the registry of its
+//                                      image is shown (agent/rules/registry-auth.h); not in [X-Fleet]
 //      ImagePin=NAME@DIGEST            of a container: the image that Image=NAME was resolved to
 //                                      (content-image.h);
 //                                      argosy writes it. Not in [X-Fleet]
@@ -121,6 +123,8 @@ typedef struct UnitFile {
         // beside a DESTINATION that depends on the instance: settings with paths that PID 1 reads
         // (carried-settings.h); NULL: none
         char *file_settings;
+        char *registry_auth;    // RegistryAuth=; NULL: none
+        unsigned registry_auth_line;
         bool stops_unneeded;    // [Unit] StopWhenUnneeded=
         bool refuses_start;     // [Unit] RefuseManualStart=
         Argosy__FileChange file_change; // FileChange=

@@ -190,6 +190,8 @@ static bool each_to_host(const Argosy__ToHost *m, EachValue each) {
                 return each_value(m->welcome->secrets, m->welcome->n_secrets, each);
         case ARGOSY__TO_HOST__MSG_WELCOME_PART:
                 return each_value(m->welcome_part->secrets, m->welcome_part->n_secrets, each);
+        case ARGOSY__TO_HOST__MSG_CALL:
+                return each_value(&m->call->registry_auth, m->call->registry_auth != NULL, each);
         case ARGOSY__TO_HOST__MSG_STORE_OPEN:
                 return each_of_voter(m->store_open->secrets, m->store_open->n_secrets, each);
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:

@@ -19,6 +19,7 @@
 #include "ini-reader.h"
 #include "quadlet-parser.h"
 #include "quadlet.h"
+#include "secret-name.h"
 #include "specifier.h"
 #include "str.h"
 #include "unit-options-private.h"
@@ -238,6 +239,21 @@ static int parse_image_pin(Parser *p, bool fleet) {
         return content_image_on_pin(&p->quadlet, p->path, p->line, p->ret_why);
 }
 
+static int parse_registry_auth(Parser *p, bool fleet) {
+        const char *name = p->line->value;
+
+        free(TAKE_PTR(p->file->registry_auth));
+        if (!*name)
+                return 0;
+        if (!secret_name_is_valid(name))
+                return option_refuse(p->ret_why, p->path, p->line->line,
+                                     "RegistryAuth=%.64s is not the name of a secret: " SECRET_NAME_RULE,
+                                     name, SECRET_NAME_MAX);
+        p->file->registry_auth = strdup(name);
+        p->file->registry_auth_line = p->line->line;
+        return p->file->registry_auth ? 0 : -ENOMEM;
+}
+
 static int parse_boot_id(Parser *p, bool fleet) {
         return option_refuse(
                 p->ret_why, p->path, p->line->line,
@@ -264,6 +280,7 @@ static const struct {
         {"FileChange", parse_file_change, 0, false, true},
         {"VolumeLoss", parse_volume_loss, 0, false, true},
         {"ImagePin", parse_image_pin, 0, false, true},
+        {"RegistryAuth", parse_registry_auth, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},
@@ -608,6 +625,9 @@ static int finish_container(Parser *p) {
         QuadletOptions beside = {.raw = f->raw, .n_raw = f->n_raw, .global = f->global};
         int r = quadlet_finish(q, p->path, &beside, &p->failing, &f->stays, p->ret_why);
 
+        if (r == 0 && f->registry_auth && !f->container && !f->made)
+                r = option_refuse(p->ret_why, p->path, f->registry_auth_line,
+                                  "RegistryAuth= is for containers");
         for (size_t i = 0; i < q->n_claims && r == 0; i++)
                 r = append_raw(&f->raw, &f->n_raw,
                                &(RawOption){.kind = RAW_CLAIM,
@@ -746,6 +766,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         file_sources_drop(f->file_sources, &f->n_file_sources);
         free(f->file_sources);
         free(f->file_settings);
+        free(f->registry_auth);
         free(f->description);
         unit_options_unref(f->common);
         free(f);

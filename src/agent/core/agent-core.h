@@ -160,6 +160,7 @@ typedef struct Agent {
                 char *list;          // its list of them, a file; NULL: not known
                 ino_t inode;         // of that; 0: what is here is not known
                 struct timespec at;  // and its time
+                bool auth_swept;     // agent-registry-auth.c
         } images;
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL

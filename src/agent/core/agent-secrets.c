@@ -88,6 +88,17 @@ int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]) {
         return secret_files_place(a->secrets, u->name, why);
 }
 
+int agent_secrets_ready(Agent *a, char why[AGENT_ERROR_MAX]) {
+        return open_files(a) < 0 ? no_files(a, why) : 0;
+}
+
+int agent_secrets_registry_auth(const AgentUnit *u, SecretBytes *ret, char why[AGENT_ERROR_MAX]) {
+        Agent *a = u->node->agent;
+        int r = agent_secrets_ready(a, why);
+
+        return r < 0 ? r : secret_files_registry_auth(a->secrets, u->name, ret, why);
+}
+
 bool agent_secrets_differ(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
         const Agent *a = u->node->agent;

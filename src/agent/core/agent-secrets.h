@@ -5,6 +5,7 @@
 // any.
 
 #include "agent-core.h"
+#include "secret-bytes.h"
 
 void agent_secrets_open(Agent *a, const AgentConfig *config);
 void agent_secrets_done(Agent *a);
@@ -14,6 +15,10 @@ void agent_secrets_take(Agent *a, Argosy__SecretValue *const *values, size_t n);
 void agent_secrets_ordered(AgentNode *node, const char *unit, const Argosy__UnitOrder *order);
 // Right before it starts. 0; -ENOENT and others, and a clause in `why`.
 int agent_secrets_place(const AgentUnit *u, char why[AGENT_ERROR_MAX]);
+// Whether this host has a place for secrets: 0, or a negative errno and a clause in `why`.
+int agent_secrets_ready(Agent *a, char why[AGENT_ERROR_MAX]);
+// What its registry is to see (RegistryAuth=). The same.
+int agent_secrets_registry_auth(const AgentUnit *u, SecretBytes *ret, char why[AGENT_ERROR_MAX]);
 // What it runs with is not what the last order said: it started before that.
 bool agent_secrets_differ(const AgentUnit *u);
 // Its file is there, or it is not held any more, and it may have had secrets before.

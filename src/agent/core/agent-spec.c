@@ -85,6 +85,7 @@ static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         s->links = file->n_install > 0;
         s->container = file->container;
         s->secrets = unit_file_has_secrets(file);
+        s->registry_auth = file->registry_auth;
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
         s->bound_to = TAKE_PTR(file->bound_to);

@@ -48,6 +48,7 @@ typedef struct AgentSpec {
         bool cut_off_stop;    // CutOff=stop
         bool rerun_unknown;   // OutcomeUnknown=rerun
         bool secrets;         // has a Secret=
+        bool registry_auth;   // has a RegistryAuth=
         bool links;           // has an [Install] section that asks for links
         bool container;       // a container's (quadlet.h): what is written is made of it here
         char *image;          // that podman is to have before it starts; NULL: none that a registry has

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "agent-images.h"
+#include "agent-registry-auth.h"
 #include "content-image.h"
 #include "registry-words.h"
 #include "str.h"
@@ -32,11 +33,13 @@ typedef struct ImageAsk {
         Agent *agent;
         uint64_t id; // the leader's
         TransientCommand *command;
+        char *auth_file; // agent-registry-auth.h; NULL: the registry is shown nothing
 } ImageAsk;
 
 static void ask_free(ImageAsk *ask) {
         list_unlink(&ask->link);
         ask->agent->images.n_asks--;
+        ask->auth_file = agent_registry_auth_drop(ask->auth_file);
         free(ask);
 }
 
@@ -73,12 +76,22 @@ static void on_asked(int result, const Buf *output, const Buf *said, void *userd
         ask_free(ask);
 }
 
-static int begin(ImageAsk *ask, const char *image) {
-        _cleanup_free_ char *source = str_printf("docker://%s", image),
+static int show(ImageAsk *ask, const char *unit, const Argosy__ToHost__Call *call,
+                char why[AGENT_ERROR_MAX]) {
+        _cleanup_(secret_bytes_done) SecretBytes value = {};
+        int r = agent_registry_auth_of_call(call, &value);
+
+        if (r < 0 || value.len == 0)
+                return r;
+        return agent_registry_auth_write(ask->agent, unit, call->image, &value, &ask->auth_file, why);
+}
+
+static int begin(ImageAsk *ask, const Argosy__ToHost__Call *call, char why[AGENT_ERROR_MAX]) {
+        _cleanup_free_ char *source = str_printf("docker://%s", call->image),
                             *unit = agent_images_unit(ask->agent),
-                            *description = str_printf("Digest of the image %s", image);
+                            *description = str_printf("Digest of the image %s", call->image);
         const char *const args[] = {SKOPEO, "inspect", "--raw", source, NULL};
-        static const char *const environment[] = {"HOME=/root", NULL};
+        const char *environment[] = {"HOME=/root", NULL, NULL};
         const TransientConfig config = {.loop = ask->agent->loop,
                                         .runner = ask->agent->images.runner,
                                         .unit = unit,
@@ -88,12 +101,15 @@ static int begin(ImageAsk *ask, const char *image) {
                                         .limit_sec = ASK_SEC,
                                         .output_max = MANIFEST_MAX};
 
-        return source && unit && description ? transient_command_start(&config, on_asked, ask, &ask->command)
-                                             : -ENOMEM;
+        int r = source && unit && description ? show(ask, unit, call, why) : -ENOMEM;
+
+        environment[1] = ask->auth_file;
+        return r < 0 ? r : transient_command_start(&config, on_asked, ask, &ask->command);
 }
 
 void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         ImageAsk *ask = a->images.n_asks < ASKS_MAX ? calloc(1, sizeof(*ask)) : NULL;
+        char why[AGENT_ERROR_MAX] = "";
         int r;
 
         if (!ask) {
@@ -104,10 +120,12 @@ void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         *ask = (ImageAsk){.agent = a, .id = call->id};
         list_append(&a->images.asks, &ask->link);
         a->images.n_asks++;
-        r = begin(ask, call->image);
+        r = begin(ask, call, why);
         if (r == 0)
                 return;
-        agent_images_answer(a, call->id, "", r == -ENOENT ? "skopeo is not installed" : strerror(-r), true);
+        if (!*why)
+                str_fit(why, sizeof(why), "%s", r == -ENOENT ? "skopeo is not installed" : strerror(-r));
+        agent_images_answer(a, call->id, "", why, r != -EINVAL); // no host can make more of a bad secret
         ask_free(ask);
 }
 

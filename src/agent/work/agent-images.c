@@ -8,6 +8,9 @@
 // that no unit waits for any more is stopped: its unit was stopped, or its job was cancelled. One that takes
 // longer than PULL_SEC is stopped, too.
 //
+// A registry that wants to know who asks is shown RegistryAuth= (agent-registry-auth.h). Units that show it
+// different things have pulls of their own.
+//
 // What is here podman says, and says it once: its list of images is a file (images.json in its store), and
 // as long as that is the same file of the same time, no start asks anybody. What podman cannot list is
 // pulled, which is nothing if it is here.
@@ -29,6 +32,8 @@
 #include <unistd.h>
 
 #include "agent-barred.h"
+#include "agent-registry-auth.h"
+#include "agent-secrets.h"
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "log.h"
@@ -55,6 +60,8 @@ typedef struct ImageCommand {
         Agent *agent;
         TransientCommand *command; // NULL: it waits for its turn
         ListNode waiters;          // ImageWaiter
+        SecretBytes auth;          // what the registry is to see; empty: nothing
+        char *auth_file;           // that it is shown with (agent-registry-auth.h); NULL: none
         char image[];              // "": the list
 } ImageCommand;
 
@@ -63,6 +70,7 @@ typedef struct ImageWaiter {
         Agent *agent;
         uint64_t call;  // of the leader, which is to hear; 0: a unit's step waits
         char *image;
+        SecretBytes auth; // as of its command, while it is in none
         bool for_start; // else for new content
         bool listed;    // the list was made for it already
         AgentNode *node;
@@ -157,6 +165,7 @@ static AgentUnit *find_unit(const ImageWaiter *w) {
 
 static void waiter_free(ImageWaiter *w) {
         list_unlink(&w->link);
+        secret_bytes_done(&w->auth);
         free(w->image);
         free(w);
 }
@@ -226,6 +235,8 @@ static void command_free(ImageCommand *c) {
         list_unlink(&c->link);
         if (c->command)
                 c->agent->images.n_running--;
+        secret_bytes_done(&c->auth);
+        c->auth_file = agent_registry_auth_drop(c->auth_file);
         free(c);
 }
 
@@ -272,9 +283,9 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
         drain_mark(&a->drain);
 }
 
-static int begin(ImageCommand *c) {
+static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
         static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL};
-        static const char *const environment[] = {"HOME=/root", NULL};
+        const char *environment[] = {"HOME=/root", NULL, NULL};
         bool lists = !*c->image;
         const char *const pull_args[] = {PODMAN, "pull", "--quiet", c->image, NULL};
         _cleanup_free_ char *unit = agent_images_unit(c->agent),
@@ -288,35 +299,41 @@ static int begin(ImageCommand *c) {
                                         .environment = environment,
                                         .limit_sec = lists ? LIST_SEC : PULL_SEC,
                                         .output_max = LIST_BYTES_MAX};
-        int r = unit && description
-                        ? transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command)
-                        : -ENOMEM;
+        int r = unit && description ? 0 : -ENOMEM;
 
+        if (r == 0 && c->auth.len > 0)
+                r = agent_registry_auth_write(c->agent, unit, c->image, &c->auth, &c->auth_file, why);
+        environment[1] = c->auth_file;
+        if (r == 0)
+                r = transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command);
         if (r == 0)
                 c->agent->images.n_running++;
+        else if (!*why)
+                str_fit(why, AGENT_ERROR_MAX, "%s", r == -ENOENT ? "there is no podman" : strerror(-r));
         return r;
 }
 
 static void begin_some(Agent *a) {
         list_foreach_safe (i, &a->images.commands) {
                 ImageCommand *c = CONTAINER_OF(i, ImageCommand, link);
-                int r;
+                char why[AGENT_ERROR_MAX] = "";
 
-                if (c->command || (*c->image && a->images.n_running >= PULLS_MAX))
+                if (c->command || (*c->image && a->images.n_running >= PULLS_MAX) || begin(c, why) == 0)
                         continue;
-                r = begin(c);
-                if (r == 0)
-                        continue;
-                settle(c, r == -ENOENT ? "there is no podman" : strerror(-r), false);
+                settle(c, why, false);
                 command_free(c);
         }
 }
 
-static ImageCommand *find(const Agent *a, const char *image) {
+static bool is_same(const SecretBytes *a, const SecretBytes *b) {
+        return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+static ImageCommand *find(const Agent *a, const char *image, const SecretBytes *auth) {
         list_foreach (i, &a->images.commands) {
                 ImageCommand *c = CONTAINER_OF(i, ImageCommand, link);
 
-                if (streq(c->image, image))
+                if (streq(c->image, image) && (!*image || is_same(&c->auth, auth)))
                         return c;
         }
         return NULL;
@@ -335,21 +352,40 @@ static ImageCommand *add(Agent *a, const char *image) {
         return c;
 }
 
+// What the registry is to see for a unit is looked up when it is to be asked: what is here needs none.
+static int take_auth(ImageWaiter *w, char why[AGENT_ERROR_MAX]) {
+        const AgentUnit *u = find_unit(w);
+        const AgentSpec *spec = !u             ? NULL
+                                : w->for_start ? agent_unit_content(u)
+                                               : u->work->spec;
+
+        return spec && spec->registry_auth ? agent_secrets_registry_auth(u, &w->auth, why) : 0;
+}
+
 // Takes the waiter.
 static void wait_for(ImageWaiter *w) {
         Agent *a = w->agent;
         bool known = store_is_as_it_was(a);
         const char *what = known || w->listed ? w->image : "";
+        char why[AGENT_ERROR_MAX] = "";
         ImageCommand *c;
 
         if (known && map_find_str(&a->images.here, w->image)) {
                 settle_waiter(w, NULL, false);
                 return;
         }
-        c = find(a, what) ?: add(a, what);
+        if (*what && take_auth(w, why) < 0) {
+                settle_waiter(w, why, false);
+                return;
+        }
+        c = find(a, what, &w->auth) ?: add(a, what);
         if (!c) {
                 settle_waiter(w, strerror(ENOMEM), false);
                 return;
+        }
+        if (*what && c->auth.len == 0) {
+                c->auth = w->auth;
+                w->auth = (SecretBytes){};
         }
         list_append(&c->waiters, &w->link);
         if (*what && find_unit(w))
@@ -403,7 +439,10 @@ void agent_images_on_call(Agent *a, const Argosy__ToHost__Call *call) {
                 return;
         }
         w->call = call->id;
-        wait_for(w);
+        if (agent_registry_auth_of_call(call, &w->auth) < 0)
+                settle_waiter(w, strerror(ENOMEM), false);
+        else
+                wait_for(w);
 }
 
 // 0: all calls.

@@ -224,7 +224,8 @@ static int on_set(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         } else if (!ctl->opt.given[OPT_QUIET] && !ctl->opt.given[OPT_RESTART] &&
                    r->secrets->rows[0]->units > 0)
                 fprintf(ctl->term.err,
-                        "%u unit%s it: they get version %" PRIu64 " when they are started or restarted.\n",
+                        "%u unit%s it: they get version %" PRIu64 " when they are started or restarted, "
+                        "registries see it with the next pull.\n",
                         r->secrets->rows[0]->units, r->secrets->rows[0]->units == 1 ? " has" : "s have",
                         r->secrets->rows[0]->version);
         return 0;

@@ -130,21 +130,28 @@ static int check_replaces(Leader *l, const char *name, const UnitOptions *option
 }
 
 // All secrets of a unit that is to run must exist, or its start would fail.
-static int check_secrets(const Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
+static int check_secret(const Leader *l, const char *name, const char *key, const char *secret,
+                        unsigned line, char **ret_why) {
+        if (cluster_state_find_secret(l->state, secret))
+                return 0;
+        *ret_why = str_printf("%s:%u: %s=%s: there is no such secret; `argosyctl secret set %s` makes it",
+                              name, line, key, secret, secret);
+        return *ret_why ? -EINVAL : -ENOMEM;
+}
+
+static int check_secrets(const Leader *l, const char *name, const UnitFile *file,
+                         const UnitOptions *options, char **ret_why) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        int r = 0;
 
-        for (size_t i = 0;
-             e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && i < options->n_secrets; i++) {
-                const UnitSecret *secret = &options->secrets[i];
-
-                if (cluster_state_find_secret(l->state, secret->name))
-                        continue;
-                *ret_why = str_printf(
-                        "%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it",
-                        name, secret->line, secret->name, secret->name);
-                return *ret_why ? -EINVAL : -ENOMEM;
-        }
-        return 0;
+        if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return 0;
+        for (size_t i = 0; i < options->n_secrets && r == 0; i++)
+                r = check_secret(l, name, "Secret", options->secrets[i].name, options->secrets[i].line,
+                                 ret_why);
+        return r == 0 && file->registry_auth ? check_secret(l, name, "RegistryAuth", file->registry_auth,
+                                                            file->registry_auth_line, ret_why)
+                                             : r;
 }
 
 // Whether the unit could have the new content at all. 0, CHECK_REFUSED, or a negative errno.
@@ -171,7 +178,7 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
                 if (r == 0 && options->replaces)
                         r = check_replaces(t->leader, name, options, &why);
                 if (r == 0)
-                        r = check_secrets(t->leader, name, options, &why);
+                        r = check_secrets(t->leader, name, p->file, options, &why);
                 unit_options_unref(options);
         }
         if (r != -EINVAL)

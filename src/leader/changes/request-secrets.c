@@ -13,33 +13,40 @@
 #include "request-private.h"
 #include "response.h"
 
-static int refuse_missing(const Source *source, const UnitSecret *secret,
+static int refuse_missing(const Source *source, const char *key, const char *name, unsigned line,
                           Argosy__Response__UnitResult *result) {
         int r;
 
         result->status = ENOENT;
         r = field_printf(&result->message,
-                         "%s:%u: Secret=%s: there is no such secret; `argosyctl secret set %s` makes it",
-                         source->path ?: result->name, secret->line, secret->name, secret->name);
+                         "%s:%u: %s=%s: there is no such secret; `argosyctl secret set %s` makes it",
+                         source->path ?: result->name, line, key, name, name);
         return r < 0 ? r : UNIT_REFUSED;
+}
+
+static int check_one(Planner *p, const Source *source, const char *key, const char *name, unsigned line,
+                     Argosy__Target target, Argosy__Response__UnitResult *result) {
+        if (batch_builder_has_secret(p->batch, name))
+                return -EBUSY;
+        if (target != ARGOSY__TARGET__TARGET_INACTIVE && !cluster_state_find_secret(p->state, name))
+                return refuse_missing(source, key, name, line, result);
+        return batch_builder_use_secret(p->batch, name);
 }
 
 int request_check_secrets(Planner *p, const Source *source, const UnitOptions *options,
                           Argosy__Target target, Argosy__Response__UnitResult *result) {
-        for (size_t i = 0; i < options->n_secrets; i++) {
-                const UnitSecret *secret = &options->secrets[i];
-                int r;
+        const UnitFile *file = source->file;
+        int r = 0;
 
-                if (batch_builder_has_secret(p->batch, secret->name))
-                        return -EBUSY;
-                if (target != ARGOSY__TARGET__TARGET_INACTIVE &&
-                    !cluster_state_find_secret(p->state, secret->name))
-                        return refuse_missing(source, secret, result);
-                r = batch_builder_use_secret(p->batch, secret->name);
-                if (r < 0)
-                        return r;
+        for (size_t i = 0; i < options->n_secrets && r == 0; i++) {
+                const UnitSecret *secret = &options->secrets[i];
+
+                r = check_one(p, source, "Secret", secret->name, secret->line, target, result);
         }
-        return 0;
+        return r == 0 && file->registry_auth
+                       ? check_one(p, source, "RegistryAuth", file->registry_auth, file->registry_auth_line,
+                                   target, result)
+                       : r;
 }
 
 // It is not restarted for it (FileChange=).

@@ -26,6 +26,7 @@
 #include "content-image.h"
 #include "disruption-budget.h"
 #include "group-contents.h"
+#include "image-auth.h"
 #include "message.h"
 #include "node-calls.h"
 #include "nodes.h"
@@ -483,13 +484,11 @@ static bool was_asked(const Pin *pin, const Node *n) {
 }
 
 // One that may run it.
-static Node *find_node(Leader *l, const Pin *pin, const Argosy__NamedFile *f) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+static Node *find_node(Leader *l, const Pin *pin, const Argosy__NamedFile *f, const UnitFile *file) {
         UnitOptions *options = NULL;
         Node *found = NULL;
 
-        if (unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL) < 0 ||
-            unit_file_expand(file, f->name, pin->unit, &options, NULL) < 0)
+        if (unit_file_expand(file, f->name, pin->unit, &options, NULL) < 0)
                 return NULL;
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
@@ -529,17 +528,35 @@ static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *
                 pin->why = strdup(*answer->error ? answer->error : "what it answers is no digest");
 }
 
-static int ask(Ticket *t, Pin *pin) {
-        Leader *l = t->leader;
-        Node *n = pin->n_asked < HOSTS_MAX ? find_node(l, pin, file_at(t, pin->file)) : NULL;
+static int fail(Pin *pin, char *why) {
+        pin->why = why;
+        return why ? 0 : -ENOMEM;
+}
 
-        if (!n) {
-                pin->why = pin->here ? TAKE_PTR(pin->here)
-                                     : strdup("no host that may run it can ask the registry");
-                return pin->why ? 0 : -ENOMEM;
-        }
+static int ask_with(Ticket *t, Pin *pin, Node *n, const char *registry_auth) {
+        _cleanup_(image_auth_done) ImageAuth auth = {};
+        char *why = NULL;
+        int r = image_auth_open(t->leader, registry_auth, &auth, &why);
+        const NodeImageQuestion question = {.image = pin->image, .registry_auth = auth.value};
+
+        if (r == -EINVAL)
+                return fail(pin, why);
+        if (r < 0)
+                return r;
         pin->asked[pin->n_asked++] = n->number;
-        return node_calls_ask_image(l, t, n, pin->image, false, on_answered, t, &pin->call);
+        return node_calls_ask_image(t->leader, t, n, &question, on_answered, t, &pin->call);
+}
+
+static int ask(Ticket *t, Pin *pin) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        const Argosy__NamedFile *f = file_at(t, pin->file);
+        int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
+        Node *n = r == 0 && pin->n_asked < HOSTS_MAX ? find_node(t->leader, pin, f, file) : NULL;
+
+        if (n)
+                return ask_with(t, pin, n, file->registry_auth);
+        return fail(pin, pin->here ? TAKE_PTR(pin->here)
+                                   : strdup("no host that may run it can ask the registry"));
 }
 
 // One that asks for the same image, and has asked for it.

@@ -21,6 +21,7 @@
 #include "cluster-state.h"
 #include "content-image.h"
 #include "disruption-budget.h"
+#include "image-auth.h"
 #include "node-calls.h"
 #include "nodes.h"
 #include "registry.h"
@@ -28,6 +29,7 @@
 #include "rollout-survey.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-file.h"
 #include "unit-name.h"
 
 enum { PULLS_MAX = 5 }; // hosts that pull for an update at a time
@@ -154,7 +156,7 @@ static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *an
 }
 
 // Who cannot be asked has its turn when it is back, and pulls then.
-static int ask_pullers(Ticket *t, const char *image) {
+static int ask_pullers(Ticket *t, const NodeImageQuestion *question) {
         size_t n = count_open(pulls_of(t));
         int r = 0;
 
@@ -165,7 +167,7 @@ static int ask_pullers(Ticket *t, const char *image) {
                 p->asked = true;
                 if (!node || !node_calls_knows_names(node))
                         continue;
-                r = node_calls_ask_image(t->leader, t, node, image, true, on_pulled, t, &p->call);
+                r = node_calls_ask_image(t->leader, t, node, question, on_pulled, t, &p->call);
                 n++;
         }
         return r;
@@ -195,6 +197,20 @@ static char *pulled_image(const Ticket *t) {
         return content_image_pulled(image.name, image.digest);
 }
 
+// With what the registry is to see by that file. -EINVAL and *ret_why: that cannot be had.
+static int ask_all(Ticket *t, const char *image, char **ret_why) {
+        const Argosy__NamedFile *f = t->request->rollout->file;
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        _cleanup_(image_auth_done) ImageAuth auth = {};
+        int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
+
+        if (r == 0)
+                r = image_auth_open(t->leader, file->registry_auth, &auth, ret_why);
+        return r < 0 ? r
+                     : ask_pullers(t, &(NodeImageQuestion){
+                                              .image = image, .pull = true, .registry_auth = auth.value});
+}
+
 // Those that leave.
 static int note_failed(Ticket *t) {
         ImagePulls *p = pulls_of(t);
@@ -217,7 +233,7 @@ int image_pulls_admit(Ticket *t) {
         const Argosy__Request__Rollout *m = t->request->rollout;
         bool updates = t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !m->abort && !t->lent &&
                        m->id.len == ROLLOUT_ID_SIZE; // the plan refuses any other one
-        _cleanup_free_ char *image = updates ? pulled_image(t) : NULL;
+        _cleanup_free_ char *image = updates ? pulled_image(t) : NULL, *why = NULL;
         const Puller *failed;
         size_t n_failed;
         int r = 0;
@@ -229,7 +245,10 @@ int image_pulls_admit(Ticket *t) {
         if (!pulls_of(t)->listed)
                 r = list_pullers(t);
         if (r == 0)
-                r = ask_pullers(t, image);
+                r = ask_all(t, image, &why);
+        if (r == -EINVAL)
+                return ticket_settle(t, response_error(EINVAL, "%s: %s; nothing was changed", m->name,
+                                                       why ?: "its file cannot be read"));
         if (r < 0)
                 return r;
         if (image_pulls_wait(t))

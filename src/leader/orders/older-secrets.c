@@ -4,15 +4,19 @@
 // are old from the secrets'. What is told of a unit changes with its record, and with a new version: that
 // one marks the rows of all units that have an older one, some in each turn.
 //
+// Those whose registry is to see that secret (RegistryAuth=) get an order with the new one in that walk.
+//
 // Cost: nothing while no unit has any; else a look-up of the unit's name for each row.
 
 #include "older-secrets.h"
 
+#include "orders.h"
 #include "registry.h"
 #include "secret-users.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-marks.h"
+#include "unit-on-node.h"
 
 // at units and their rows in one turn, at about 0.5 us each; all of a unit's are one step
 enum { LOOKS = 2048 };
@@ -42,12 +46,25 @@ const char *unit_older_secret(const Leader *l, const char *unit) {
         return s.found;
 }
 
+static bool shows_registry(const Leader *l, const char *unit) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
+        const UnitFile *file;
+
+        return e && spec_entry_file(e->spec, &file) == 0 && file->registry_auth;
+}
+
 // How many rows that were.
 static size_t mark(Leader *l, Unit *u) {
+        bool is_sent = shows_registry(l, u->name);
         size_t n = 0;
 
-        for (ListNode *i = u->on_nodes.next; i != &u->on_nodes; i = i->next, n++)
-                unit_touch_on_node(l, CONTAINER_OF(i, UnitOnNode, by_unit));
+        for (ListNode *i = u->on_nodes.next; i != &u->on_nodes; i = i->next, n++) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                unit_touch_on_node(l, s);
+                if (is_sent && unit_on_node_is_to_have(s))
+                        orders_mark(l, u, s->node);
+        }
         return n;
 }
 

@@ -4,6 +4,9 @@
 // revision that its record has (UnitExtra.secrets). What cannot be opened, since this leader lacks the key,
 // is named without its value: the unit waits for it there.
 //
+// What its registry is to see (RegistryAuth=) is no version that the unit has: it is the newest, which each
+// pull uses from then on, and nothing is restarted for it. So a new version is sent to all that name it.
+//
 // A value is sent with each order that names it, and not remembered as sent: orders are rare, and a host
 // that has lost one is as well served as one that has it.
 //
@@ -28,6 +31,7 @@
 
 typedef struct SecretsOfOrder {
         UnitOptions *options; // the rest borrows its words
+        char *registry; // the secret of RegistryAuth=; NULL: none
         Argosy__OrderSecret *list;
         Argosy__OrderSecret **pointers;
 } SecretsOfOrder;
@@ -36,20 +40,22 @@ static SecretsOfOrder *of_order_free(SecretsOfOrder *o) {
         if (!o)
                 return NULL;
         unit_options_unref(o->options);
+        free(o->registry);
         free(o->list);
         free(o->pointers);
         free(o);
         return NULL;
 }
 
-static SecretsOfOrder *of_order_new(UnitOptions *options) {
+static SecretsOfOrder *of_order_new(const UnitFile *file, UnitOptions *options) {
         SecretsOfOrder *o = calloc(1, sizeof(*o));
 
         if (!o)
                 return NULL;
-        o->list = calloc(options->n_secrets, sizeof(*o->list));
-        o->pointers = calloc(options->n_secrets, sizeof(*o->pointers));
-        if (!o->list || !o->pointers)
+        o->list = calloc(options->n_secrets + 1, sizeof(*o->list));
+        o->pointers = calloc(options->n_secrets + 1, sizeof(*o->pointers));
+        o->registry = file->registry_auth ? strdup(file->registry_auth) : NULL;
+        if (!o->list || !o->pointers || (file->registry_auth && !o->registry))
                 return of_order_free(o);
         o->options = unit_options_ref(options);
         return o;
@@ -126,24 +132,39 @@ static int need_value(Leader *l, SecretOrders *s, char *name, const Argosy__Secr
 
 // ------------------------------------------------------------------------------------------------ orders
 
+// NULL: there is none.
+static const Argosy__SecretVersion *newest_of(const Leader *l, const char *name) {
+        const Argosy__SecretRecord *record = cluster_state_find_secret(l->state, name);
+
+        return record ? secret_record_newest(record) : NULL;
+}
+
+static int add_one(Leader *l, SecretOrders *s, Argosy__OrderSecret *o, char *id, char *name,
+                   const Argosy__SecretVersion *v, size_t *bytes) {
+        argosy__order_secret__init(o);
+        o->id = id;
+        o->name = name;
+        o->version = v ? v->version : 0;
+        *bytes += strlen(id) + strlen(name) + 16;
+        return v ? need_value(l, s, name, v, bytes) : 0;
+}
+
 static int add_named(Leader *l, SecretOrders *s, SecretsOfOrder *of, uint64_t revision, size_t *bytes) {
-        for (size_t i = 0; i < of->options->n_secrets; i++) {
+        size_t n = of->options->n_secrets;
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
                 const UnitSecret *secret = &of->options->secrets[i];
                 const Argosy__SecretRecord *record = cluster_state_find_secret(l->state, secret->name);
-                const Argosy__SecretVersion *v = record ? secret_record_at(record, revision) : NULL;
-                int r;
 
-                argosy__order_secret__init(&of->list[i]);
-                of->list[i].id = secret->id;
-                of->list[i].name = secret->name;
-                of->list[i].version = v ? v->version : 0;
                 of->pointers[i] = &of->list[i];
-                *bytes += strlen(secret->id) + strlen(secret->name) + 16;
-                r = v ? need_value(l, s, secret->name, v, bytes) : 0;
-                if (r < 0)
-                        return r;
+                r = add_one(l, s, &of->list[i], secret->id, secret->name,
+                            record ? secret_record_at(record, revision) : NULL, bytes);
         }
-        return 0;
+        if (r < 0 || !of->registry)
+                return r;
+        of->pointers[n] = &of->list[n];
+        return add_one(l, s, &of->list[n], (char *) "", of->registry, newest_of(l, of->registry), bytes);
 }
 
 int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Content *c, Argosy__UnitOrder *o,
@@ -153,28 +174,41 @@ int secret_orders_add(Leader *l, SecretOrders *s, const UnitEntry *e, const Cont
         const UnitFile *file;
         int r = spec_entry_file(c->spec, &file);
 
-        if (r < 0 || !unit_file_has_secrets(file))
+        if (r < 0 || (!unit_file_has_secrets(file) && !file->registry_auth))
                 return r == -ENOMEM ? r : 0;
         r = unit_file_expand(file, e->record->name, e->record->name, &options, NULL);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         if (ARRAY_RESERVE(s->orders, s->n_orders + 1) < 0)
                 return -ENOMEM;
-        of = of_order_new(options);
+        of = of_order_new(file, options);
         if (!of)
                 return -ENOMEM;
         s->orders[s->n_orders++] = of;
         o->secrets = of->pointers;
-        o->n_secrets = options->n_secrets;
+        o->n_secrets = options->n_secrets + (of->registry != NULL);
         return add_named(l, s, of, c->secrets, bytes);
+}
+
+int secret_orders_registry_auth(Leader *l, const char *name, Argosy__SecretValue *ret,
+                                SecretBytes *ret_bytes) {
+        const Argosy__SecretVersion *v = newest_of(l, name);
+        int r = v ? open_value(l, name, v, ret_bytes) : -ENOENT;
+
+        argosy__secret_value__init(ret);
+        ret->name = (char *) name;
+        ret->version = v ? v->version : 0;
+        if (r == 0)
+                ret->value = (ProtobufCBinaryData){ret_bytes->len, ret_bytes->data};
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ users
 
 int secret_orders_on_unit(Leader *l, const UnitEntry *e) {
         _cleanup_(unit_options_unrefp) UnitOptions *options = NULL;
-        SecretUse uses[SECRETS_PER_UNIT];
-        const UnitFile *file;
+        SecretUse uses[SECRETS_PER_UNIT + 1];
+        const UnitFile *file = NULL;
         bool freed;
         size_t n = 0;
         int r = e->removed ? 0 : spec_entry_file(e->spec, &file);
@@ -192,6 +226,8 @@ int secret_orders_on_unit(Leader *l, const UnitEntry *e) {
                         .name = options->secrets[n].name,
                         .version = record && revision > 0 ? secret_record_at(record, revision)->version : 0};
         }
+        if (r == 0 && file && file->registry_auth)
+                uses[n++] = (SecretUse){.name = file->registry_auth};
         r = secret_users_set(&l->secret_users, e->record->name, uses, n, &freed);
         if (r == 0 && freed)
                 leader_set_due(l, DUE_OLD_SECRETS);

@@ -290,7 +290,7 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
         return 0;
 }
 
-int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull,
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion *question,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c = single_call(l, t, n, userdata, ret);
@@ -298,8 +298,9 @@ int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool 
         if (!c)
                 return -ENOMEM;
         c->image_answered = answered;
-        message.image = (char *) image;
-        message.pull = pull;
+        message.image = (char *) question->image;
+        message.pull = question->pull;
+        message.registry_auth = question->registry_auth;
         send_call(l, c, &message);
         return 0;
 }

@@ -34,8 +34,14 @@ void node_call_send(Leader *l, NodeCall *c);
 // Asks a node, which can be asked, about names. *ret: a number, with which the answer comes. 0 or -ENOMEM.
 int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret);
-// The same for an image: which digest it has, or with `pull`, that the host is to have it.
-int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const char *image, bool pull,
+// The same for an image: which digest it has, or with `pull`, that the host is to have it. `registry_auth`:
+// what its registry is to see; NULL: nothing.
+typedef struct NodeImageQuestion {
+        const char *image;
+        bool pull;
+        Argosy__SecretValue *registry_auth;
+} NodeImageQuestion;
+int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion *question,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret);
 // Whether a node can be asked about names, or an image, at present.
 bool node_calls_knows_names(const Node *n);

@@ -268,7 +268,7 @@ void secret_users_recall_before(SecretUsers *m, const char *secret, uint64_t ver
         list_foreach (i, &s->groups) {
                 SecretGroup *g = CONTAINER_OF(i, SecretGroup, of_secret);
 
-                if (g->version == 0 || g->version >= version)
+                if (g->version >= version)
                         continue;
                 if (!g->is_due) {
                         g->is_due = true;

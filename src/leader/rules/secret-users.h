@@ -41,7 +41,7 @@ void secret_users_each(const SecretUsers *m, const char *secret, SecretUserFn ea
 // The same for those that have a version before this one. No others are looked at.
 void secret_users_each_before(const SecretUsers *m, const char *secret, uint64_t version, SecretUserFn each,
                               void *userdata);
-// All units that have a version before this one are recalled, at the cost of one.
+// All units that have a version before this one, or none, are recalled, at the cost of one.
 void secret_users_recall_before(SecretUsers *m, const char *secret, uint64_t version);
 // A unit that was recalled and is not any more; its name is there until it changes. NULL: there is none.
 const char *secret_users_next_recalled(SecretUsers *m);

@@ -33,7 +33,8 @@
 enum { VALUE_NAME_SIZE = SECRET_NAME_MAX + 24, LINK_NAME_SIZE = UNIT_NAME_MAX + SECRET_NAME_MAX + 16 };
 
 typedef struct Item {
-        char id[SECRET_NAME_MAX + 1], name[SECRET_NAME_MAX + 1];
+        char id[SECRET_NAME_MAX + 1]; // "": its registry is to see it, and the unit has no link
+        char name[SECRET_NAME_MAX + 1];
         uint64_t version; // 0: there is no such secret
 } Item;
 
@@ -257,7 +258,7 @@ static int add_refs(SecretFiles *f, const User *u) {
 // ------------------------------------------------------------------------------------------------ units
 
 static bool item_fits(const Argosy__OrderSecret *s) {
-        return secret_name_is_valid(s->id) && secret_name_is_valid(s->name);
+        return (!*s->id || secret_name_is_valid(s->id)) && secret_name_is_valid(s->name);
 }
 
 static User *user_new(const char *unit, Argosy__OrderSecret *const *secrets, size_t n) {
@@ -350,7 +351,7 @@ static int place_one(SecretFiles *f, int folder, const Item *item) {
         char value[VALUE_NAME_SIZE];
 
         value_name(item->name, item->version, value);
-        if (is_linked(f->values, value, folder, item->id))
+        if (!*item->id || is_linked(f->values, value, folder, item->id))
                 return 0;
         (void) unlinkat(folder, TEMPORARY, 0);
         if (linkat(f->values, value, folder, TEMPORARY, 0) < 0 ||
@@ -398,7 +399,7 @@ bool secret_files_is_placed(const SecretFiles *f, const char *unit) {
                 char value[VALUE_NAME_SIZE];
 
                 value_name(u->items[i].name, u->items[i].version, value);
-                placed = has_value(f->values, value, folder, u->items[i].id);
+                placed = !*u->items[i].id || has_value(f->values, value, folder, u->items[i].id);
         }
         if (folder >= 0)
                 close(folder);
@@ -440,6 +441,55 @@ int secret_files_place(SecretFiles *f, const char *unit, char why[SECRET_FILES_W
         if (r == 0)
                 drop_links(f, unit, u);
         return r;
+}
+
+// ---------------------------------------------------------------------------------------------- registries
+
+static int read_value(int fd, SecretBytes *ret) {
+        struct stat st;
+        ssize_t n;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_size <= 0 || st.st_size > SECRET_VALUE_MAX)
+                return -EINVAL;
+        r = secret_bytes_new((size_t) st.st_size, ret);
+        if (r < 0)
+                return r;
+        n = read(fd, ret->data, ret->len);
+        if (n == (ssize_t) ret->len)
+                return 0;
+        r = n < 0 ? -errno : -EIO;
+        secret_bytes_done(ret);
+        return r;
+}
+
+static int read_item(const SecretFiles *f, const Item *item, SecretBytes *ret) {
+        char value[VALUE_NAME_SIZE];
+        int fd, r;
+
+        value_name(item->name, item->version, value);
+        fd = openat(f->values, value, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = read_value(fd, ret);
+        close(fd);
+        return r;
+}
+
+int secret_files_registry_auth(const SecretFiles *f, const char *unit, SecretBytes *ret,
+                               char why[SECRET_FILES_WHY_SIZE]) {
+        const User *u = map_find_str(&f->users, unit);
+        int r;
+
+        for (size_t i = 0; u && i < u->n; i++)
+                if (!*u->items[i].id) {
+                        r = read_item(f, &u->items[i], ret);
+                        return r < 0 ? explain(r, &u->items[i], why) : 0;
+                }
+        str_fit(why, SECRET_FILES_WHY_SIZE, "no leader has said yet what its registry is to see");
+        return -ENOENT;
 }
 
 // ------------------------------------------------------------------------------------------------ sweeping

@@ -454,7 +454,8 @@ const char *world_options_missing(void) {
                 size_t k = 0;
 
                 // of containers, whose options world-options.c does not draw
-                if (streq(unit_file_option(i), "VolumeLoss") || streq(unit_file_option(i), "ImagePin"))
+                if (streq(unit_file_option(i), "VolumeLoss") || streq(unit_file_option(i), "ImagePin") ||
+                    streq(unit_file_option(i), "RegistryAuth"))
                         continue;
 
                 while (k < ELEMENTSOF(rows) && !streq(rows[k].name, unit_file_option(i)))

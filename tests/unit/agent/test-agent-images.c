@@ -3,6 +3,8 @@
 // What is pulled before a container starts, or stops for new content; and what the leader is told of a tag.
 // The test is podman's generator, podman, skopeo and the registry.
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent-world.h"
 
@@ -86,6 +88,8 @@ static void make(void) {
 
 typedef struct Command {
         char *line; // its words; NULL: it has ended
+        char auth[128]; // the file that shows its registry who asks, as it was then, and its path
+        char *auth_path;
         TransientDone *done;
         void *userdata;
 } Command;
@@ -96,6 +100,19 @@ static size_t n_commands;
 typeof(transient_command_start) __wrap_transient_command_start;
 typeof(transient_command_cancel) __wrap_transient_command_cancel;
 
+static void read_auth(Command *c, const char *word) {
+        _cleanup_buf_ Buf text = {};
+        struct stat st;
+
+        if (!str_has_prefix(word, "REGISTRY_AUTH_FILE="))
+                return;
+        c->auth_path = strdup(strchr(word, '=') + 1);
+        assert_int_equal(stat(c->auth_path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+        assert_int_equal(file_read(AT_FDCWD, c->auth_path, sizeof(c->auth) - 1, &text), 0);
+        memcpy(c->auth, text.data, text.len);
+}
+
 int __wrap_transient_command_start(const TransientConfig *config, TransientDone *done, void *userdata,
                                    TransientCommand **ret) {
         Command *c = &commands[n_commands++];
@@ -105,6 +122,8 @@ int __wrap_transient_command_start(const TransientConfig *config, TransientDone 
         for (size_t i = 0; config->args[i]; i++)
                 assert_int_equal(buf_printf(&line, "%s%s", i ? " " : "", config->args[i]), 0);
         *c = (Command){.line = buf_take_string(&line), .done = done, .userdata = userdata};
+        for (size_t i = 0; config->environment && config->environment[i]; i++)
+                read_auth(c, config->environment[i]);
         *ret = (TransientCommand *) c;
         return 0;
 }
@@ -156,6 +175,8 @@ static int images_up(void **state) {
         n_commands = 0;
         rig_up();
         w.verifies = true;
+        w.secrets_dir = str_printf("%s/secrets", w.dir);
+        assert_int_equal(mkdir(w.secrets_dir, 0755), 0);
         store = str_printf("%s/images.json", w.dir);
         assert_int_equal(file_replace(AT_FDCWD, store, "[]", 2, 0644, 0), 0);
         pid1 = pid1_new(w.unit_dir);
@@ -168,8 +189,12 @@ static int images_down(void **state) {
         int r = world_down(state);
 
         free(TAKE_PTR(store));
-        for (size_t i = 0; i < n_commands; i++)
+        free((char *) w.secrets_dir);
+        w.secrets_dir = NULL;
+        for (size_t i = 0; i < n_commands; i++) {
                 free(commands[i].line);
+                free(commands[i].auth_path);
+        }
         return r;
 }
 
@@ -287,14 +312,112 @@ static void what_podman_cannot_list_is_pulled(void **state) {
         loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
 }
 
+// ---- registries that want to know who asks
+
+#define BOX_WITH_AUTH BOX_OF(DIGEST_1) "RegistryAuth=reg\n"
+#define SHOWN(base64) "{\"auths\":{\"reg.example\":{\"auth\":\"" base64 "\"}}}\n"
+
+static void order_with_auth(const char *name, const char *value, uint64_t version, uint64_t revision) {
+        Argosy__OrderSecret secret = ARGOSY__ORDER_SECRET__INIT, *secrets[] = {&secret};
+        Argosy__SecretValue v = ARGOSY__SECRET_VALUE__INIT, *values[] = {&v};
+
+        secret.name = v.name = (char *) "reg";
+        secret.version = v.version = version;
+        v.value = (ProtobufCBinaryData){strlen(value), (uint8_t *) value};
+        w.secret_values = values;
+        w.n_secret_values = *value ? 1 : 0;
+        send_order((Order){.name = name,
+                           .content = BOX_WITH_AUTH,
+                           .revision = revision,
+                           .start = revision,
+                           .secrets = secrets,
+                           .n_secrets = 1});
+        w.n_secret_values = 0;
+}
+
+static void assert_file_is_gone(const Command *c) {
+        assert_non_null(c->auth_path);
+        assert_int_equal(access(c->auth_path, F_OK), -1);
+}
+
+static void a_pull_shows_its_registry_the_secret_and_leaves_no_file(void **state) {
+        Command *pull;
+
+        order_with_auth("box.service", "me:pass", 1, 6);
+        make();
+        list("");
+        pull = pulls(IMAGE_OF(DIGEST_1));
+        assert_string_equal(pull->auth, SHOWN("bWU6cGFzcw=="));
+        assert_null(strstr(pull->line, "pass"));
+        end(pull, 0, "", "");
+        loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
+        assert_file_is_gone(pull);
+}
+
+static void the_next_pull_shows_the_newest(void **state) {
+        Command *pull;
+
+        order_with_auth("box.service", "me:pass", 1, 6);
+        make();
+        list("");
+        pull = pulls(IMAGE_OF(DIGEST_1));
+        end(pull, -EIO, "", "Error: unauthorized: authentication required\n");
+        loop_until(report_of("box.service") && report_of("box.service")->refused);
+        assert_file_is_gone(pull);
+        order_with_auth("box.service", "me:right", 2, 7);
+        assert_string_equal(pulls(IMAGE_OF(DIGEST_1))->auth, SHOWN("bWU6cmlnaHQ="));
+}
+
+static void who_shows_something_else_pulls_by_itself(void **state) {
+        order_with_auth("box.service", "me:pass", 1, 6);
+        make();
+        list("");
+        (void) pulls(IMAGE_OF(DIGEST_1));
+        order_with_auth("other.service", "me:right", 2, 7);
+        make();
+        loop_until(n_commands == 3);
+        assert_string_equal(commands[2].auth, SHOWN("bWU6cmlnaHQ="));
+        order_with_auth("third.service", "me:right", 2, 8);
+        make();
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_int_equal(n_commands, 3);
+}
+
+static void without_a_value_nothing_is_asked(void **state) {
+        order_with_auth("box.service", "", 1, 6);
+        make();
+        list("");
+        loop_until(report_of("box.service") && *report_of("box.service")->error);
+        assert_string_equal(report_of("box.service")->error,
+                            "it waits for its secret reg (version 1), which no leader has sent");
+        assert_int_equal(n_commands, 1);
+}
+
+static void what_is_no_user_and_password_asks_nobody(void **state) {
+        order_with_auth("box.service", "token", 1, 6);
+        make();
+        list("");
+        loop_until(report_of("box.service") && *report_of("box.service")->error);
+        assert_string_equal(report_of("box.service")->error,
+                            "the secret of its RegistryAuth= is not USER:PASSWORD in one line");
+        assert_int_equal(n_commands, 1);
+}
+
 // ---- tags
 
+static const char *registry_auth; // of the next call; NULL: none
+
 static void call(const char *image) {
+        Argosy__SecretValue auth = ARGOSY__SECRET_VALUE__INIT;
         Argosy__ToHost__Call c = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
         c.id = 9;
         c.image = (char *) image;
+        if (registry_auth) {
+                auth.value = (ProtobufCBinaryData){strlen(registry_auth), (uint8_t *) registry_auth};
+                c.registry_auth = &auth;
+        }
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
         m.call = &c;
         agent_on_message(w.agent, &m);
@@ -351,6 +474,28 @@ static void a_registry_that_hangs_is_named_so(void **state) {
                             "the manifest that the registry sent is longer than 1 MiB");
 }
 
+static void a_question_shows_the_registry_what_came_with_it(void **state) {
+        registry_auth = "me:pass";
+        call("reg.example/box:1");
+        registry_auth = NULL;
+        assert_string_equal(newest("skopeo")->auth, SHOWN("bWU6cGFzcw=="));
+        assert_null(strstr(newest("skopeo")->line, "pass"));
+        end(newest("skopeo"), -EIO, "", "level=fatal msg=\"unauthorized: authentication required\"\n");
+        assert_file_is_gone(&commands[0]);
+        assert_string_equal(w.call_reply->call_reply->image->error, "unauthorized: authentication required");
+        assert_false(w.call_reply->call_reply->image->here);
+}
+
+static void a_bad_secret_is_told_and_no_other_host_asks(void **state) {
+        registry_auth = "token";
+        call("reg.example/box:1");
+        registry_auth = NULL;
+        assert_int_equal(n_commands, 0);
+        assert_string_equal(w.call_reply->call_reply->image->error,
+                            "the secret of its RegistryAuth= is not USER:PASSWORD in one line");
+        assert_false(w.call_reply->call_reply->image->here);
+}
+
 static void a_question_that_is_over_ends_its_command(void **state) {
         Argosy__ToHost__CallCancel c = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -377,6 +522,13 @@ int main(void) {
                 CASE(a_stop_ends_the_pull),
                 CASE(what_somebody_removed_is_pulled_again),
                 CASE(what_podman_cannot_list_is_pulled),
+                CASE(a_pull_shows_its_registry_the_secret_and_leaves_no_file),
+                CASE(the_next_pull_shows_the_newest),
+                CASE(who_shows_something_else_pulls_by_itself),
+                CASE(without_a_value_nothing_is_asked),
+                CASE(what_is_no_user_and_password_asks_nobody),
+                CASE(a_question_shows_the_registry_what_came_with_it),
+                CASE(a_bad_secret_is_told_and_no_other_host_asks),
                 CASE(a_tag_has_the_digest_of_what_the_registry_sends),
                 CASE(what_is_no_manifest_has_none),
                 CASE(a_registry_that_refuses_is_quoted),

@@ -234,9 +234,42 @@ static void a_place_that_is_no_ramfs_takes_none(void **state) {
 
 #define FILES(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
+static void what_a_registry_is_to_see_is_no_link_of_the_unit(void **state) {
+        Argosy__OrderSecret list[2] = {ARGOSY__ORDER_SECRET__INIT, ARGOSY__ORDER_SECRET__INIT},
+                            *pointers[] = {&list[0], &list[1]};
+        char why[SECRET_FILES_WHY_SIZE] = "";
+        SecretBytes value = {};
+
+        list[0].id = (char *) "key";
+        list[0].name = (char *) "db";
+        list[1].name = (char *) "reg";
+        list[0].version = list[1].version = 1;
+        put("db", 1, "one");
+        assert_int_equal(secret_files_want(f, "a.service", pointers, 2), 0);
+        assert_int_equal(secret_files_registry_auth(f, "a.service", &value, why), -ENOENT);
+        assert_string_equal(why, "it waits for its secret reg (version 1), which no leader has sent");
+        put("reg", 1, "me:pass");
+        place("a.service");
+        sweep("a.service");
+        assert_string_equal(text_of("units/a.service/key"), "one");
+        assert_int_equal(secret_files_registry_auth(f, "a.service", &value, why), 0);
+        assert_int_equal(value.len, 7);
+        assert_memory_equal(value.data, "me:pass", 7);
+        secret_bytes_done(&value);
+        put("reg", 2, "me:other");
+        list[1].version = 2;
+        assert_int_equal(secret_files_want(f, "a.service", pointers, 2), 0);
+        assert_true(secret_files_is_placed(f, "a.service")); // it runs with what it is to run with
+        want_nothing("a.service");
+        assert_int_equal(secret_files_registry_auth(f, "a.service", &value, why), -ENOENT);
+        sweep("a.service");
+        assert_null(text_of("values/2-reg"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FILES(a_unit_starts_with_what_its_order_says),
+                FILES(what_a_registry_is_to_see_is_no_link_of_the_unit),
                 FILES(it_keeps_that_until_its_next_start),
                 FILES(a_version_that_was_away_and_came_again_is_what_it_has),
                 FILES(a_number_that_stands_for_another_value_is_that),

@@ -25,6 +25,7 @@
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 #define APP "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nSecret=db:password\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 1001\n[X-Argosy]\nSecret=db:password\n"
+#define BOX "[Container]\nImage=reg.example/box:1\n[X-Argosy]\nRegistryAuth=db\n"
 #define PLAIN "[Service]\nExecStart=/bin/sleep 1000\n"
 
 static Rig g;
@@ -37,6 +38,7 @@ static struct Sent {
         char value[64], id[16];
         unsigned n; // values
 } sent[8];
+static char shown[256]; // to a registry, by the last host that was asked about an image
 
 static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_orders,
                        Argosy__SecretValue **values, size_t n) {
@@ -56,6 +58,9 @@ static void on_secrets(uint32_t host, Argosy__UnitOrder **orders, size_t n_order
 }
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->registry_auth)
+                snprintf(shown, sizeof(shown), "%s of %s for %s%s", m->call->registry_auth->value.data,
+                         m->call->registry_auth->name, m->call->image, m->call->pull ? ", pulled" : "");
         if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
                 on_secrets(host, m->orders->orders, m->orders->n_orders, m->orders->secrets,
                            m->orders->n_secrets);
@@ -72,6 +77,7 @@ static int begin(unsigned n_hosts) {
         rig_give_secrets_key(&g, &keys, 1);
         g.author = NULL;
         memset(sent, 0, sizeof(sent));
+        *shown = 0;
         g.on_host_message = on_host_message;
         return 0;
 }
@@ -372,6 +378,51 @@ static void bad_ones_are_refused_without_a_word_of_them(void **state) {
         assert_int_equal(set_bytes("", "x", 1)->status, EINVAL);
         assert_null(strstr(set_bytes("a b", "hunter2", 7)->message, "hunter2"));
         assert_int_equal(cluster_state_secrets_bytes(g.state), 0);
+}
+
+static void give_podman(void) {
+        for (uint32_t i = 1; i <= 3; i++) {
+                rig_host_set_labels(&g, i, "podman", "5.4");
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+}
+
+static void what_a_registry_is_to_see_is_the_newest_and_restarts_nothing(void **state) {
+        uint64_t revision;
+
+        give_podman();
+        set("db", "me:first");
+        do_well(START, "box.service", BOX);
+        assert_string_equal(shown, "me:first of db for reg.example/box:1");
+        assert_string_equal(at_unit("box.service")->value, "me:first");
+        assert_string_equal(at_unit("box.service")->id, "");
+        revision = cluster_state_find_unit(g.state, "box.service")->record->revision;
+        set("db", "me:second");
+        assert_string_equal(at_unit("box.service")->value, "me:second");
+        assert_int_equal(at_unit("box.service")->version, 2);
+        assert_int_equal(cluster_state_find_unit(g.state, "box.service")->record->revision, revision);
+        assert_int_equal(row("db")->units, 1);
+        assert_int_equal(row("db")->stale, 0);
+        assert_int_equal(n_versions("db"), 1); // nobody has the first
+        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                            .name = "box.service",
+                                            .content = BOX "[Service]\nRestart=always\n"});
+        assert_non_null(strstr(shown, ", pulled"));
+        assert_memory_equal(shown, "me:second", strlen("me:second"));
+        assert_int_equal(delete("db")->status, EBUSY);
+}
+
+static void without_the_secret_no_registry_is_asked(void **state) {
+        RigAnswer *a;
+
+        give_podman();
+        a = rig_change_with(&g, START, "box.service", BOX, true, NULL);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(strstr(rig_last(a)->message, "RegistryAuth=db: there is no such secret"));
+        assert_string_equal(shown, "");
 }
 
 static void it_outlives_its_leader(void **state) {
@@ -815,6 +866,8 @@ int main(void) {
                         teardown),
                 cmocka_unit_test_setup_teardown(without_secrets_a_removal_says_nothing_of_them,
                                                 setup_with_spare, teardown),
+                RIG_TEST(what_a_registry_is_to_see_is_the_newest_and_restarts_nothing),
+                RIG_TEST(without_the_secret_no_registry_is_asked),
                 RIG_TEST(it_outlives_its_leader),
                 RIG_TEST(without_its_key_nothing_is_sealed_or_sent),
         };

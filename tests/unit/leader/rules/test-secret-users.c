@@ -78,11 +78,12 @@ static void who_has_an_older_version_is_recalled_once(void **state) {
         set("e.service", "tls", 1);
         secret_users_recall_before(&m, "db", 3);
         secret_users_recall_before(&m, "none", 3);
+        assert_string_equal(secret_users_next_recalled(&m), "d.service");
         assert_recalled("b.service", "a.service");
         assert_recalled("", "");
         secret_users_recall_before(&m, "db", 2);
         secret_users_recall_before(&m, "db", 2);
-        assert_recalled("a.service", "");
+        assert_recalled("d.service", "a.service");
 }
 
 static void who_was_recalled_has_it_all_the_same(void **state) {

@@ -416,8 +416,11 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
                 k = rollout_place(l, u, spec, scheduler, &next);
-                if (k < 0 || (k == ROLLOUT_NO_NODE && !rollout_is_returning(r)))
+                if (k < 0 || (k == ROLLOUT_NO_NODE && !rollout_is_returning(r))) {
+                        if (*scheduler) // others of the entry may be in conflict with what it keeps
+                                scheduler_take_back(*scheduler, u->name);
                         return k;
+                }
         }
         if (!u->node) // the other content may have a node
                 leader_set_due(l, DUE_PLACEMENT);

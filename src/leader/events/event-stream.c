@@ -244,10 +244,29 @@ static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
                        : NULL;
 }
 
-static bool is_there_again(const Leader *l, const GoneObject *g) {
-        const Unit *u = g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT ? unit_find(l, g->name) : NULL;
+// NULL: it is gone.
+static Unit *find_unit_again(const Leader *l, const GoneObject *g) {
+        Unit *u = g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT ? unit_find(l, g->name) : NULL;
 
-        return u && is_told_of(u);
+        return u && is_told_of(u) ? u : NULL;
+}
+
+// What watchers know of the unit is what was told of it before it went. If it goes again before its turn has
+// come, that is to be taken back.
+static void take_over(Leader *l, Unit *again, GoneObject *g) {
+        if (again->event.seq > 0) { // it was told anew
+                event_stream_leave_order(l, &g->event);
+                return;
+        }
+        again->event.seq = g->event.seq;
+        g->event.seq = 0;
+        change_order_replace(&l->events->order, again->event.seq, &again->event);
+        if (!again->event.told)
+                again->event.told = TAKE_PTR(g->event.told);
+        if (!again->content_told)
+                again->content_told = TAKE_PTR(g->content_told);
+        again->event.role = g->event.role;
+        event_mark(l, &again->event);
 }
 
 // A unit has left a node: the unit has changed, if there is still something of it. A host that attaches anew
@@ -301,12 +320,13 @@ static bool tell_content_gone(Leader *l, GoneObject *g) {
 
 static void drain_gone(Leader *l, GoneObject *g) {
         EventStream *s = l->events;
+        Unit *again = find_unit_again(l, g);
         EventDraft d;
         bool news;
         int r;
 
-        if (is_there_again(l, g)) {
-                event_stream_leave_order(l, &g->event);
+        if (again) {
+                take_over(l, again, g);
                 gone_object_free(g);
                 return;
         }

@@ -90,15 +90,22 @@ static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record)
         return m->readable ? 0 : -ENOMEM;
 }
 
-// Refuses a removal that was begun: the nodes stay as they are.
-static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
-        const char *name = record->name;
+// What has been changed so far: the nodes stay as they are.
+static const char *so_far(const Ticket *t, const Argosy__HostRecord *record, char *buf, size_t size) {
+        if (!removal_of(t)->empties)
+                return "nothing was changed";
+        str_fit(buf, size, "nodes of %s that are in maintenance stay so until `argosyctl uncordon %s`",
+                record->name, record->name);
+        return buf;
+}
 
-        ticket_settle(t, removal_of(t)->empties ? response_error(status,
-                                                                 "%s; nodes of %s that are in maintenance "
-                                                                 "stay so until `argosyctl uncordon %s`",
-                                                                 why, name, name)
-                                                : response_error(status, "%s", why));
+// Refuses a removal that was begun.
+static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
+        char buf[512];
+
+        ticket_settle(t, removal_of(t)->empties
+                                 ? response_error(status, "%s; %s", why, so_far(t, record, buf, sizeof(buf)))
+                                 : response_error(status, "%s", why));
         return 0;
 }
 
@@ -115,6 +122,7 @@ static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
 
 // STEP_PASSED: it has no vote, or gives it up. *ret_gives_up: its record has to say so.
 static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_gives_up) {
+        char buf[512];
         int r;
 
         *ret_gives_up = false;
@@ -126,7 +134,7 @@ static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, boo
                 return refuse_midway(t, ECANCELED, record,
                                      "the removal was called off (cluster promote): the host stays a voter");
         if (!record->no_promote) {
-                r = host_may_stop_voting(l, t, record, "remove");
+                r = host_may_stop_voting(l, t, record, "remove", so_far(t, record, buf, sizeof(buf)));
                 if (r <= 0)
                         return r;
         }

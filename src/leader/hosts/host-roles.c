@@ -53,17 +53,17 @@ static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
         return false;
 }
 
-int host_may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record, const char *verb) {
+int host_may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record, const char *verb,
+                         const char *changed) {
         char why[512];
         int r;
 
         if (!can_do_without(l, record))
-                return ticket_refuse(
-                        t, EEXIST,
-                        "no other host can keep the cluster's log at present: nothing was changed");
+                return ticket_refuse(t, EEXIST, "no other host can keep the cluster's log at present: %s",
+                                     changed);
         r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
         if (r == VOTERS_UNSAFE)
-                return ticket_refuse(t, EEXIST, "%s", why);
+                return ticket_refuse(t, EEXIST, "%s; %s", why, changed);
         return r < 0 ? r : r == VOTERS_SAFE ? STEP_PASSED : PLAN_SETTLED;
 }
 
@@ -90,7 +90,7 @@ int host_roles_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         if (!m->promote && host_votes(record) && !record->no_promote) {
-                r = host_may_stop_voting(l, t, record, "demote");
+                r = host_may_stop_voting(l, t, record, "demote", "nothing was changed");
                 if (r <= 0)
                         return r;
         }

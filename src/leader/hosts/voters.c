@@ -185,8 +185,7 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
         int r = judge(l, (VotersGoal){.host = host}, since_us, verb, way_out, sizeof(way_out));
 
         if (r == VOTERS_UNSAFE)
-                str_fit(ret_why, size,
-                        "without %s no majority of the voters would answer: %s; nothing was changed",
+                str_fit(ret_why, size, "without %s no majority of the voters would answer: %s",
                         voters_name_of(l, host), way_out);
         return r;
 }

@@ -140,3 +140,8 @@ void left_on_calm(void);
 
 // checks-order.c
 void order_on_entry(const Argosy__LogBatch *batch);
+
+// checks-bound.c
+void bound_begin(void);
+void bound_on_entry(const Argosy__LogBatch *batch);
+void bound_on_answer(const WorldAsked *a, const Argosy__Response *r);

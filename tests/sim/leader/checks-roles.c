@@ -209,7 +209,7 @@ static void event_rows(const WorldAsked *a, const Argosy__Response__Events *even
                 assert_non_null(e);
                 if ((e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT ||
                      e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) &&
-                    e->n_values > 0)
+                    e->n_values > 0 && !e->gone) // whoever could see it before is told that it has gone
                         one_name(a, e->values[0]);
                 message_free(e);
         }

@@ -307,6 +307,20 @@ static bool is_wanted(const LogUnit *u, uint32_t host, const VirtualUnit *v) {
                u->restart_rev <= v->order.restart_rev;
 }
 
+// Another unit comes before it, so its restart may have to wait for that one's. What its host has not said
+// yet the leader does not know to be over.
+static bool may_have_to_wait(unsigned i) {
+        for (unsigned k = 0; k < asks.n_units; k++) {
+                const WorldContent *c = log_truth.units[k].exists
+                                                ? world_content_find(log_truth.units[k].spec.bytes)
+                                                : NULL;
+
+                if (c && c->before & 1u << i)
+                        return true;
+        }
+        return false;
+}
+
 static void one_stop(uint32_t host, const VirtualUnit *v, const char *how) {
         int i = world_unit_index(v->name);
 
@@ -345,7 +359,9 @@ void stops_on_order(uint32_t host, const Argosy__ToHost *m) {
                 const Argosy__UnitOrder *o = list.orders[i];
                 const VirtualUnit *v = virtual_host_find(h, o->name);
 
-                if (v && v->ordered && !goes_on(v, o))
+                if (v && v->ordered && !goes_on(v, o) &&
+                    !(o->stay && world_unit_index(o->name) >= 0 &&
+                      may_have_to_wait((unsigned) world_unit_index(o->name))))
                         one_stop(host, v, o->remove ? "to remove" : o->stay ? "to keep down" : "to stop");
         }
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME && m->welcome->parts == 0)

@@ -28,6 +28,10 @@ const Check checks[] = {
         {"author-is-whoever-asked", "A job is of whoever asked for it.", "a job was acknowledged",
          "jobs-of-uid-0", .on_answer = author_on_answer},
 
+        {"bound-is-unchanged", "What goes into an entry is judged against what it was asked against.",
+         "a request that was bound to a revision came to the log", "change-despite-other-revision",
+         .begin = bound_begin, .on_entry = bound_on_entry, .on_answer = bound_on_answer},
+
         {"work-is-allowed", "Nobody changes what his rights do not give.",
          "somebody who needs a right did something", "any-grant-gives-every-right", .begin = rights_begin,
          .on_entry = rights_on_entry},

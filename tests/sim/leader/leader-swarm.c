@@ -26,6 +26,13 @@ static void draw_age(uint64_t word, Swarm *s) {
                 s->faults[FAULT_age] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
 }
 
+static void draw_bursts(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x627572737473));
+
+        if (draw_below(&d, 3) > 0)
+                s->loads[LOAD_bursts] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
+}
+
 // Rarely there are many units, on some hosts more. Then little is asked, so that the story is no longer than
 // others.
 static void draw_crowd(uint64_t word, Swarm *s) {
@@ -56,7 +63,7 @@ Swarm swarm_draw(uint64_t word) {
         s.steps[STEP_TIME] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
         s.steps[STEP_SETTLE] = (unsigned) draw_log(&d, 1, SWARM_WEIGHT_MAX);
         s.steps[STEP_CALM] = draw_one_in(&d, 2) ? 0 : 1;
-        s.n_steps = (unsigned) draw_log(&d, 48, 480);
+        s.n_steps = (unsigned) draw_log(&d, 96, 1600);
         s.lease_ms = (unsigned) draw_log(&d, 500, slow ? 60000 : 2500);
         s.start_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
         s.stop_ms = draw_one_in(&d, 2) ? 0 : (unsigned) draw_log(&d, 1, slow ? 10000 : 500);
@@ -67,6 +74,7 @@ Swarm swarm_draw(uint64_t word) {
         s.time_max_ms = (unsigned) draw_log(&d, 100, slow ? 30000 : 1000);
         draw_limits(word, &s);
         draw_age(word, &s);
+        draw_bursts(word, &s);
         draw_crowd(word, &s);
         return s;
 }

@@ -344,13 +344,20 @@ static bool is_drawn(Draw *d, SwarmLoad load) {
         return asks.swarm.loads[load] && draw_below(d, 64) < asks.swarm.loads[load];
 }
 
+// Of now, or of some time ago.
+static uint64_t draw_seen_revision(Draw *d) {
+        uint64_t now = cluster_state_revision(asks.port->state());
+
+        return now - MIN_OF(draw_log(d, 1, 33) - 1, now);
+}
+
 static Argosy__Request__Job *make_job(Draw *d) {
         Argosy__Request__Job *job = ASKS_NEW(Argosy__Request__Job, argosy__request__job__init);
 
         job->keyed = true; // ask_again() sends it to any host, while the first one may still wait
         job->id = asks_id();
         if (is_drawn(d, LOAD_bound) && draw_one_in(d, 2))
-                job->if_revision = cluster_state_revision(asks.port->state()) - draw_below(d, 3);
+                job->if_revision = draw_seen_revision(d);
         if (is_drawn(d, LOAD_queue)) {
                 job->hold = draw_one_in(d, 3);
                 job->queue = draw_one_in(d, 4);
@@ -491,13 +498,35 @@ static void call_off(Draw *d) {
         }
 }
 
-void asks_step(Draw *d) {
+static void ask_one(Draw *d) {
+        if (asks.n_asked == WORLD_ASKED_MAX)
+                return;
         if (asks.n_asked > 0 && is_drawn(d, LOAD_again) && draw_one_in(d, 3))
                 ask_again(d);
         else if (asks.n_asked > 0 && is_drawn(d, LOAD_calls_off) && draw_one_in(d, 3))
                 call_off(d);
         else
                 ask_new(d);
+}
+
+// They come in one turn of the leader: what one of them asks for, the next one meets in the same entry.
+static void ask_burst(Draw *d) {
+        unsigned all = (unsigned) asks.n_units, n = 2 + (unsigned) draw_log(d, 1, 12);
+
+        if (draw_below(d, 4) > 0) {
+                asks.focus_first = draw_below(d, all);
+                asks.focus_n = MIN_OF(1 + draw_below(d, 4), all);
+        }
+        for (unsigned i = 0; i < n; i++)
+                ask_one(d);
+        asks.focus_n = 0;
+}
+
+void asks_step(Draw *d) {
+        if (is_drawn(d, LOAD_bursts) && draw_one_in(d, 3))
+                ask_burst(d);
+        else
+                ask_one(d);
 }
 
 // -------------------------------------------------------------------------------------------- the beginning
@@ -528,7 +557,7 @@ void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
         asks.port = port;
         asks.swarm = *swarm;
         asks.n_contents = asks.n_units = asks.n_asked = asks.n_tokens = 0;
-        asks.n_ids = 0;
+        asks.n_ids = asks.focus_n = 0;
         world_units_begin(d);
 }
 

@@ -68,6 +68,8 @@ typedef struct Asks {
         WorldUnit crowd[WORLD_CROWD_MAX]; // swarm.crowd of them
         WorldAsked asked[WORLD_ASKED_MAX];
         size_t n_asked;
+        // Of the burst that is being asked: units that most of it is about; n 0: any.
+        unsigned focus_first, focus_n;
         unsigned n_tokens; // that anybody asked for
         uint64_t n_ids;
 } Asks;

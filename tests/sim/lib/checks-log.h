@@ -15,7 +15,7 @@
 
 enum {
         LOG_ID_SIZE = 16,
-        LOG_JOBS_MAX = 16384,
+        LOG_JOBS_MAX = 32768,
         LOG_GRANTS_MAX = 512,
         LOG_TOUCHED_MAX = 64,
         LOG_ROLLOUTS_MAX = 16,

@@ -34,7 +34,8 @@ extern const unsigned swarm_n_faults;
         F(calls_off, "who asked does not wait for the answer")                 \
         F(bound, "only if nothing has changed since")                          \
         F(options, "units say where they may run, and with whom")              \
-        F(crowd, "many units at once, which nobody looks at one by one")
+        F(crowd, "many units at once, which nobody looks at one by one")       \
+        F(bursts, "several requests at one moment, most of them about few units")
 
 typedef enum SwarmLoad {
 #define SWARM_LOAD_NUMBER(name, what) LOAD_##name,

@@ -42,6 +42,8 @@ void world_units_begin(Draw *d) {
 const WorldUnit *world_unit_draw(Draw *d) {
         if (asks.swarm.crowd > 0 && draw_one_in(d, 6))
                 return &asks.crowd[draw_below(d, asks.swarm.crowd)];
+        if (asks.focus_n > 0 && draw_below(d, 6) > 0)
+                return &asks.units[(asks.focus_first + draw_below(d, asks.focus_n)) % asks.n_units];
         return &asks.units[draw_below(d, (unsigned) asks.n_units)];
 }
 

@@ -12,7 +12,7 @@
 // Contents: one for each unit in each of the steps that are drawn at most (swarm.c).
 enum {
         WORLD_UNITS_MAX = 32,
-        WORLD_CONTENTS_MAX = 480 * WORLD_UNITS_MAX,
+        WORLD_CONTENTS_MAX = 1600 * WORLD_UNITS_MAX,
         WORLD_HOSTS_MAX = 16,
         WORLD_NAME_SIZE = 16
 };

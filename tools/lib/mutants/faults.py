@@ -3366,7 +3366,7 @@ FAULTS = [
           "list_append(&l->event_news.due, &g->event.due);",
           "leader/event-rows: of_many_units_that_are_as_they_were_nothing_new_is_told"),
     Fault("a-name-asked-about-hides-that-its-unit-is-gone", "src/leader/events/event-stream.c",
-          "return u && is_told_of(u);",
+          "return u && is_told_of(u) ? u : NULL;",
           "return u;",
           "leader/event-rows: units_that_somebody_asks_about_as_they_go_are_told_to_be_gone"),
     Fault("host-not-heard-is-online", "src/leader/view/node-state.c",
@@ -5445,4 +5445,18 @@ FAULTS = [
           "return r == 0 && has_link && leads_to_system(path) ? LOOK_LEADS_TO_SYSTEM : r;",
           "return r;",
           "agent/agent-places: a_link_that_leads_to_the_system_is_no_place"),
+
+    # ---- what long stories with bursts of requests found
+    Fault("gone-again-and-never-told", "src/leader/events/event-stream.c",
+          "take_over(l, again, g);",
+          "event_stream_leave_order(l, &g->event);",
+          "leader/event-rows: units_that_go_again_before_they_were_told_of_are_told_to_be_gone"),
+    Fault("refused-and-nothing-was-changed", "src/leader/hosts/host-removal.c",
+          "if (!removal_of(t)->empties)",
+          "if (true)",
+          "leader/host-removal: a_removal_that_is_refused_for_its_vote_says_what_was_changed"),
+    Fault("tried-in-vain-and-forgotten", "src/leader/campaigns/rollout-controller.c",
+          "if (*scheduler) // others of the entry may be in conflict with what it keeps",
+          "if (false)",
+          "leader/rollout-controller: what_no_node_takes_with_another_content_goes_on_conflicting"),
 ]

@@ -825,6 +825,42 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
 
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static RigAnswer *begin_to_update(const char *name, const char *content) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {++g.id, 78};
+
+        file.name = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.kind = UPDATE;
+        m.name = (char *) name;
+        m.file = &file;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        return rig_ask(&g, &request);
+}
+
+// Its turn and the other one's start are in one entry.
+static void what_no_node_takes_with_another_content_goes_on_conflicting(void **state) {
+        RigAnswer *update, *start;
+
+        rig_change(&g, START, "db.service", OLD "[X-Argosy]\nHost=n1\nConflicts=web.service\n");
+        assert_int_equal(rig_record(&g, "db.service")->node, 1);
+        g.slow = true;
+        update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
+        rig_turns(&g, 4);
+        start = rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_int_equal(rig_last(update)->status, 0);
+        assert_true(start->final);
+        assert_int_equal(rig_record(&g, "db.service")->node, 1);
+        assert_int_equal(rig_record(&g, "web.service")->node, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
@@ -862,6 +898,7 @@ int main(void) {
                 RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
                 RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
                 RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
+                RIG_TEST(what_no_node_takes_with_another_content_goes_on_conflicting),
                 RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
                 RIG_TEST(what_has_failed_leaves_when_its_host_says_so),
                 RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),

@@ -209,6 +209,54 @@ static void units_that_somebody_asks_about_as_they_go_are_told_to_be_gone(void *
         asked_forget(&a);
 }
 
+enum { AGAIN = 7 };
+
+static void change_each(Argosy__Verb verb, const char *content) {
+        for (unsigned i = 0; i < AGAIN; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "again%u.service", i);
+                (void) rig_change_with(&g, verb, name, content, false, NULL);
+        }
+}
+
+// They are made, told of, and destroyed; and after so many turns made and destroyed again. How many whoever
+// watches does not know any more in the end.
+static unsigned count_gone(Asked *a, unsigned turns) {
+        bool gone[AGAIN] = {};
+        unsigned n = 0, number;
+
+        change_each(ARGOSY__VERB__VERB_SUBMIT, SERVICE);
+        rig_settle(&g);
+        tell_all(a);
+        change_each(ARGOSY__VERB__VERB_DESTROY, NULL);
+        rig_turns(&g, 1);
+        change_each(ARGOSY__VERB__VERB_SUBMIT, SERVICE);
+        rig_turns(&g, turns);
+        change_each(ARGOSY__VERB__VERB_DESTROY, NULL);
+        rig_settle(&g);
+        while (asked_pull(&g, a))
+                for (size_t i = 0; i < a->n; i++)
+                        if (sscanf(event_value(a->events[i], 0), "again%u.service", &number) == 1)
+                                gone[number] = a->events[i]->gone;
+        for (unsigned i = 0; i < AGAIN; i++)
+                n += gone[i];
+        return n;
+}
+
+// They are made and destroyed again faster than watchers are told of it.
+static void units_that_go_again_before_they_were_told_of_are_told_to_be_gone(void **state) {
+        Asked a;
+
+        leave_one_open("n2");
+        g.leader->limits.event_rows = 2;
+        from_now(&a);
+        a.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
+        for (unsigned turns = 1; turns < 3 * AGAIN; turns++)
+                assert_int_equal(count_gone(&a, turns), AGAIN);
+        asked_forget(&a);
+}
+
 // ----------------------------------------------------------------------------------------- who is not heard
 
 static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) {
@@ -578,6 +626,7 @@ int main(void) {
                 TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
                 TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
                 TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
+                TEST(units_that_go_again_before_they_were_told_of_are_told_to_be_gone),
                 TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
                 TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
                 TEST(of_a_node_of_many_units_with_another_name_all_is_told_in_the_end),

@@ -50,14 +50,19 @@ static void look_for_b(Rig *rig) {
         b_began_elsewhere |= !is_member(2) && !b_began_elsewhere && runs;
 }
 
-static void take_vote(const char *host) {
+static void set_vote(const char *host, bool promote) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
 
         m.host = (char *) host;
+        m.promote = promote;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
         request.cluster_role = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void take_vote(const char *host) {
+        set_vote(host, false);
 }
 
 // Both requests wait for an entry that is on its way, and the host goes with the next one.
@@ -113,6 +118,29 @@ static void a_unit_ends_before_its_host_is_removed(void **state) {
         assert_true(rig_host(&g, 2)->removed);
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
         assert_false(b_began_elsewhere);
+}
+
+// It had no vote when it began to leave, and is the only one that votes when its units have left.
+static void a_removal_that_is_refused_for_its_vote_says_what_was_changed(void **state) {
+        RigAnswer *a;
+
+        start_three();
+        take_vote("n2");
+        rig_pass_ms(&g, 3000);
+        rig_host(&g, 2)->deaf = true;
+        a = cluster_remove("n2");
+        rig_turns(&g, 20);
+        assert_false(a->final);
+        set_vote("n2", true);
+        rig_pass_ms(&g, 300);
+        take_vote("n3");
+        take_vote("n1");
+        rig_host(&g, 2)->deaf = false;
+        rig_pass_ms(&g, 3000);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EEXIST);
+        assert_non_null(strstr(rig_last(a)->message, "uncordon n2"));
+        assert_null(strstr(rig_last(a)->message, "nothing was changed"));
 }
 
 // It is closed for as long as that takes, and nothing more comes there.
@@ -250,6 +278,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
                 cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_is_refused_for_its_vote_says_what_was_changed,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,
                                                 teardown),

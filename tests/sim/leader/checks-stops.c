@@ -57,7 +57,8 @@ void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         // What is said by one that was not welcomed, since it attaches too often, counts for nothing.
         if (!known.hosts[host].unwelcome)
                 known.hosts[host].heard_us = world.rig.now_us;
-        known.hosts[host].goodbye = m->msg_case == ARGOSY__TO_VOTER__MSG_GOODBYE;
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_GOODBYE || !known.hosts[host].unwelcome)
+                known.hosts[host].goodbye = m->msg_case == ARGOSY__TO_VOTER__MSG_GOODBYE;
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_REPORTS)
                 for (size_t i = 0; i < m->reports->n_reports; i++)
                         on_report(host, m->reports->reports[i]);
@@ -197,7 +198,7 @@ void fence_on_order(uint32_t host, const Argosy__ToHost *m) {
                            ".%" PRIu64,
                            host, list.term, list.index, known.hosts[host].term, known.hosts[host].index);
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME && known.hosts[host].unwelcome) {
-                known.hosts[host].unwelcome = false;
+                known.hosts[host].unwelcome = known.hosts[host].goodbye = false;
                 known.hosts[host].heard_us = known.hosts[host].attached_us;
         }
         known.hosts[host].term = list.term;

@@ -20,9 +20,10 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "tools/lib"))
+sys.path[:0] = [str(SOURCE / "tools/lib"), str(SOURCE / "tests/lib")]
 
 from testbed import Cluster, Failure, Testbed  # noqa: E402
+from testbed import containers as testbed_containers  # noqa: E402
 
 ROUNDS = 5
 PATIENCE_S = 120
@@ -152,10 +153,17 @@ def timed_command(argv, status=0):
     return seconds
 
 
-def main(run, nodes=3, conf=(), configurations=None, parts=(), count=None):
+def _prepare_containers(bed):
+    reason = testbed_containers.prepare(bed)
+    if reason:
+        raise Failure(f"this machine's nodes run no containers ({reason})")
+    wait_for(lambda: testbed_containers.are_known(Cluster(bed)), "nodes with the label podman")
+
+
+def main(run, nodes=3, conf=(), configurations=None, parts=(), count=None, containers=False):
     """Boots the testbed and runs the benchmark on it. configurations: {METRIC: conf}, one testbed after the other, each told its
     metric. parts: what may be wanted alone; `run` is told which of them is, if any. count: how many units, unless the command line says
-    another number; `run` is told."""
+    another number; `run` is told. containers: the nodes can run them; where they cannot, nothing is measured."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured ({ROUNDS})")
     if parts:
@@ -168,7 +176,9 @@ def main(run, nodes=3, conf=(), configurations=None, parts=(), count=None):
     name = os.environ.get("ARGOSY_TESTBED") or f"bench-{Path(sys.argv[0]).stem}"
     try:
         for metric, settings in (configurations or {None: conf}).items():
-            with Testbed(name, say).up(nodes, conf=settings) as bed:
+            with Testbed(name, say).up(nodes, conf=settings, containers=containers) as bed:
+                if containers:
+                    _prepare_containers(bed)
                 run(Bench(bed), args.rounds, *counts, *([metric] if metric else only))
     except Failure as reason:
         sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")

@@ -44,10 +44,12 @@ from itertools import combinations
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "tools/lib"))
+sys.path[:0] = [str(SOURCE / "tools/lib"), str(SOURCE / "tests/lib")]
 
 import testbed  # noqa: E402
 from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
+from testbed.containers import are_known as containers_are_known  # noqa: E402
+from testbed.containers import prepare as prepare_containers  # noqa: E402
 from testbed.staging import is_sanitized  # noqa: E402
 
 SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
@@ -345,7 +347,8 @@ class Cluster(testbed.Cluster):
         # What an earlier test's cluster ran would be a stranger's to this one.
         node.run("systemctl show --property=Id,FragmentPath '*' | grep -B1 ^FragmentPath=/run/systemd/system/ | sed -n s/^Id=//p"
                  " | xargs --no-run-if-empty systemctl stop")
-        node.run("find /var/lib/argosy /run/argosy /run/systemd/system -mindepth 1 -delete")
+        # Images of containers, which lie on the same disk, are podman's.
+        node.run("find /var/lib/argosy /run/argosy /run/systemd/system -mindepth 1 ! -path '/var/lib/argosy/containers*' -delete")
         node.run("systemctl start argosyd.socket argosyd.service")
 
     def reset_alone(self):
@@ -451,28 +454,7 @@ LEFT_OUT = "left out: "  # tools/check shows such a line
 
 def wait_for_podman(c):
     """Hosts say which podman they have when they have asked it, which takes a moment after the first start."""
-    eventually(lambda: all("podman" in str(row["labels"]) for row in c.json("list-nodes")), what="nodes with the label podman")
-
-
-def prepare_for_containers(bed):
-    """Each node gets the image localhost/box, versions 1 and 2. Returns why this machine runs no containers in its nodes, or None."""
-    make = """
-        set -e
-        mount -o remount,bind,rw /proc/sys
-        mkdir -p /root/image/bin
-        cp /bin/busybox /root/image/bin
-        for name in sh sleep cat echo mkdir; do ln -sf busybox /root/image/bin/$name; done
-        tar -C /root/image -cf /root/image.tar .
-        podman import -q -c 'CMD=["/bin/sleep","infinity"]' /root/image.tar localhost/box:1
-        podman tag localhost/box:1 localhost/box:2
-        podman run --rm --network=host localhost/box:1 /bin/echo it runs
-    """
-    for node in bed.nodes:
-        # in a unit, since a command from outside has rights that units lack
-        result = node.exec(["systemd-run", "--pipe", "--wait", "--quiet", "sh", "-c", make], timeout=120)
-        if result.status != 0:
-            return f"{node.name}: {' '.join(result.err.split())[-200:]}"
-    return None
+    eventually(lambda: containers_are_known(c), what="nodes with the label podman")
 
 
 def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, containers=False):
@@ -495,7 +477,7 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False, after=None, con
     except Failure as reason:
         print(f"the testbed did not come up: {reason}")
         sys.exit(1)
-    reason = prepare_for_containers(bed) if containers else None
+    reason = prepare_containers(bed) if containers else None
     if reason:
         print(f"{LEFT_OUT}{len(tests)} tests of {Path(module.__file__).stem}: this machine's nodes run no containers ({reason})")
         bed.down()

@@ -13,7 +13,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from . import cluster, host, keeper, network, rootfs, staging
+from . import cluster, host, keeper, namespaces, network, rootfs, staging
 from .host import Failure
 from .keeper import Keeper
 from .node import Node, journal_dir, read_journal
@@ -125,6 +125,10 @@ class Testbed:
     def from_network(self, argv):
         """The command line that runs a program of the host on the testbed's network, beside the nodes."""
         return self._keeper.inside(argv)
+
+    def listen(self, port):
+        """A socket of this process that nodes reach at network.OUTSIDE."""
+        return namespaces.listen(self._keeper.inner, network.OUTSIDE, port)
 
     def detach(self):
         """From now on the testbed stays until somebody takes it down."""

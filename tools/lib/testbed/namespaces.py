@@ -11,6 +11,7 @@ where it is. While it is in there, that thread opens no file of this machine: it
 
 import ctypes
 import os
+import socket
 import subprocess
 import threading
 
@@ -52,6 +53,20 @@ def run(pid, spaces, argv, network=None, input=None, timeout=None, **options):
             process.kill()
             raise
     return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+
+def listen(pid, address, port):
+    """A socket of this process that listens in the network namespace of the process."""
+    pidfd = os.pidfd_open(pid)
+
+    def enter_and_listen():
+        _check(_libc.setns(pidfd, CLONE_NEWNET))
+        return socket.create_server((address, port))
+
+    try:
+        return _on_a_thread(enter_and_listen)
+    finally:
+        os.close(pidfd)
 
 
 def _start(entered, argv, options):

@@ -9,6 +9,7 @@ from .keeper import WORK
 
 SUBNET = "10.77.0"
 MAX_NODES = 250
+OUTSIDE = f"{SUBNET}.254"
 
 # What a partition drops. The node still reaches itself.
 PARTITION = {
@@ -26,7 +27,7 @@ def address(number):
 def create_bridge(keeper):
     keeper.script(f"""
         ip link add bed type bridge
-        ip address add {SUBNET}.254/24 dev bed
+        ip address add {OUTSIDE}/24 dev bed
         ip link set bed up
     """)
 

@@ -41,6 +41,9 @@ bool unit_name_is_of_many(const char *name);
 
 // "web@1.service" -> "web@.service". `name` must be an instance. NULL: out of memory.
 char *unit_name_template(const char *name);
+// Whether `name` is that of an instance of the template, "web@1.service" of "web@.service"; of a `template`
+// that is none false.
+bool unit_name_is_instance_of(const char *name, const char *template);
 // The part between the first '@' and the suffix, empty for a template or a plain name. Points into `name`;
 // *ret_len bytes.
 const char *unit_name_instance(const char *name, size_t *ret_len);

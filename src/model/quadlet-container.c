@@ -16,6 +16,7 @@
 
 #include "array.h"
 #include "file-sources.h"
+#include "quadlet-kind.h"
 #include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
@@ -38,10 +39,23 @@ static bool is_relative(const char *path) {
         return *path && *path != '/' && *path != '%';
 }
 
-static bool ends_in(const char *word, size_t len, const char *suffix) {
-        size_t n = strlen(suffix);
+static bool is_file_of(const char *word, size_t len, const char *suffix) {
+        const QuadletKind *kind = quadlet_kind(word, len);
 
-        return len > n && memcmp(word + len - n, suffix, n) == 0;
+        return kind && streq(kind->suffix, suffix);
+}
+
+// Files of images, which argosy does not take.
+static bool is_image_file(const char *word, size_t len) {
+        static const char *const suffixes[] = {".image", ".build"};
+
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
+                size_t n = strlen(suffixes[i]);
+
+                if (len > n && memcmp(word + len - n, suffixes[i], n) == 0)
+                        return true;
+        }
+        return false;
 }
 
 // Whether one of the words between commas is that, perhaps with a value that is not "false".
@@ -98,7 +112,7 @@ static int on_image(QuadletParser *q, const char *path, const IniLine *line, cha
         bool depends;
 
         q->image_line = *value ? line->line : 0;
-        if (str_has_suffix(value, ".image") || str_has_suffix(value, ".build"))
+        if (is_image_file(value, strlen(value)))
                 return option_refuse(
                         ret_why, path, line->line,
                         "Image=%.200s: argosy takes no .image and no .build files; name the image itself",
@@ -135,7 +149,7 @@ static int on_volume(QuadletParser *q, const char *path, const IniLine *line, ch
                 return 0;
         if (*value == '.')
                 return option_refuse(ret_why, path, line->line, NO_PATH, "Volume", value);
-        if (ends_in(value, len, QUADLET_VOLUME) && *value != '/')
+        if (is_file_of(value, len, QUADLET_VOLUME) && *value != '/')
                 r = quadlet_named_add(q, path, line, "Volume", value, len, ret_why);
         if (r < 0)
                 return r;
@@ -157,12 +171,12 @@ static int on_mount(QuadletParser *q, const char *path, const IniLine *line, cha
                 return 0;
         if (*source == '.')
                 return option_refuse(ret_why, path, line->line, NO_PATH, "Mount", value);
-        if (ends_in(source, len, ".image") || ends_in(source, len, ".build"))
+        if (is_image_file(source, len))
                 return option_refuse(
                         ret_why, path, line->line,
                         "Mount=%.200s: argosy takes no .image and no .build files; name the image itself",
                         value);
-        if (ends_in(source, len, QUADLET_VOLUME) && *source != '/')
+        if (is_file_of(source, len, QUADLET_VOLUME) && *source != '/')
                 r = quadlet_named_add(q, path, line, "Mount", source, len, ret_why);
         if (r < 0)
                 return r;
@@ -176,8 +190,7 @@ static int on_mount(QuadletParser *q, const char *path, const IniLine *line, cha
 static int on_network(QuadletParser *q, const char *path, const IniLine *line, char **ret_why) {
         const char *value = line->value;
         size_t len = strcspn(value, ":");
-
-        bool container = ends_in(value, len, QUADLET_CONTAINER);
+        bool container = is_file_of(value, len, QUADLET_CONTAINER);
 
         if (!*value) {
                 q->shares_line = 0;
@@ -185,7 +198,7 @@ static int on_network(QuadletParser *q, const char *path, const IniLine *line, c
         }
         if (container || str_has_prefix(value, "container:"))
                 q->shares_line = line->line;
-        return container || ends_in(value, len, QUADLET_NETWORK)
+        return container || is_file_of(value, len, QUADLET_NETWORK)
                        ? quadlet_named_add(q, path, line, "Network", value, len, ret_why)
                        : 0;
 }

@@ -129,6 +129,16 @@ char *unit_name_template(const char *name) {
         return template;
 }
 
+bool unit_name_is_instance_of(const char *name, const char *template) {
+        size_t prefix, instance;
+        const char *suffix = unit_name_suffix(name), *behind = unit_name_suffix(template);
+
+        (void) unit_name_prefix(template, &prefix);
+        (void) unit_name_instance(name, &instance);
+        return suffix && behind && template[prefix] == '@' && template + prefix + 1 == behind &&
+               instance > 0 && strncmp(name, template, prefix + 1) == 0 && streq(suffix, behind);
+}
+
 char *unit_name_mangle(const char *arg) {
         if (quadlet_is_container(arg))
                 return quadlet_unit(arg);

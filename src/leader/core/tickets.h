@@ -98,6 +98,7 @@ struct Ticket {
         uint64_t content;    // job_request_content()
         bool has_content;
         ListNode in[TICKET_LISTS];
+        bool has_digests;  // of the images of containers that it brings; there may be none (image-pinning.h)
         uint64_t asked_us; // when it arrived, by our clock
 };
 

@@ -337,8 +337,7 @@ struct HeldJob *queue_take_changed(Leader *l) {
 
 // Whether the unit is an instance of the group's template.
 static bool is_instance(const Group *g, const UnitEntry *e) {
-        return !e->record->global && unit_name_kind(e->record->name, NULL) == UNIT_NAME_INSTANCE &&
-               streq(unit_name_suffix(e->record->name), unit_name_suffix(g->name));
+        return !e->record->global && unit_name_is_instance_of(e->record->name, g->name);
 }
 
 // The next one by name; those of one template stand together but for others whose names only begin like

@@ -246,6 +246,17 @@ static void an_expansion_is_bounded(void **state) {
         buf_done(&out);
 }
 
+static void instances_are_of_their_template_and_type(void **state) {
+        assert_true(unit_name_is_instance_of("web@1.service", "web@.service"));
+        assert_true(unit_name_is_instance_of("web@a@b.service", "web@.service"));
+        assert_false(unit_name_is_instance_of("web@1.timer", "web@.service"));
+        assert_false(unit_name_is_instance_of("web@.service", "web@.service"));
+        assert_false(unit_name_is_instance_of("web2@1.service", "web@.service"));
+        assert_false(unit_name_is_instance_of("web@1.service", "web.service"));
+        assert_false(unit_name_is_instance_of("web@1.service", "web@1.service"));
+        assert_false(unit_name_is_instance_of("web", "web"));
+}
+
 static int stop_at_two(void *userdata, const char *name) {
         return ++*(int *) userdata == 2 ? -ECANCELED : 0;
 }
@@ -260,6 +271,7 @@ static void who_receives_names_can_stop(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(names_are_plain_templates_or_instances),
+                cmocka_unit_test(instances_are_of_their_template_and_type),
                 cmocka_unit_test(what_is_not_a_name_says_why),
                 cmocka_unit_test(a_name_has_at_most_255_bytes),
                 cmocka_unit_test(names_that_machines_depend_on_are_reserved),

@@ -48,6 +48,9 @@ int content_image_read(const char *unit, const void *content, size_t len, Conten
 bool content_image_digest_is_valid(const char *digest);
 // "docker.io/library/web:1" with a digest -> "docker.io/library/web@sha256:...". NULL: out of memory.
 char *content_image_pulled(const char *name, const char *digest);
+// Both: what podman is to have for the unit or template `unit`. 0 and *ret, NULL: nothing that a registry
+// has, or no digest; -ENOMEM.
+int content_image_of(const char *unit, const void *content, size_t len, char **ret) _warn_unused_;
 
 // Appends what a node's generator reads for the unit or template `unit` (quadlet_source()), with the digest
 // that its image is pinned to in place of a tag. 0 or -ENOMEM.

@@ -182,8 +182,8 @@ static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMa
                 return PLAN_IN_BATCH;
         if (r == STEP_PASSED)
                 r = image_pinning_admit(t);
-        if (r == STEP_PASSED)
-                r = image_pulls_admit(t);
+        if (r == STEP_PASSED && t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
+                r = image_pulls_admit(t, t->request->rollout);
         if (r != STEP_PASSED)
                 return r;
         r = h->decide ? h->decide(d, t) : h->plan(d->leader, t, &d->batch);

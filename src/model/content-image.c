@@ -35,8 +35,8 @@ bool content_image_digest_is_valid(const char *digest) {
 }
 
 char *content_image_pulled(const char *name, const char *digest) {
-        const char *slash = strrchr(name, '/'), *tag = strchr(slash ?: name, ':');
-        size_t len = tag ? (size_t) (tag - name) : strlen(name);
+        const char *base = strrchr(name, '/') ?: name;
+        size_t len = (size_t) (base - name) + strcspn(base, ":@"); // it may have a tag, a digest, or both
 
         return str_printf("%.*s@%s", (int) len, name, digest);
 }
@@ -131,6 +131,17 @@ int content_image_read(const char *unit, const void *content, size_t len, Conten
         if (ret->kind == CONTENT_IMAGE_DIGEST_GIVEN)
                 str_copy(ret->digest, sizeof(ret->digest), strstr(ret->name, CONTENT_IMAGE_DIGEST));
         return 0;
+}
+
+int content_image_of(const char *unit, const void *content, size_t len, char **ret) {
+        _cleanup_content_image_ ContentImage image = {};
+        int r = content_image_read(unit, content, len, &image);
+
+        *ret = NULL;
+        if (r < 0 || !*image.digest)
+                return r;
+        *ret = content_image_pulled(image.name, image.digest);
+        return *ret ? 0 : -ENOMEM;
 }
 
 int content_image_for_generator(const char *unit, const void *content, size_t len, Buf *ret) {

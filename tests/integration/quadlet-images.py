@@ -179,6 +179,60 @@ def test_what_the_registry_has_lost_runs_where_it_is(c: Cluster):
     assert second != first
 
 
+def lose(c, node, digest_of_image):
+    """The registry has it no more, nor has the node."""
+    unit(c.node("n1"), f"skopeo delete docker://{registry(c)}/box@sha256:{digest_of_image} || :")  # perhaps for another node
+    unit(node, f"podman rmi -f {registry(c)}/box@sha256:{digest_of_image} || :")
+
+
+def on(c, node):
+    return next(row["unit"] for row in c.json("list-units") if row["node"] == node)
+
+
+def back_without_n3(c, options, exit_status):
+    """An undo to an image that n3 has not, and the registry neither."""
+    first = start_three(c)
+    second = publish(c, "1", "second")
+    c.ctl("update --pull work@.service", "n1")
+    job = c.json("list-jobs --limit=1")[0]["job"]
+    lose(c, c.node("n3"), first)
+    before = c.invocation(on(c, "n3"))
+    said = c.ctl_result(f"undo {options} {job}", "n1")
+    assert said.status == exit_status and "unknown" in said.err + said.out and "update --pull" in said.err + said.out, said
+    eventually(lambda: digests(c) == {"n1": [first], "n2": [first], "n3": [second]})
+    assert c.invocation(on(c, "n3")) == before
+
+
+def test_an_undo_leaves_a_host_that_cannot_have_the_image_of_before(c: Cluster):
+    back_without_n3(c, "", 1)
+
+
+def test_an_undo_a_few_at_a_time_leaves_it_too(c: Cluster):
+    back_without_n3(c, "--rolling", 0)
+
+
+def test_a_file_that_is_replaced_at_once_is_pulled_first(c: Cluster):
+    first = start_three(c)
+    publish(c, "2", "second")
+    lose(c, c.node("n1"), digest(c, "2"))
+    lives = [c.invocation(row["unit"]) for row in c.json("list-units")]
+    write(c, "work@.container", BOX.replace("box:1", f"box@sha256:{'0' * 64}") + "[X-Argosy]\nSpreadOver=host\n")
+    c.ctl_fails("start --replace ./boxes/work@{1..3}.container", "n1", saying=("cannot have its image", "unknown"))
+    assert digests(c) == {"n1": [first], "n2": [first], "n3": [first]}
+    assert lives == [c.invocation(row["unit"]) for row in c.json("list-units")]
+
+
+def test_where_no_host_has_the_image_why_says_what_to_do(c: Cluster):
+    serve(c)
+    first = publish(c, "1", "first")
+    write(c, "web.container", BOX)
+    c.ctl("submit ./boxes/web.container", "n1")
+    for node in c.nodes:
+        lose(c, node, first)
+    c.ctl_result("start web --timeout=20s")
+    eventually(lambda: "argosyctl update --pull" in c.ctl_result("why web").out)
+
+
 def test_what_somebody_has_removed_is_pulled_again(c: Cluster):
     serve(c)
     first = publish(c, "1", "first")

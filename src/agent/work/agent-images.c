@@ -261,24 +261,31 @@ static void on_listed(int result, const Buf *output, const Buf *said, void *user
         drain_mark(&a->drain);
 }
 
+// What somebody may do about an image that is gone: its tag stands for another one by now.
+static const char *hint_at(const char *image, bool denied) {
+        return denied && strstr(image, "@sha256:") ? "; `argosyctl update --pull` resolves its tag anew" : "";
+}
+
 static void on_pulled(int result, const Buf *output, const Buf *said, void *userdata) {
         ImageCommand *c = userdata;
         Agent *a = c->agent;
         _cleanup_free_ char *words = result == -EIO ? registry_words(said->data, said->len) : NULL,
                             *why = NULL;
+        bool denied = words && registry_words_deny(words);
 
         if (result != 0)
-                why = str_printf("pulling %s: %s", c->image,
+                why = str_printf("pulling %s: %s%s", c->image,
                                  words
                                          ?: result == -ETIMEDOUT ? "it took longer than 15 min"
-                                                                 : strerror(-result));
+                                                                 : strerror(-result),
+                                 hint_at(c->image, denied));
         if (result == 0 && add_name(a, c->image, strlen(c->image)) == 0)
                 note_store(a);
         if (result == 0)
                 log_info("The image %s was pulled.", c->image);
         else
                 log_warning("%s", why ?: strerror(ENOMEM));
-        settle(c, result == 0 ? NULL : why ?: strerror(ENOMEM), words && registry_words_deny(words));
+        settle(c, result == 0 ? NULL : why ?: strerror(ENOMEM), denied);
         command_free(c);
         drain_mark(&a->drain);
 }

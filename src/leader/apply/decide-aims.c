@@ -70,7 +70,8 @@ static void forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
         retry_controller_forget(l, u);
 }
 
-static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy__Response **ret) {
+// CHANGE_PULLS. `t`: that asks hosts for images; NULL: nobody does.
+static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_t n, Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
@@ -83,9 +84,9 @@ static int plan(Decision *d, const AimList *list, char **names, size_t n, Argosy
         change.n_files = list->n_files;
         ops.aim = on_aim;
         d->aims = list;
-        r = change_plan(d->leader->state, &change, &d->batch, &ops, d, ret);
+        r = decide_pulling(d, t, &change, &ops, ret);
         d->aims = NULL;
-        if (r < 0)
+        if (r != 0)
                 return r;
         change_note_kept(d->leader->state, &d->batch, mark, *ret);
         for (size_t i = 0; i < (*ret)->change->n_units; i++) {
@@ -146,7 +147,11 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
                         forget_refusals(d->leader, item->name, &item->aim);
         }
         scheduler_sync_refusals(d->leader);
-        r = plan(d, list, names, n, &p->part);
+        r = plan(d, t, list, names, n, &p->part);
+        if (r == CHANGE_PULLS) {
+                batch_builder_rollback(&d->batch, mark);
+                return PLAN_SETTLED;
+        }
         if (r == 0 && has_rest)
                 r = list->describe_rest(d->leader, t, p->part);
         if (r == 0)
@@ -180,7 +185,7 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
                 forget_refusals(d->leader, names[i], &item->aim);
         }
         scheduler_sync_refusals(d->leader);
-        r = plan(d, list, names, n, &response);
+        r = plan(d, NULL, list, names, n, &response);
         message_free(response);
         return r;
 }

@@ -16,12 +16,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "image-pulls.h"
 #include "message.h"
 #include "response.h"
 #include "rollout-controller.h"
 
 int decide_rolling_begin(Decision *d, Ticket *t, Argosy__Request__Rollout *m) {
         char *name = strdup(m->name);
+        int r;
 
         if (!name)
                 return -ENOMEM;
@@ -30,6 +32,9 @@ int decide_rolling_begin(Decision *d, Ticket *t, Argosy__Request__Rollout *m) {
         m->kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         if (t->request->job)
                 m->id = t->request->job->id;
+        r = image_pulls_admit(t, m);
+        if (r != STEP_PASSED)
+                return r;
         return rollout_controller_plan_as(d->leader, t, &d->batch, m);
 }
 

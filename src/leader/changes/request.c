@@ -304,6 +304,25 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// A host that cannot have its new image. UNIT_REFUSED.
+static int refuse_image(const Planner *p, const UnitEntry *u, const Source *source,
+                        const Argosy__UnitRecord *next, Argosy__Response__UnitResult *result) {
+        const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        if (!p->ops->image || !source->file->container || (!source->content && !spec) || !u ||
+            u->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+            next->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+            (hash_equal(&u->spec->hash, &source->hash) && next->node == u->record->node))
+                return 0;
+        r = p->ops->image(result->name, next->node, source->content ?: spec->content,
+                          source->content ? source->len : spec->len, &why, p->userdata);
+        if (r == 0 && why)
+                r = request_fail(result, EIO, why);
+        return r < 0 || !why ? r : UNIT_REFUSED;
+}
+
 // The record that the unit is to have. UNIT_REFUSED.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -363,6 +382,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         r = refuse_during_rollout(p, u, source, result) ?: refuse_files(source, name, result);
         if (r == 0)
                 r = refuse_beside(p, u, source, result);
+        if (r == 0)
+                r = refuse_image(p, u, source, &next, result);
         if (r != 0)
                 return r;
         r = put_content(p, source, result);

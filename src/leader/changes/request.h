@@ -73,6 +73,11 @@ typedef struct ChangeOps {
         // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others
         // along. NULL: what the verb says.
         const ChangeAim *(*aim)(const char *name, void *userdata);
+        // What runs gets this content of a container, on that node (0: on those where it is): whether its
+        // image can be there before anything stops. 0; *ret_why (owned): no, and why; -ENOMEM. NULL: nobody
+        // asks.
+        int (*image)(const char *name, uint32_t node, const void *content, size_t len, char **ret_why,
+                     void *userdata);
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
         // none. `mate`: the options of one that is about to be placed, and is to be on the same node; NULL:
         // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than

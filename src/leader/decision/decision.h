@@ -20,6 +20,7 @@ typedef struct Decision {
         size_t n_served;      // units of the requests that had their turns
         size_t n_parted;               // requests of which it has the first of several parts
         size_t n_told; // units of the records by which requests that came again were answered
+        Ticket *pulls;       // that asks hosts for the images that its units get; NULL: nobody does
         const AimList *aims; // whose units are planned at the moment; NULL: none
 } Decision;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   an update with a new image -> the nodes on which its units are to run -> each is asked to have the image
-//   (ToHost.Call.pull), PULLS_MAX at a time -> those that cannot leave the update -> it begins
+//   what runs is to get another image -> the nodes where that is -> each is asked to have the image
+//   (ToHost.Call.pull), PULLS_MAX at a time -> the request is decided
 //
-// So nothing is stopped before all hosts have what they need. The units of those that cannot have it are not
-// touched (RolloutRecord.without), and whoever asked is told; if that is all of them, nothing is changed. Of
-// this the log has only who is left out: a leader that goes takes its questions with it, and the request
-// comes again to the next one, for which hosts have most of it already.
+// So nothing is stopped before all hosts have what they need: in an update, in an undo and an apply, at once
+// or a few units at a time, in a `start --replace`, and in a rolling restart, for somebody may have removed
+// an image. The units of those that cannot have it are not touched (RolloutRecord.without, or an error of
+// the unit), and whoever asked is told; if that is all of them, nothing is changed. Of this the log has only
+// who is left out: a leader that goes takes its questions with it, and the request comes again to the next
+// one, for which hosts have most of it already. A request of several entries asks for those of each.
 //
 // A host that cannot be asked is not waited for: what is there has its turn when it is back, and pulls then.
 // So does a unit that another node is found for meanwhile.
@@ -14,6 +16,7 @@
 #include "image-pulls.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,39 +24,49 @@
 #include "cluster-state.h"
 #include "content-image.h"
 #include "disruption-budget.h"
-#include "image-auth.h"
+#include "map.h"
 #include "node-calls.h"
 #include "nodes.h"
+#include "quadlet.h"
 #include "registry.h"
 #include "response.h"
 #include "rollout-survey.h"
+#include "str.h"
 #include "tables.h"
 #include "turn.h"
-#include "unit-file.h"
 #include "unit-name.h"
 
-enum { PULLS_MAX = 5 }; // hosts that pull for an update at a time
+enum { PULLS_MAX = 5 }; // hosts that pull for a request at a time
 
+// One image on one host.
 typedef struct Puller {
         uint32_t node;
         uint64_t call; // 0: it is not asked at present
         bool asked;
         char *why; // it does not have it; NULL: it does, if it was asked
+        size_t image; // where its name begins in `key`
+        char key[];
 } Puller;
 
 typedef struct ImagePulls {
         TicketWork work;
-        Puller *list;
+        Puller **list;
         size_t n, allocated;
-        bool listed;       // these are all
+        size_t n_asked;    // the first so many of the list
+        size_t n_open;     // of these: calls
+        Map by_key;        // Puller
+        bool listed;       // these are all of a rollout
         uint32_t *without; // Ticket.without.nodes
 } ImagePulls;
 
 static void pulls_free(Ticket *t, TicketWork *work) {
         ImagePulls *p = CONTAINER_OF(work, ImagePulls, work);
 
-        for (size_t i = 0; i < p->n; i++)
-                free(p->list[i].why);
+        for (size_t i = 0; i < p->n; i++) {
+                free(p->list[i]->why);
+                free(p->list[i]);
+        }
+        map_done(&p->by_key);
         free(p->list);
         free(p->without);
         free(p);
@@ -68,58 +81,140 @@ static ImagePulls *pulls_of(const Ticket *t) {
         return work ? CONTAINER_OF(work, ImagePulls, work) : NULL;
 }
 
-static size_t count_open(const ImagePulls *p) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < p->n; i++)
-                n += p->list[i].call != 0;
-        return n;
-}
-
 bool image_pulls_wait(const Ticket *t) {
         const ImagePulls *p = pulls_of(t);
-        size_t n = p ? count_open(p) : 0;
 
-        return n >= PULLS_MAX || (n > 0 && p->list[p->n - 1].asked);
+        return p && (p->n_open >= PULLS_MAX || (p->n_open > 0 && p->n_asked == p->n));
 }
 
 // 0 or -ENOMEM.
 static int begin(Ticket *t) {
-        ImagePulls *p = calloc(1, sizeof(*p));
+        ImagePulls *p = pulls_of(t) ? NULL : calloc(1, sizeof(*p));
 
-        if (!p)
-                return -ENOMEM;
-        ticket_add_work(t, &pulls_kind, &p->work);
-        return 0;
+        if (p)
+                ticket_add_work(t, &pulls_kind, &p->work);
+        return pulls_of(t) ? 0 : -ENOMEM;
 }
 
 // ---------------------------------------------------------------------------------------------- whom to ask
 
-static int add_puller(ImagePulls *p, const Node *n) {
+static int add_puller(ImagePulls *p, uint32_t node, const char *image, Puller **ret) {
+        _cleanup_free_ char *key = str_printf("%" PRIu32 " %s", node, image);
+        Puller *puller;
         int r;
 
-        for (size_t i = 0; i < p->n; i++)
-                if (p->list[i].node == n->number)
-                        return 0;
+        if (!key)
+                return -ENOMEM;
+        *ret = map_find_str(&p->by_key, key);
+        if (*ret)
+                return 0;
         r = ARRAY_GROW(p->list, p->allocated, p->n + 1);
+        puller = r == 0 ? calloc(1, sizeof(*puller) + strlen(key) + 1) : NULL;
+        if (!puller)
+                return -ENOMEM;
+        puller->node = node;
+        puller->image = strlen(key) - strlen(image);
+        strcpy(puller->key, key);
+        r = map_add_str(&p->by_key, puller->key, puller);
+        if (r < 0) {
+                free(puller);
+                return r;
+        }
+        p->list[p->n++] = *ret = puller;
+        return 0;
+}
+
+int image_pulls_want(Ticket *t, uint32_t node, const char *image, const char **ret_why) {
+        Puller *p = NULL;
+        int r = begin(t);
+
         if (r == 0)
-                p->list[p->n++] = (Puller){.node = n->number};
+                r = add_puller(pulls_of(t), node, image, &p);
+        *ret_why = p ? p->why : NULL;
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
+                      void *userdata) {
+        leader_mark(t->leader);
+        for (size_t i = 0; pulls_of(t) && i < pulls_of(t)->n_asked; i++) {
+                Puller *p = pulls_of(t)->list[i];
+
+                if (p->call != number)
+                        continue;
+                p->call = 0;
+                pulls_of(t)->n_open--;
+                if (answer && *answer->error)
+                        p->why = strdup(answer->error);
+                break;
+        }
+}
+
+// Who cannot be asked has its turn when it is back, and pulls then.
+int image_pulls_ask(Ticket *t) {
+        ImagePulls *all = pulls_of(t);
+        int r = 0;
+
+        while (r == 0 && all && all->n_asked < all->n && all->n_open < PULLS_MAX) {
+                Puller *p = all->list[all->n_asked++];
+                Node *node = node_find(t->leader, p->node);
+
+                if (!node || !node_calls_knows_names(node))
+                        continue;
+                r = node_calls_ask_image(t->leader, t, node, p->key + p->image, true, on_pulled, t, &p->call);
+                all->n_open += r == 0;
+        }
+        return r < 0 ? r : all && (all->n_open > 0 || all->n_asked < all->n);
+}
+
+// ---------------------------------------------------------------------------------------------- of a rollout
+
+typedef struct Listing {
+        Ticket *ticket;
+        const Argosy__Request__Rollout *rollout;
+        char *image;            // of its file, as podman is told; NULL: units keep what they have
+        const SpecEntry *last;  // the content of a unit that was looked at last
+        char *last_image;       // its image; NULL: it has none that a registry has
+} Listing;
+
+static void listing_done(Listing *l) {
+        free(l->image);
+        free(l->last_image);
+}
+
+static int image_of_unit(Listing *l, const UnitEntry *e, const char **ret) {
+        int r = 0;
+
+        if (!l->image && l->last != e->spec) {
+                free(TAKE_PTR(l->last_image));
+                r = content_image_of(e->record->name, e->spec->content, e->spec->len, &l->last_image);
+                l->last = r == 0 ? e->spec : NULL;
+        }
+        *ret = l->image ?: l->last_image;
         return r;
 }
 
 // What is to run there needs the image. Of a unit that is down another node may be chosen, which pulls it
 // then.
-static int add_nodes_of(Ticket *t, const Unit *u) {
-        const UnitEntry *e = u ? cluster_state_find_unit(t->leader->state, u->name) : NULL;
+static int add_nodes_of(Listing *l, const Unit *u) {
+        const UnitEntry *e = u ? cluster_state_find_unit(l->ticket->leader->state, u->name) : NULL;
+        const char *image = NULL;
+        Puller *ignored;
         int r = 0;
 
         if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return 0;
+        r = image_of_unit(l, e, &image);
+        if (r < 0 || !image)
+                return r;
         if (!e->record->global)
-                return u->node ? add_puller(pulls_of(t), u->node) : 0;
+                return u->node ? add_puller(pulls_of(l->ticket), u->node->number, image, &ignored) : 0;
         list_foreach (i, &u->on_nodes)
                 if (r == 0)
-                        r = add_puller(pulls_of(t), CONTAINER_OF(i, UnitOnNode, by_unit)->node);
+                        r = add_puller(pulls_of(l->ticket),
+                                       CONTAINER_OF(i, UnitOnNode, by_unit)->node->number, image, &ignored);
         return r;
 }
 
@@ -127,49 +222,31 @@ static int look_at(const Unit *u, SurveyedUnit *ret, void *userdata) {
         return add_nodes_of(userdata, u);
 }
 
+// Of a template's instances all are containers, or none is.
+static bool is_of_containers(const DisruptionBudget *g, const Leader *l) {
+        const Unit *u = g && !list_is_empty(&g->units) ? CONTAINER_OF(g->units.next, Unit, of_budget) : NULL;
+        const UnitEntry *e = u ? cluster_state_find_unit(l->state, u->name) : NULL;
+
+        return e && quadlet_is(e->spec->content, e->spec->len);
+}
+
 // -EBUSY: the group has more units than one turn looks at, and it is to be called again in the next one.
-static int list_pullers(Ticket *t) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
+static int list_pullers(Listing *l) {
+        Leader *leader = l->ticket->leader;
+        const Argosy__Request__Rollout *m = l->rollout;
         DisruptionBudget *g = unit_name_kind(m->name, NULL) == UNIT_NAME_TEMPLATE
-                                      ? disruption_budget_find(t->leader, m->name)
+                                      ? disruption_budget_find(leader, m->name)
                                       : NULL;
         Surveyed all;
-        int r = g ? rollout_survey(t->leader, g, m->id.data, look_at, t, &all)
-                  : add_nodes_of(t, unit_find(t->leader, m->name));
+        int r;
 
-        pulls_of(t)->listed = r == 0;
-        return r;
-}
+        if (g && !l->image && !is_of_containers(g, leader))
+                r = 0;
+        else
+                r = g ? rollout_survey(leader, g, m->id.data, look_at, l, &all)
+                      : add_nodes_of(l, unit_find(leader, m->name));
 
-static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
-                      void *userdata) {
-        leader_mark(t->leader);
-        for (size_t i = 0; pulls_of(t) && i < pulls_of(t)->n; i++) {
-                Puller *p = &pulls_of(t)->list[i];
-
-                if (p->call != number)
-                        continue;
-                p->call = 0;
-                if (answer && *answer->error)
-                        p->why = strdup(answer->error);
-        }
-}
-
-// Who cannot be asked has its turn when it is back, and pulls then.
-static int ask_pullers(Ticket *t, const NodeImageQuestion *question) {
-        size_t n = count_open(pulls_of(t));
-        int r = 0;
-
-        for (size_t i = 0; i < pulls_of(t)->n && n < PULLS_MAX && r == 0; i++) {
-                Puller *p = &pulls_of(t)->list[i];
-                Node *node = p->asked ? NULL : node_find(t->leader, p->node);
-
-                p->asked = true;
-                if (!node || !node_calls_knows_names(node))
-                        continue;
-                r = node_calls_ask_image(t->leader, t, node, question, on_pulled, t, &p->call);
-                n++;
-        }
+        pulls_of(l->ticket)->listed = r == 0;
         return r;
 }
 
@@ -178,37 +255,11 @@ static const Puller *first_failed(const ImagePulls *p, size_t *ret_n) {
 
         *ret_n = 0;
         for (size_t i = 0; i < p->n; i++)
-                if (p->list[i].why) {
-                        first = first ?: &p->list[i];
+                if (p->list[i]->why) {
+                        first = first ?: p->list[i];
                         (*ret_n)++;
                 }
         return first;
-}
-
-// What the file of the update runs, as podman is told: NULL: nothing that a registry has, or out of memory.
-static char *pulled_image(const Ticket *t) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
-        _cleanup_content_image_ ContentImage image = {};
-
-        if (!m->file ||
-            content_image_read(m->name, m->file->content.data, m->file->content.len, &image) < 0 ||
-            !*image.digest || image.kind != CONTENT_IMAGE_TAG)
-                return NULL;
-        return content_image_pulled(image.name, image.digest);
-}
-
-// With what the registry is to see by that file. -EINVAL and *ret_why: that cannot be had.
-static int ask_all(Ticket *t, const char *image, char **ret_why) {
-        const Argosy__NamedFile *f = t->request->rollout->file;
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-        _cleanup_(image_auth_done) ImageAuth auth = {};
-        int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
-
-        if (r == 0)
-                r = image_auth_open(t->leader, file->registry_auth, &auth, ret_why);
-        return r < 0 ? r
-                     : ask_pullers(t, &(NodeImageQuestion){
-                                              .image = image, .pull = true, .registry_auth = auth.value});
 }
 
 // Those that leave.
@@ -222,41 +273,49 @@ static int note_failed(Ticket *t) {
         t->without.nodes = p->without;
         t->without.n = 0;
         for (size_t i = 0; i < p->n; i++)
-                if (p->list[i].why) {
-                        t->without.nodes[t->without.n++] = p->list[i].node;
-                        t->without.why = p->list[i].why;
+                if (p->list[i]->why) {
+                        t->without.nodes[t->without.n++] = p->list[i]->node;
+                        t->without.why = p->list[i]->why;
                 }
         return 0;
 }
 
-int image_pulls_admit(Ticket *t) {
-        const Argosy__Request__Rollout *m = t->request->rollout;
-        bool updates = t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && !m->abort && !t->lent &&
-                       m->id.len == ROLLOUT_ID_SIZE; // the plan refuses any other one
-        _cleanup_free_ char *image = updates ? pulled_image(t) : NULL, *why = NULL;
+// Hosts that are to be asked, once for a request. 0; -EBUSY; -ENOMEM.
+static int list(Ticket *t, const Argosy__Request__Rollout *m) {
+        _cleanup_(listing_done) Listing l = {.ticket = t, .rollout = m};
+        bool updates = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        int r = begin(t);
+
+        if (r < 0 || pulls_of(t)->listed)
+                return r;
+        if (updates && m->file)
+                r = content_image_of(m->name, m->file->content.data, m->file->content.len, &l.image);
+        if (r == 0 && updates && !l.image) {
+                pulls_of(t)->listed = true;
+                return 0;
+        }
+        return r < 0 ? r : list_pullers(&l);
+}
+
+int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m) {
         const Puller *failed;
         size_t n_failed;
-        int r = 0;
+        int r;
 
-        if (!image)
+        if (m->abort || t->lent || m->id.len != ROLLOUT_ID_SIZE) // the plan refuses any other one
                 return STEP_PASSED;
-        if (!pulls_of(t) && begin(t) < 0)
-                return -ENOMEM;
-        if (!pulls_of(t)->listed)
-                r = list_pullers(t);
+        r = list(t, m);
         if (r == 0)
-                r = ask_all(t, image, &why);
-        if (r == -EINVAL)
-                return ticket_settle(t, response_error(EINVAL, "%s: %s; nothing was changed", m->name,
-                                                       why ?: "its file cannot be read"));
-        if (r < 0)
-                return r;
-        if (image_pulls_wait(t))
-                return PLAN_SETTLED;
+                r = image_pulls_ask(t);
+        if (r != 0)
+                return r < 0 ? r : PLAN_SETTLED;
         failed = first_failed(pulls_of(t), &n_failed);
         if (!failed || n_failed < pulls_of(t)->n)
                 return failed && note_failed(t) < 0 ? -ENOMEM : STEP_PASSED;
-        return ticket_settle(
-                t, response_error(EIO, "%s: no host can have its new image, so nothing was changed: %s",
-                                  m->name, failed->why));
+        return ticket_settle(t, response_error(EIO,
+                                               "%s: no host can have %s image, so nothing was changed: %s",
+                                               m->name,
+                                               m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new"
+                                                                                               : "its",
+                                               failed->why));
 }

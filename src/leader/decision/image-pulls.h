@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Hosts have the image of an update before it begins. See image-pulls.c.
+// Hosts have the images that a request gives to what runs there before it is decided. See image-pulls.c.
 
 #include "tickets.h"
 
-// Behind image_pinning_admit(): STEP_PASSED: hosts that will need the image have it, or are in
-// Ticket.without; PLAN_SETTLED: hosts are asked, or the ticket was answered; -ENOMEM.
-int image_pulls_admit(Ticket *t);
+// Of an update or a rolling restart, also one that an undo or an apply begins. STEP_PASSED: hosts that will
+// need the image have it, or are in Ticket.without; PLAN_SETTLED: hosts are asked, or the ticket was
+// answered; -EBUSY: the rest of a large group in the next turn; -ENOMEM.
+int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m);
+// Of units that are changed at once, while they are planned. The host of `node` is to have that image
+// (content_image_pulled()). 0; *ret_why: why it cannot have it, good until the ticket ends; NULL: it can, or
+// nobody knows yet. Or -ENOMEM.
+int image_pulls_want(Ticket *t, uint32_t node, const char *image, const char **ret_why);
+// Whether hosts are yet to answer, so that what was planned is not to be done. Asks some of them. 1, 0 or
+// -ENOMEM.
+int image_pulls_ask(Ticket *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
 bool image_pulls_wait(const Ticket *t);

@@ -16,6 +16,7 @@
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
+#include "content-image.h"
 #include "decide-bound.h"
 #include "decide-complete.h"
 #include "decide-parts.h"
@@ -26,7 +27,9 @@
 #include "fleet-units.h"
 #include "group-contents.h"
 #include "host-marks.h"
+#include "image-pulls.h"
 #include "log-parts.h"
+#include "message.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -282,6 +285,23 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .order = on_order,
                                      .cycles = on_cycles};
 
+int decide_pulling(Decision *d, Ticket *t, const Argosy__Request__Change *change, const ChangeOps *ops,
+                   Argosy__Response **ret) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        int r;
+
+        d->pulls = t;
+        r = change_plan(d->leader->state, change, &d->batch, ops, d, ret);
+        d->pulls = NULL;
+        if (r == 0 && t)
+                r = image_pulls_ask(t);
+        if (r == 0)
+                return 0;
+        batch_builder_rollback(&d->batch, mark);
+        message_free(TAKE_PTR(*ret));
+        return r < 0 ? r : CHANGE_PULLS;
+}
+
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
         return change_plan(d->leader->state, change, &d->batch, &change_ops, d, ret);
 }
@@ -317,9 +337,9 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 return -EBUSY;
         if (!repeated)
                 forget_refusals(l, change);
-        r = decision_plan_change(d, change, &response);
-        if (r < 0)
-                return r;
+        r = decide_pulling(d, repeated ? NULL : t, change, &change_ops, &response);
+        if (r != 0)
+                return r < 0 ? r : PLAN_SETTLED;
         change_note_kept(l->state, &d->batch, mark, response);
         if (repeated) {
                 batch_builder_rollback(&d->batch, mark);

@@ -16,5 +16,11 @@ int decide_change(Decision *d, Ticket *t);
 // -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 const ChangeOps *decide_change_ops(void);
+// As change_plan(), with these operations. Asks hosts for images that what runs is to get (image-pulls.h).
+// CHANGE_PULLS: the ticket waits for them, and nothing is in the batch; it is planned again then. `t` NULL:
+// nobody asks.
+enum { CHANGE_PULLS = 1 };
+int decide_pulling(Decision *d, Ticket *t, const Argosy__Request__Change *change, const ChangeOps *ops,
+                   Argosy__Response **ret);
 // Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
 bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);

@@ -144,6 +144,8 @@ static void what_is_pulled_has_no_tag(void **state) {
         static const char *const rows[][2] = {
                 {"docker.io/library/web:1", "docker.io/library/web@" DIGEST},
                 {"10.9.0.2:5000/web", "10.9.0.2:5000/web@" DIGEST},
+                {"docker.io/library/web@" DIGEST, "docker.io/library/web@" DIGEST},
+                {"10.9.0.2:5000/web:1@" DIGEST, "10.9.0.2:5000/web@" DIGEST},
                 {"10.9.0.2:5000/a/web:x.y", "10.9.0.2:5000/a/web@" DIGEST},
         };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Hosts have the image of an update before it begins: nothing stops before, and who cannot have it leaves.
+// Hosts have the image that what runs there is to get before anything stops, and who cannot have it leaves:
+// of an update, of an undo, and of a change at once.
 #include <errno.h>
 
 #include "content-image.h"
@@ -161,6 +162,101 @@ static void a_lost_host_is_not_waited_for(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
+// ------------------------------------------------------------------------------------------ at once, and back
+
+// The job that gave all of them NEXT.
+static uint64_t give_next(void) {
+        uint64_t job;
+
+        assert_int_equal(rig_last(update(NEXT))->status, 0);
+        job = rig_last_job(&g);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(count("reg.example/web:2"), N);
+        pulls.n = 0;
+        return job;
+}
+
+static void an_undo_has_the_image_of_before_everywhere_first(void **state) {
+        for (int rolling = 0; rolling <= 1; rolling++) {
+                uint64_t job = give_next();
+                unsigned before = g.n_states;
+                const Argosy__Response *r = rig_undo(&g, (RigUndo){.job = job, .rolling = rolling});
+
+                assert_int_equal(r->status, 0);
+                assert_int_equal(pulls.n, N);
+                assert_int_equal(pulls.n_states, before);
+                rig_pass_ms(&g, 60000);
+                assert_int_equal(count("reg.example/web:1"), N);
+        }
+}
+
+static void a_host_that_lacks_the_image_of_before_leaves_the_undo(void **state) {
+        for (int rolling = 0; rolling <= 1; rolling++) {
+                uint64_t job = give_next();
+                uint32_t host = rig_host_of(&g, "web@3.service");
+                unsigned running = rig_unit_on(&g, host, "web@3.service")->starts;
+                const Argosy__Response *r;
+
+                pulls.lacks = host;
+                r = rig_undo(&g, (RigUndo){.job = job, .rolling = rolling});
+                assert_int_equal(r->status, 0);
+                for (size_t i = 0; i < r->change->n_units; i++)
+                        if (rolling || streq(r->change->units[i]->name, "web@3.service"))
+                                assert_non_null(strstr(r->change->units[i]->message, "connection refused"));
+                rig_pass_ms(&g, 60000);
+                assert_int_equal(count("reg.example/web:1"), N - 1);
+                assert_string_equal(image_of(3), "reg.example/web:2");
+                assert_int_equal(rig_unit_on(&g, host, "web@3.service")->starts, running);
+                pulls.lacks = 0;
+                (void) update(IMAGE);
+                rig_pass_ms(&g, 60000);
+        }
+}
+
+static void an_undo_that_no_host_can_do_changes_nothing(void **state) {
+        uint64_t job = give_next(), revision = cluster_state_revision(g.state);
+        const Argosy__Response *r;
+
+        pulls.down = true;
+        r = rig_undo(&g, (RigUndo){.job = job, .rolling = true});
+        assert_int_equal(r->status, EIO);
+        assert_non_null(strstr(r->message, "nothing was changed"));
+        assert_int_equal(cluster_state_revision(g.state), revision);
+        r = rig_undo(&g, (RigUndo){.job = job});
+        for (size_t i = 0; i < r->change->n_units; i++)
+                if (!streq(r->change->units[i]->name, "web@.service"))
+                        assert_int_equal(r->change->units[i]->status, EIO);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(count("reg.example/web:2"), N);
+}
+
+static void a_file_that_is_replaced_at_once_is_pulled_first(void **state) {
+        uint64_t id[2] = {++g.id, 33};
+        const Argosy__Response__UnitResult *u;
+        RigAnswer *a;
+
+        pulls.down = true;
+        a = rig_change_with(&g, START, "web@3.service", NEXT, true, (const uint8_t *) id);
+        rig_settle(&g);
+        u = rig_last(a)->change->units[0];
+        assert_int_equal(u->status, EIO);
+        assert_non_null(strstr(u->message, "connection refused"));
+        assert_string_equal(image_of(3), "reg.example/web:1");
+        pulls.down = false;
+        (void) rig_change_as_job(&g, START, "web@3.service", NEXT);
+        assert_int_equal(pulls.n, 2);
+        assert_string_equal(image_of(3), "reg.example/web:2");
+}
+
+static void a_rolling_restart_pulls_what_was_removed(void **state) {
+        RigAnswer *a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
+                                                    .name = "web@.service",
+                                                    .health_ms = 1000});
+
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(pulls.n, N);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
@@ -168,6 +264,11 @@ int main(void) {
                 PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
                 PULL_TEST(a_registry_that_is_down_changes_nothing),
                 PULL_TEST(a_lost_host_is_not_waited_for),
+                PULL_TEST(an_undo_has_the_image_of_before_everywhere_first),
+                PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
+                PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),
+                PULL_TEST(a_file_that_is_replaced_at_once_is_pulled_first),
+                PULL_TEST(a_rolling_restart_pulls_what_was_removed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@ import { ask, follow } from "./ask.js";
 import { carriedDiff, carriedOf } from "./carried.js";
 import { rowsOfUnit, LEVEL_WORDS } from "./derive.js";
 import { diff } from "./diff.js";
+import { splitImage } from "./image.js";
 import { fields, fill, h, jobLink, name, nodeLink, put, table } from "./dom.js";
 import { at, bytes, since } from "./words.js";
 
@@ -123,6 +124,13 @@ async function showCarried(unit, { name: file, before, after }) {
     : then === now ? null : showDiff(diff(then, now))];
 }
 
+// "registry/x:1 sha256:… → sha256:…", with whole digests in what appears beneath the pointer.
+function imageChange(was, is) {
+  if (was.image === is.image && was.digest === is.digest) return null;
+  const shown = ({ digest }) => (digest ? h("span", { title: digest }, digest.slice(0, 19)) : "not pinned");
+  return h("p", {}, "Image: ", was.image || is.image, " ", shown(was), " → ", was.image && is.image && was.image !== is.image ? `${is.image} ` : "", shown(is));
+}
+
 function showFiles(unit, text, files, out) {
   const read = async (file) => {
     try {
@@ -147,7 +155,9 @@ function pastButton(unit, job, before, out) {
       else if (then === now) say(h("p", { class: "none" }, `Job ${job} did not change the file.`));
       else {
         const files = await Promise.all(carriedDiff(carriedOf(then), carriedOf(now)).map((file) => showCarried(unit, file)));
-        say(h("p", {}, `What job ${job} changed in the file:`), showDiff(diff(then, now)), ...files.flat().filter(Boolean));
+        const was = splitImage(then), is = splitImage(now);
+        const lines = was.text === is.text ? null : showDiff(diff(was.text, is.text));
+        say(...[h("p", {}, `What job ${job} changed in the file:`), lines, imageChange(was, is), ...files.flat()].filter(Boolean));
       }
     } catch (error) {
       say(h("p", { class: "said" }, error.message));

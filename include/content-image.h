@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "buf.h"
+#include "unit-parts.h"
 
 #define CONTENT_IMAGE_DROP_IN "~0-image.conf" // sorts before CARRIED_FILES_DROP_IN, which has to be the last
 #define CONTENT_IMAGE_DIGEST "sha256:"
@@ -44,6 +45,8 @@ void content_image_done(ContentImage *i);
 
 // Of the unit or template `unit`. *ret is to be ended, also after an error. 0 or -ENOMEM.
 int content_image_read(const char *unit, const void *content, size_t len, ContentImage *ret) _warn_unused_;
+// Whether it is that drop-in.
+bool content_image_is_pin(const UnitPart *part);
 // Whether it is "sha256:" and 64 hex digits.
 bool content_image_digest_is_valid(const char *digest);
 // "docker.io/library/web:1" with a digest -> "docker.io/library/web@sha256:...". NULL: out of memory.

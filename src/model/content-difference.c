@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "carried-files.h"
+#include "content-image.h"
 #include "message.h"
 #include "unit-parts.h"
 
@@ -40,10 +41,13 @@ static bool is_same_part(const UnitPart *a, const UnitPart *b) {
 }
 
 static int tell_part(const Difference *d, const UnitPart *a, const UnitPart *b) {
+        static const UnitPart image = {.path = "image", .path_len = 5};
         const UnitPart *named = a ? a : b;
 
         if (a && b && is_same_part(a, b))
                 return 0;
+        if (content_image_is_pin(named))
+                named = &image;
         return d->each(named->path, named->path_len,
                        !a   ? PART_ADDED
                        : !b ? PART_REMOVED

@@ -173,7 +173,7 @@ int content_image_on_pin(QuadletParser *q, const char *path, const IniLine *line
 
 // ------------------------------------------------------------------------------------------------ composing
 
-static bool is_pin(const UnitPart *part) {
+bool content_image_is_pin(const UnitPart *part) {
         size_t len = strlen(NAME_IN_PATH);
 
         return part->path && part->path_len > len &&
@@ -190,7 +190,7 @@ static size_t split(const void *content, size_t len, UnitPart *ret_file,
         unit_parts_begin(&p, content, len);
         (void) unit_parts_next(&p, ret_file);
         while (unit_parts_next(&p, &part))
-                if (!is_pin(&part))
+                if (!content_image_is_pin(&part))
                         ret[n++] = part;
         return n;
 }

@@ -17,7 +17,7 @@ HOSTILE = "</title><script>document.title='gone'</script><img src=x onerror=docu
 # Modules of the page without the page.
 RULES = """
 const {Copy, eventsOf} = await import('/dashboard/copy.js'), derive = await import('/dashboard/derive.js'), {diff} = await import('/dashboard/diff.js');
-const words = await import('/dashboard/words.js'), carried = await import('/dashboard/carried.js'), failed = [];
+const words = await import('/dashboard/words.js'), carried = await import('/dashboard/carried.js'), {splitImage} = await import('/dashboard/image.js'), failed = [];
 const is = (what, seen, wanted) => JSON.stringify(seen) === JSON.stringify(wanted) || failed.push(`${what}: ${JSON.stringify(seen)}`);
 const event = (kind, fields) => ({kind, time: 1e15, cursor: 'c', mark: '', gone: false, changed: [], ...fields});
 const unit = (name, more) => event('unit', {unit: name, desired: 'launched', state: 'launched', node: '-', rev: 'a', revision: 1, description: '', set: '', ...more});
@@ -65,6 +65,8 @@ is('filters', [found(''), found('is:failed'), found('node:n1'), found('is:runnin
 copy = copyOf(word('begins', ''), event('leader', {leader: '', term: 2}), event('node', {node: 'n1', state: 'lost', role: 'voter', mode: '', mode_reason: '', reason: ''}),
   event('drain', {node: 'n2', left: 3, stuck: 1}), event('node', {node: 'n2', state: 'online', role: 'voter', mode: 'draining', mode_reason: '', reason: ''}), event('queue', {closed: true, reason: 'tonight'}), word('complete', ''));
 is('problems', derive.problems(copy, []).map((p) => [p.level, p.about]).sort(), [['bad', 'n1'], ['bad', 'the cluster'], ['waits', 'n2'], ['waits', 'the queue']]);
+const digest = `sha256:${'a'.repeat(64)}`, pinned = `[Container]\\nImage=r.example/x:1\\n\\n# a.container.d/~0-image.conf\\n[X-Argosy]\\nImagePin=r.example/x:1@${digest}\\n`;
+is('images', [splitImage(pinned), splitImage('[Service]\\n')], [{text: '[Container]\\nImage=r.example/x:1\\n', image: 'r.example/x:1', digest}, {text: '[Service]\\n', image: '', digest: ''}]);
 copy = copyOf(word('begins', ''), event('leader', {leader: 'n1', term: 2}), unit('a'), state('a', 'n1', 'active'), word('complete', ''));
 const place = copy.cursor;
 copy.take({...event('leader', {leader: '', reason: 'n2 reaches no host that leads'}), mark: 'here', cursor: 'another', time: 5});

@@ -21,9 +21,11 @@
 #include "carried-diff.h"
 #include "carried-files.h"
 #include "content-difference.h"
+#include "content-image.h"
 #include "ctl.h"
 #include "diff.h"
 #include "file-warnings.h"
+#include "image-diff.h"
 #include "json.h"
 #include "message.h"
 #include "mixed-change.h"
@@ -258,7 +260,8 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                 return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
-        if (differs && diff_append(&from, &to, &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
+        if (differs && image_diff_append(row->unit, &from, &to, !a->ctl->opt.given[OPT_UNPINNED], &a->ctl->term.style,
+                                         a->ctl->term.out_tty, &text) < 0)
                 return ctl_oom(a->ctl);
         code = differs ? diff_files(a, row, &from, &to, unit, &text) : EXIT_OK;
         if (code != EXIT_OK)
@@ -285,9 +288,10 @@ static const UnitFolderFile *fetch_other(Apply *a, const Argosy__Response__Apply
 
 static void print_json_parts(Json *j, const Buf *before, const UnitFolderFile *next) {
         Argosy__Response__Parts *parts;
+        _cleanup_buf_ Buf source = {}; // the folder has no digests
 
-        if (!next ||
-            content_difference_parts(before->data, before->len, next->content.data, next->content.len,
+        if (!next || content_image_unpin(before->data, before->len, &source) < 0 ||
+            content_difference_parts(source.data, source.len, next->content.data, next->content.len,
                                      &parts) < 0 ||
             !parts)
                 return;

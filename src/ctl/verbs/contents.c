@@ -16,6 +16,7 @@
 #include "contents.h"
 #include "ctl.h"
 #include "hash.h"
+#include "image-diff.h"
 #include "map.h"
 #include "str.h"
 #include "terminal.h"
@@ -225,8 +226,9 @@ static int name_side(Ctl *ctl, Side *s, char *unit, const char *when) {
 
 int content_print_difference(Ctl *ctl, char *unit, const DiffSide *from, const DiffSide *to) {
         _cleanup_buf_ Buf text = {};
-        int code = diff_append(from, to, &ctl->term.style, ctl->term.out_tty, &text) < 0 ? ctl_oom(ctl)
-                                                                                         : EXIT_OK;
+        int code = image_diff_append(unit, from, to, false, &ctl->term.style, ctl->term.out_tty, &text) < 0
+                           ? ctl_oom(ctl)
+                           : EXIT_OK;
 
         if (code == EXIT_OK)
                 code = carried_diff_append(ctl, unit, &(CarriedSide){.content = from},

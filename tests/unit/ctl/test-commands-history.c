@@ -342,6 +342,47 @@ static void what_differs_in_files_that_come_with_a_unit_is_printed(void **state)
         assert_null(strstr(o.out, ": same"));
 }
 
+#define BOX(image, digest, more)                                                                     \
+        "[Container]\nImage=reg.example/box:" image "\n" more "\n# a.container.d/~0-image.conf\n" \
+        "[X-Argosy]\nImagePin=reg.example/box:" image "@sha256:" digest "\n"
+
+static void tells_of_containers(FakeDaemon *d, const char *before, const char *after) {
+        fake_accept(d);
+        read_history(d, 0);
+        reply_changes(d, 1, 4, 0);
+        reply_content(d, ONE, before);
+        reply_content(d, TWO, after);
+        fake_expect_end(d);
+}
+
+static void tells_of_a_digest(FakeDaemon *d) {
+        tells_of_containers(d, BOX("1", A, ""), BOX("1", B, ""));
+}
+
+static void tells_of_a_tag(FakeDaemon *d) {
+        tells_of_containers(d, BOX("1", A, ""), BOX("2", B, "Exec=x\n"));
+}
+
+static void tells_of_a_file_alone(FakeDaemon *d) {
+        tells_of_containers(d, BOX("1", A, ""), BOX("1", A, "Exec=x\n"));
+}
+
+static void an_image_differs_in_a_line_of_its_own(void **state) {
+        _cleanup_outcome_ Outcome digest = run(tells_of_a_digest, "diff a"),
+                                  tag = run(tells_of_a_tag, "diff a"),
+                                  file = run(tells_of_a_file_alone, "diff a");
+
+        assert_string_equal(
+                digest.out,
+                "a.service: image reg.example/box:1  sha256:aaaaaaaaaaaa -> sha256:bbbbbbbbbbbb\n");
+        assert_non_null(strstr(tag.out, "-Image=reg.example/box:1\n+Image=reg.example/box:2\n+Exec=x\n"));
+        assert_non_null(strstr(tag.out, "a.service: image reg.example/box:1  sha256:aaaaaaaaaaaa -> "
+                                        "reg.example/box:2  sha256:bbbbbbbbbbbb\n"));
+        assert_null(strstr(file.out, "image"));
+        assert_null(strstr(tag.out, "ImagePin"));
+        assert_null(strstr(file.out, "ImagePin"));
+}
+
 // ---- diff of everything
 
 static void read_all_changes(FakeDaemon *d, uint64_t before) {
@@ -874,6 +915,7 @@ int main(void) {
                 cmocka_unit_test(programs_get_both_sides),
                 cmocka_unit_test(a_file_is_shown_as_it_was),
                 cmocka_unit_test(a_difference_is_printed),
+                cmocka_unit_test(an_image_differs_in_a_line_of_its_own),
                 cmocka_unit_test(what_differs_in_files_that_come_with_a_unit_is_printed),
                 cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
                 cmocka_unit_test(what_changed_alike_is_printed_once),

@@ -46,6 +46,12 @@ static void drop_ins_come_go_and_change_by_their_names(void **state) {
                       "web.service changed\nweb.service.d/a.conf removed\nweb.service.d/b.conf added\n");
 }
 
+static void the_digest_of_an_image_is_no_drop_in_of_somebody(void **state) {
+#define PIN(word) "\n# web.container.d/~0-image.conf\n[X-Argosy]\nImagePin=" word "\n"
+        assert_differ("[Container]\n" PIN("a"), "[Container]\n" PIN("b"), "image changed\n");
+        assert_differ("[Container]\n", "[Container]\n" PIN("b"), "image added\n");
+}
+
 // An instance has its own in place of its template's.
 static void a_drop_in_of_another_folder_is_another_one(void **state) {
         assert_differ(UNIT "\n# web@.service.d/a.conf\n[Service]\nNice=1\n",
@@ -103,6 +109,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_is_alike_differs_in_nothing),
                 cmocka_unit_test(the_unit_file_is_called_as_it_is_told),
+                cmocka_unit_test(the_digest_of_an_image_is_no_drop_in_of_somebody),
                 cmocka_unit_test(drop_ins_come_go_and_change_by_their_names),
                 cmocka_unit_test(a_drop_in_of_another_folder_is_another_one),
                 cmocka_unit_test(files_come_go_and_change_and_their_list_is_no_part),

@@ -41,6 +41,7 @@ typedef enum NodeLost {
 // What happens after a failure; a unit's drop-in depends on it, too.
 typedef struct FailingOptions {
         NodeLost node_lost;
+        bool has_data; // that is why: a container's, which is on its node (quadlet.h)
         uint64_t node_lost_delay_us;
         bool cut_off_stop;
         unsigned cut_off_sec;       // with cut_off_stop

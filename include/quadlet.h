@@ -61,6 +61,11 @@ int quadlet_beside_check_next(const void *content, size_t len, const void *next,
 // The part of that name.
 bool quadlet_beside_find(const void *content, size_t len, const char *file, UnitPart *ret);
 
+// Calls `each` for every volume with a name that the container `unit` has, as podman calls it. What that
+// returns but 0 ends it and is returned. 0 or -ENOMEM.
+int quadlet_volumes(const char *unit, const void *content, size_t len,
+                    int (*each)(const char *volume, void *userdata), void *userdata) _warn_unused_;
+
 // Whether the content is a container's. `content` may be NULL if `len` is 0.
 bool quadlet_is(const void *content, size_t len);
 // Whether a text is what a generator made of one.

@@ -72,8 +72,7 @@ static bool has_word(const char *list, const char *word) {
         return false;
 }
 
-// The value of that key among words between commas; NULL: none.
-static const char *find_value(const char *list, const char *key, size_t *ret_len) {
+const char *quadlet_find_value(const char *list, const char *key, size_t *ret_len) {
         size_t len = strlen(key);
 
         for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
@@ -165,8 +164,8 @@ static int on_mount(QuadletParser *q, const char *path, const IniLine *line, cha
 
         if (!*value)
                 quadlet_named_drop(q, "Mount");
-        type = find_value(value, "type", &type_len);
-        source = find_value(value, "source", &len) ?: find_value(value, "src", &len);
+        type = quadlet_find_value(value, "type", &type_len);
+        source = quadlet_find_value(value, "source", &len) ?: quadlet_find_value(value, "src", &len);
         if (!source || (type && type_len == strlen("tmpfs") && memcmp(type, "tmpfs", type_len) == 0))
                 return 0;
         if (*source == '.')
@@ -388,6 +387,7 @@ static int keep_with_data(const QuadletParser *q, const char *path, const Quadle
                                      "says that it may, and without NodeLost= and "
                                      "RestartElsewhere= it stays on its node");
         failing->options.node_lost = NODE_LOST_NEVER;
+        failing->options.has_data = true;
         *stays = true;
         return 0;
 }

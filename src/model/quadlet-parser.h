@@ -45,6 +45,9 @@ int quadlet_on_volume_loss(QuadletParser *q, const char *path, const IniLine *li
 // ImagePin= likewise (content-image.c).
 int content_image_on_pin(QuadletParser *q, const char *path, const IniLine *line, char **ret_why);
 
+// The value of that key among words between commas, of *ret_len bytes; NULL: none.
+const char *quadlet_find_value(const char *list, const char *key, size_t *ret_len);
+
 // Another unit of the node may not have that; takes `what`, NULL: out of memory.
 int quadlet_add_claim(QuadletParser *q, unsigned line, char *what);
 

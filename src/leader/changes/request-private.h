@@ -144,6 +144,10 @@ unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source
                               const UnitOptions *options, const Argosy__UnitRecord *next, unsigned bump,
                               bool keeps);
 
+// request-volumes.c
+// The unit, as it is, is about to be destroyed: which of its volumes stay where. 0 or -ENOMEM.
+int request_tell_volumes(const Planner *p, const UnitEntry *u, Argosy__Response__UnitResult *result);
+
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,

@@ -475,8 +475,10 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 r = request_take_along(p, name, result);
         if (r != 0)
                 return r;
-        if (verb == ARGOSY__VERB__VERB_DESTROY)
-                return judged(p, batch_builder_remove_unit(p->batch, name), result);
+        if (verb == ARGOSY__VERB__VERB_DESTROY) {
+                r = request_tell_volumes(p, u, result);
+                return r ?: judged(p, batch_builder_remove_unit(p->batch, name), result);
+        }
         r = request_find_source(p, name, u, &source, result);
         if (r != 0)
                 return r;

@@ -88,6 +88,8 @@ typedef struct ChangeOps {
         // now. NULL, both: in that of their names.
         void (*rank)(const struct UnitOptions *options, ChangeRank *ret, void *userdata);
         bool (*role_before)(uint32_t a, uint32_t b, void *userdata);
+        // NULL: it is gone; or nobody says.
+        const char *(*node_name)(uint32_t node, void *userdata);
         // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:
         // it is not moved for what it asks for, nor for a drain.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);

@@ -106,6 +106,13 @@ bool node_loss_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret
 
         if (at <= now)
                 return false;
+        if (at == NODE_LOSS_NEVER && o->has_data) {
+                snprintf(ret, size,
+                         "its data is on %s, which is lost: it waits for the node, and VolumeLoss=accept "
+                         "would let it begin without that elsewhere",
+                         u->node->name);
+                return true;
+        }
         if (at == NODE_LOSS_NEVER) {
                 snprintf(ret, size, "its node is lost, and NodeLost=%s: it waits for the node",
                          o->node_lost == NODE_LOST_NEVER ? "never" : "keep");

@@ -31,7 +31,9 @@
 #include <string.h>
 
 #include "array.h"
+#include "host-marks.h"
 #include "node-calls.h"
+#include "node-loss-controller.h"
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
@@ -429,6 +431,17 @@ static int note_global(const PlanNames *p, DryRunUnit *u) {
         return r;
 }
 
+// One that waits for its node, which is lost, and why it does not go elsewhere.
+static int note_away(const PlanNames *p, DryRunUnit *u, const Node *n) {
+        const Unit *unit = unit_find(p->leader, u->record->name);
+        const UnitEntry *e = cluster_state_find_unit(p->leader->state, u->record->name);
+        char why[512];
+
+        return unit && e && unit->node == n && node_loss_why(p->leader, unit, e, why, sizeof(why))
+                       ? add_note(u, why)
+                       : 0;
+}
+
 static int note_unit(DryRunUnit *u, const ProtobufCBinaryData *content, void *userdata) {
         PlanNames *p = userdata;
         const Node *n = u->node ? node_find(p->leader, u->node) : NULL;
@@ -438,6 +451,8 @@ static int note_unit(DryRunUnit *u, const ProtobufCBinaryData *content, void *us
                 return 0;
         if (u->record->global)
                 return note_global(p, u);
+        if (n && host_is_lost(n->host))
+                return note_away(p, u, n);
         if (n && n->reason)
                 return note_unusable(u, n);
         if (n && !is_there(p->leader, u->record->name, n) && (!name || name->verdict == NAME_UNKNOWN))

@@ -378,12 +378,16 @@ static void why_nowhere(Responder *t, Leader *l, const UnitEntry *e, const Unit 
         if (held)
                 str_fit(why, sizeof(why), "%s", held);
         else if (stuck && node_is_emptying(u->node) && node_loss_stays(l, u, e))
-                str_fit(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
+                str_fit(why, sizeof(why),
+                        failing_options_of(e)->has_data ? "its data is on %s, which is to be emptied"
+                                                        : "%s is to be emptied, and NodeLost=never",
+                        u->node->name);
         else if (stuck && (host_is_lost(u->node->host) || node_is_emptying(u->node)))
                 str_fit(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
                         host_is_lost(u->node->host) ? "lost" : "to be emptied");
         else if (stuck)
-                str_fit(why, sizeof(why), "it is to leave %s, and no other node takes it", u->node->name);
+                str_fit(why, sizeof(why), "it is to leave %s%s, and no other node takes it", u->node->name,
+                        failing_options_of(e)->has_data ? ", where its data is" : "");
         else
                 why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);

@@ -129,6 +129,13 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         return !options || (!node_is_emptying(n) && node_admits(d->leader, n, options));
 }
 
+static const char *on_node_name(uint32_t node, void *userdata) {
+        const Decision *d = userdata;
+        const Node *n = node_find(d->leader, node);
+
+        return n ? n->name : NULL;
+}
+
 static bool on_waits(const char *name, void *userdata) {
         const Decision *d = userdata;
         const Unit *u = unit_find(d->leader, name);
@@ -271,9 +278,39 @@ static int on_cycles(const char *const *names, size_t n, CycleFound found, void 
         return dependency_cycles_find(&s, names, n);
 }
 
-static const ChangeOps change_ops = {.place = on_place,
+// Asks a host for an image that is to be there before anything stops.
+static int want_image(Decision *d, const Node *n, const char *image, char **ret_why) {
+        const char *why = NULL;
+        int r = n && !*ret_why ? image_pulls_want(d->pulls, n->number, image, &why) : 0;
+
+        if (r < 0 || !why)
+                return r;
+        *ret_why = str_printf("%s cannot have its image, so it stays as it is: %s", n->name, why);
+        return *ret_why ? 0 : -ENOMEM;
+}
+
+static int on_image(const char *name, uint32_t node, const void *content, size_t len, char **ret_why,
+                    void *userdata) {
+        Decision *d = userdata;
+        const Unit *u = d->pulls ? unit_find(d->leader, name) : NULL;
+        _cleanup_free_ char *image = NULL;
+        int r = u ? content_image_of(name, content, len, &image) : 0;
+
+        if (r < 0 || !image)
+                return r;
+        if (node)
+                return want_image(d, node_find(d->leader, node), image, ret_why);
+        list_foreach (i, &u->on_nodes)
+                if (r == 0)
+                        r = want_image(d, CONTAINER_OF(i, UnitOnNode, by_unit)->node, image, ret_why);
+        return r;
+}
+
+static const ChangeOps change_ops = {.image = on_image,
+                                     .place = on_place,
                                      .rank = on_rank,
                                      .role_before = on_role_before,
+                                     .node_name = on_node_name,
                                      .may_stay = on_may_stay,
                                      .waits = on_waits,
                                      .role_known = on_role_known,

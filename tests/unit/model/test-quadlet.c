@@ -184,11 +184,38 @@ static void data_keeps_a_container_on_its_node(void **state) {
                 _cleanup_free_ char *text = str_printf(IMAGE "%s\n", rows[i].lines);
                 _cleanup_(unit_file_freep) UnitFile *f = parse(text);
 
-                if (f->stays != rows[i].stays || (f->failing.node_lost == NODE_LOST_NEVER) != rows[i].stays)
+                if (f->stays != rows[i].stays || (f->failing.node_lost == NODE_LOST_NEVER) != rows[i].stays ||
+                    (f->failing.has_data && !rows[i].stays))
                         fail_msg("%s", rows[i].lines);
         }
         assert_refused(IMAGE "Volume=data:/data\n[X-Argosy]\nNodeLost=move\n", "would start empty");
         assert_refused(IMAGE "Volume=data:/data\n[X-Argosy]\nRestartElsewhere=2\n", "would start empty");
+}
+
+static int note_volume(const char *volume, void *userdata) {
+        return buf_printf(userdata, "%s ", volume);
+}
+
+static void volumes_are_called_as_podman_calls_them(void **state) {
+        static const char *const rows[][2] = {
+                {"Volume=cache:/cache", "cache "},
+                {"Volume=%p-data:/data\nVolume=/srv:/srv\nVolume=/tmp/x", "web-data "},
+                {"Volume=a:/a\nVolume=\nVolume=b:/b:ro", "b "},
+                {"Mount=type=volume,source=c,destination=/c", "c "},
+                {"Mount=type=bind,source=/srv,destination=/srv\nMount=type=volume,destination=/x", ""},
+                {"Volume=data.volume:/data\n\n# data.volume\n[Volume]\nLabel=x", "systemd-data "},
+                {"Volume=data.volume:/data\n\n# data.volume\n[Volume]\nVolumeName=mine", "mine "},
+                {"PublishPort=80", ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_free_ char *text = str_printf(IMAGE "%s\n", rows[i][0]);
+                _cleanup_buf_ Buf told = {};
+
+                assert_int_equal(quadlet_volumes("web.service", text, strlen(text), note_volume, &told), 0);
+                assert_int_equal(buf_append(&told, "", 1), 0);
+                assert_string_equal((const char *) told.data, rows[i][1]);
+        }
 }
 
 static void assert_claims(const char *lines, const char *name, const char *key) {
@@ -448,6 +475,7 @@ int main(void) {
                 cmocka_unit_test(what_another_node_would_not_have_is_refused),
                 cmocka_unit_test(everything_else_is_the_generators),
                 cmocka_unit_test(data_keeps_a_container_on_its_node),
+                cmocka_unit_test(volumes_are_called_as_podman_calls_them),
                 cmocka_unit_test(what_a_host_has_once_is_claimed),
                 cmocka_unit_test(what_it_names_goes_with_it),
                 cmocka_unit_test(each_name_is_one_file_on_a_node),

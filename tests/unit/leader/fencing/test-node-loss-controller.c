@@ -10,6 +10,7 @@
 #define KEPT SERVICE "[X-Argosy]\nNodeLost=keep\n"
 #define NEVER SERVICE "[X-Argosy]\nNodeLost=never\n"
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+#define DATA "[Container]\nImage=localhost/db:1\nVolume=data:/data\nVolume=/srv/db:/srv\n"
 #define START ARGOSY__VERB__VERB_START
 
 enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
@@ -196,6 +197,55 @@ static void what_never_moves_is_stuck_in_a_drain(void **state) {
         assert_int_equal(node_of("x.service"), node);
 }
 
+static void give_podman(void) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        for (uint32_t i = 2; i <= 3; i++) {
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+}
+
+static void assert_says_of_n(const char *format, uint32_t host) {
+        char expected[64];
+
+        snprintf(expected, sizeof(expected), format, host);
+        if (!strstr(reason_of("x.service"), expected))
+                fail_msg("\"%s\" does not say \"%s\"", reason_of("x.service"), expected);
+}
+
+static void a_container_stays_where_its_data_is_and_why_says_so(void **state) {
+        uint32_t h, node;
+
+        give_podman();
+        h = start_away(DATA);
+        node = node_of("x.service");
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_says_of_n("its data is on n%u, which is to be emptied", h);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        lose(h);
+        assert_says_of_n("its data is on n%u, which is lost", h);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(node_of("x.service"), node);
+        rig_host_on(&g, h, true);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void who_destroys_a_container_is_told_where_its_volumes_stay(void **state) {
+        const Argosy__Response__UnitResult *r;
+        char expected[64];
+        uint32_t h;
+
+        give_podman();
+        h = start_away(DATA);
+        snprintf(expected, sizeof(expected), "its volume stays on n%u: data", h);
+        r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "x.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, expected);
+}
+
 static void a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped(void **state) {
         uint32_t h = start_away(FENCED), node = node_of("x.service");
 
@@ -338,6 +388,8 @@ int main(void) {
                 RIG_TEST(a_start_of_what_moves_later_waits_for_that),
                 RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
                 RIG_TEST(what_never_moves_is_stuck_in_a_drain),
+                RIG_TEST(a_container_stays_where_its_data_is_and_why_says_so),
+                RIG_TEST(who_destroys_a_container_is_told_where_its_volumes_stay),
                 RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
                 RIG_TEST(no_order_shortens_the_fence),
                 RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),

@@ -21,7 +21,8 @@ typedef enum PartChange {
 const char *part_change_to_string(PartChange change);
 
 // `part` is valid during the call: `name` for the unit file, "web.service.d/10-limits.conf", "image" for the
-// digest of a container's (content-image.h), or the name of a file (carried-files.h). Below 0: it ends, and that is returned.
+// digest of a container's (content-image.h), or the name of a file (carried-files.h). Below 0: it ends, and
+// that is returned.
 typedef int (*ContentDifferenceEach)(const char *part, size_t len, PartChange change, void *userdata);
 
 // Calls `each` for the unit file, drop-ins in systemd's order, and files by their names. `name`: what the

@@ -137,6 +137,7 @@ static void follow_touched(Leader *l, Unit *u) {
         recovering_on_touched(l, u);
         replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_mark(l, u);        // those who come after it
+        ordering_release_move(l, u); // where it was before
         waiters_on_unit(l, u); // those who wait for it
         listings_on_touched(l, u); // lists that show it
         event_mark(l, &u->event); // those who watch

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "ini-reader.h"
-#include "quadlet.h"
 #include "quadlet-parser.h"
+#include "quadlet.h"
 #include "specifier.h"
 #include "str.h"
 #include "unit-name.h"

@@ -83,7 +83,8 @@ static int add_of_file(Volumes *v, const char *file) {
 }
 
 static int add_source(Volumes *v, const char *source, size_t len) {
-        _cleanup_free_ char *name = len > 0 && *source != '/' && *source != '.' ? strndup(source, len) : NULL;
+        _cleanup_free_ char *name =
+                len > 0 && *source != '/' && *source != '.' ? strndup(source, len) : NULL;
 
         if (len == 0 || *source == '/' || *source == '.')
                 return 0;

@@ -233,6 +233,32 @@ def test_where_no_host_has_the_image_why_says_what_to_do(c: Cluster):
     eventually(lambda: "argosyctl update --pull" in c.ctl_result("why web").out)
 
 
+def block(c, nodes):
+    for node in nodes:
+        node.write("/etc/containers/registries.conf.d/test.conf", f'[[registry]]\nlocation="{registry(c)}"\nblocked=true\n')
+
+
+def test_a_container_runs_until_its_new_node_has_its_image(c: Cluster):
+    serve(c)
+    first = publish(c, "1", "moved")
+    write(c, "web.container", BOX)
+    c.ctl("start ./boxes/web.container", "n1")
+    node = c.node(c.row("web.service")["node"])
+    others = [other for other in c.nodes if other is not node]
+    for other in others:
+        unit(other, f"podman rmi -f {registry(c)}/box@sha256:{first} || :")
+    block(c, others)
+    before = node.invocation("web.service")
+    c.ctl(f"drain {node.name} --no-block")
+    eventually(lambda: "until its image is here" in c.ctl_result("why web").out)
+    assert "blocked" in c.ctl_result("why web").out
+    assert node.invocation("web.service") == before and f"box@sha256:{first}" in runs(node)
+    serve(c)
+    eventually(lambda: c.row("web.service")["node"] != node.name and c.row("web.service")["active"] == "active")
+    assert f"box@sha256:{first}" in runs(c.node(c.row("web.service")["node"]))
+    c.ctl(f"uncordon {node.name}")
+
+
 def test_what_somebody_has_removed_is_pulled_again(c: Cluster):
     serve(c)
     first = publish(c, "1", "first")

@@ -40,6 +40,7 @@
 #include "registry-words.h"
 #include "str.h"
 #include "transient-command.h"
+#include "unit-state.h"
 
 #define PODMAN "/usr/bin/podman"
 // Where the list is, and then each name by which an image can be asked for, one a line.
@@ -68,7 +69,7 @@ typedef struct ImageCommand {
 typedef struct ImageWaiter {
         ListNode link;
         Agent *agent;
-        uint64_t call;  // of the leader, which is to hear; 0: a unit's step waits
+        uint64_t call; // of the leader, which is to hear; 0: a unit's step waits
         char *image;
         SecretBytes auth; // as of its command, while it is in none
         bool for_start; // else for new content
@@ -87,8 +88,10 @@ char *agent_images_unit(Agent *a) {
 bool agent_images_is_due(const AgentUnit *u) {
         const AgentUnitWork *work = agent_unit_doing(u);
 
+        // for a start that is to come as well: what runs elsewhere waits for it
         return work->spec && work->spec->image && !work->image_ready &&
-               work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+               (work->wanted.target == ARGOSY__TARGET__TARGET_LAUNCHED ||
+                work->wanted.revision == UNIT_REVISION_STAY) &&
                !(u->has_held && u->held.spec == work->spec && u->file_present);
 }
 
@@ -263,7 +266,8 @@ static void on_listed(int result, const Buf *output, const Buf *said, void *user
 
 // What somebody may do about an image that is gone: its tag stands for another one by now.
 static const char *hint_at(const char *image, bool denied) {
-        return denied && strstr(image, "@sha256:") ? "; `argosyctl update --pull` resolves its tag anew" : "";
+        return denied && strstr(image, "@sha256:") ? "; `argosyctl update --pull` resolves its tag anew"
+                                                   : "";
 }
 
 static void on_pulled(int result, const Buf *output, const Buf *said, void *userdata) {

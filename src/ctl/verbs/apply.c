@@ -260,8 +260,8 @@ static int print_row(Apply *a, const Argosy__Response__ApplyRow *row) {
                 return ctl_oom(a->ctl);
         if (differs && unit)
                 to = (DiffSide){unit->file->path, unit->file->content.data, unit->file->content.len};
-        if (differs && image_diff_append(row->unit, &from, &to, !a->ctl->opt.given[OPT_UNPINNED], &a->ctl->term.style,
-                                         a->ctl->term.out_tty, &text) < 0)
+        if (differs && image_diff_append(row->unit, &from, &to, !a->ctl->opt.given[OPT_UNPINNED],
+                                         &a->ctl->term.style, a->ctl->term.out_tty, &text) < 0)
                 return ctl_oom(a->ctl);
         code = differs ? diff_files(a, row, &from, &to, unit, &text) : EXIT_OK;
         if (code != EXIT_OK)

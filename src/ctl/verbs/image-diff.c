@@ -43,7 +43,9 @@ static int append_side(const ContentImage *image, bool pending, Buf *out) {
 static int append_made(const char *unit, const ContentImage *image, Buf *out) {
         if (!image->name || !*image->digest)
                 return 0;
-        return buf_printf(out, "%s: image ", unit) ?: append_side(image, false, out) ?: buf_printf(out, "\n");
+        return buf_printf(out, "%s: image ", unit)
+                ?: append_side(image, false, out)
+                ?: buf_printf(out, "\n");
 }
 
 static int append_change(const char *unit, const ContentImage *from, const ContentImage *to, bool pending,

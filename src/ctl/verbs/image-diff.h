@@ -6,8 +6,8 @@
 #include "buf.h"
 #include "diff.h"
 
-// Appends the difference of the two, as diff_append(), but for the digest of a container's image, which is no
-// line of somebody's file: that is said behind it (image_diff_words()). `pending`: `to` has come from a disk,
-// and its tag is yet to be resolved. 0 or -ENOMEM.
+// Appends the difference of the two, as diff_append(), but for the digest of a container's image, which is
+// no line of somebody's file: that is said behind it. `pending`: `to` has come from a disk, and its tag is
+// yet to be resolved. 0 or -ENOMEM.
 int image_diff_append(const char *unit, const DiffSide *from, const DiffSide *to, bool pending,
                       const TextStyle *style, bool clean, Buf *out);

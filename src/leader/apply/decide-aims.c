@@ -71,7 +71,8 @@ static void forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
 }
 
 // CHANGE_PULLS. `t`: that asks hosts for images; NULL: nobody does.
-static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_t n, Argosy__Response **ret) {
+static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_t n,
+                Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
@@ -99,8 +100,8 @@ static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_
 }
 
 // Names of the part that begins at the ticket's place. 0 or -ENOMEM.
-static int take_part(const Leader *l, AimList *list, LogParts *p,
-                     char *names[static AIMS_PART_UNITS], size_t *ret_n) {
+static int take_part(const Leader *l, AimList *list, LogParts *p, char *names[static AIMS_PART_UNITS],
+                     size_t *ret_n) {
         size_t to = list->looks > 0 ? MIN_OF(list->n, p->at + list->looks) : list->n;
         size_t of_content = batch_units_of_content(l->state), i, end;
         LogPartRoom room = {.most_work = log_parts_slice(p, list->part_units ?: l->limits.apply_part_units),

@@ -15,9 +15,9 @@ typedef struct ImagePin {
         char *unit;  // whose Image= that is: the file's own name, or that of an instance
         char *image; // "docker.io/library/web:1"
         char digest[CONTENT_IMAGE_DIGEST_SIZE];
-        char *why;     // the registry's words; NULL: none
-        char *here;    // those of the last host that could not ask it; NULL: all could
-        uint64_t call; // 0: nobody is asked
+        char *why;                           // the registry's words; NULL: none
+        char *here;                          // those of the last host that could not ask it; NULL: all could
+        uint64_t call;                       // 0: nobody is asked
         uint32_t asked[IMAGE_PIN_HOSTS_MAX]; // nodes
         size_t n_asked;
 } ImagePin;
@@ -29,7 +29,7 @@ typedef struct ImagePinning {
         bool listed; // `pins` are all that the request needs
         struct Pinned {
                 Hash source, content;
-        } *pinned; // of the files, those that got a digest
+        } * pinned; // of the files, those that got a digest
         size_t n_pinned, pinned_allocated;
 } ImagePinning;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-//   files of a request -> those that units get -> for each image a ImagePin, of an image whose name depends on the
-//   instance one for each instance
+//   files of a request -> those that units get -> for each image an ImagePin, of an image whose name depends
+//   on the instance one for each instance
 //
 // An update that is to pull brings the file of its units, without its digest, and a new instance of a
 // template brings that of the template, if its image is the instance's. What units have already is adopted
-// (image-files.h) and needs no ImagePin. Refused are more than IMAGE_PINS_MAX images (-E2BIG), and one file for
-// instances with images of their own (-EOPNOTSUPP).
+// (image-files.h) and needs no ImagePin. Refused are more than IMAGE_PINS_MAX images (-E2BIG), and one file
+// for instances with images of their own (-EOPNOTSUPP).
 
 #include "image-pins.h"
 
@@ -102,8 +102,9 @@ static int list_file(Ticket *t, size_t i, size_t n_files, bool pulls) {
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
                 return -EOPNOTSUPP;
         for (size_t k = 0; r >= 0 && (name = image_files_name_at(t, k)); k++)
-                if (unit_name_is_instance_of(name, f->name) && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE &&
-                    takes(t, name) && !has_own_file(t, name, n_files))
+                if (unit_name_is_instance_of(name, f->name) &&
+                    unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE && takes(t, name) &&
+                    !has_own_file(t, name, n_files))
                         r = list_instance(t, i, name);
         return MIN_OF(r, 0);
 }

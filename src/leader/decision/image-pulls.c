@@ -43,7 +43,7 @@ typedef struct Puller {
         uint32_t node;
         uint64_t call; // 0: it is not asked at present
         bool asked;
-        char *why; // it does not have it; NULL: it does, if it was asked
+        char *why;    // it does not have it; NULL: it does, if it was asked
         size_t image; // where its name begins in `key`
         char key[];
 } Puller;
@@ -96,7 +96,7 @@ static int begin(Ticket *t) {
         return pulls_of(t) ? 0 : -ENOMEM;
 }
 
-// ---------------------------------------------------------------------------------------------- whom to ask
+// -------------------------------------------------------------------------------------------- whom to ask
 
 static int add_puller(ImagePulls *p, uint32_t node, const char *image, Puller **ret) {
         _cleanup_free_ char *key = str_printf("%" PRIu32 " %s", node, image);
@@ -134,7 +134,7 @@ int image_pulls_want(Ticket *t, uint32_t node, const char *image, const char **r
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ asking
+// ------------------------------------------------------------------------------------------------- asking
 
 static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
                       void *userdata) {
@@ -163,20 +163,21 @@ int image_pulls_ask(Ticket *t) {
 
                 if (!node || !node_calls_knows_names(node))
                         continue;
-                r = node_calls_ask_image(t->leader, t, node, p->key + p->image, true, on_pulled, t, &p->call);
+                r = node_calls_ask_image(t->leader, t, node, p->key + p->image, true, on_pulled, t,
+                                         &p->call);
                 all->n_open += r == 0;
         }
         return r < 0 ? r : all && (all->n_open > 0 || all->n_asked < all->n);
 }
 
-// ---------------------------------------------------------------------------------------------- of a rollout
+// ------------------------------------------------------------------------------------------- of a rollout
 
 typedef struct Listing {
         Ticket *ticket;
         const Argosy__Request__Rollout *rollout;
-        char *image;            // of its file, as podman is told; NULL: units keep what they have
-        const SpecEntry *last;  // the content of a unit that was looked at last
-        char *last_image;       // its image; NULL: it has none that a registry has
+        char *image;           // of its file, as podman is told; NULL: units keep what they have
+        const SpecEntry *last; // the content of a unit that was looked at last
+        char *last_image;      // its image; NULL: it has none that a registry has
 } Listing;
 
 static void listing_done(Listing *l) {
@@ -312,10 +313,8 @@ int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m) {
         failed = first_failed(pulls_of(t), &n_failed);
         if (!failed || n_failed < pulls_of(t)->n)
                 return failed && note_failed(t) < 0 ? -ENOMEM : STEP_PASSED;
-        return ticket_settle(t, response_error(EIO,
-                                               "%s: no host can have %s image, so nothing was changed: %s",
-                                               m->name,
-                                               m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new"
-                                                                                               : "its",
-                                               failed->why));
+        return ticket_settle(
+                t, response_error(EIO, "%s: no host can have %s image, so nothing was changed: %s", m->name,
+                                  m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new" : "its",
+                                  failed->why));
 }

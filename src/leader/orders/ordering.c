@@ -24,6 +24,7 @@
 #include "dependencies.h"
 #include "dependency-cycles.h"
 #include "host-marks.h"
+#include "image-moves.h"
 #include "ordering.h"
 #include "orders.h"
 #include "recovering.h"
@@ -86,9 +87,9 @@ static Standing standing_on(const Leader *l, const UnitOnNode *s, const UnitEntr
         if (s->hold == HOLD_BOUND || s->hold == HOLD_STOP)
                 return STANDING_ENDING;
         if (is_unseen(s))
-                return s->hold == HOLD_BLOCKED                    ? STANDING_BLOCKED
+                return s->hold == HOLD_BLOCKED                 ? STANDING_BLOCKED
                        : s->revision < start_revision(l, e, s) ? STANDING_COMING
-                                                                  : STANDING_UNKNOWN;
+                                                               : STANDING_UNKNOWN;
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
                 return STANDING_CHANGING;
         if (active_state_is_up(s->active))
@@ -217,7 +218,7 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
              answered = reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
              // it may not have begun
-             down = !reported || unit_on_node_is_down(s) || (is_unseen(s) && !answered);
+                down = !reported || unit_on_node_is_down(s) || (is_unseen(s) && !answered);
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))
@@ -306,6 +307,8 @@ OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, boo
         bool launched = wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
         OrderHold hold = launched ? hold_of_replacer(l, s, e) : HOLD_NOT;
 
+        if (!wanted && image_move_waits(l, s, e))
+                return HOLD_STOP;
         if (hold != HOLD_NOT || l->dependencies.names.count == 0)
                 return hold;
         if (launched) {
@@ -324,9 +327,9 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
                 unit_touch_itself(l, s->unit);
         }
         // A Welcome names everything that the host is to keep.
-        return hold == HOLD_STOP ? s->node->host->welcomed || !e
-                                 : (hold == HOLD_START || hold == HOLD_BLOCKED) &&
-                                           !unit_on_node_is_reported(s);
+        return hold == HOLD_STOP
+                       ? s->node->host->welcomed || !e
+                       : (hold == HOLD_START || hold == HOLD_BLOCKED) && !unit_on_node_is_reported(s);
 }
 
 bool ordering_keeps(const UnitOnNode *s) {
@@ -360,6 +363,20 @@ void ordering_mark(Leader *l, Unit *u) {
 void ordering_on_first_report(Leader *l, UnitOnNode *s) {
         if (s->hold == HOLD_START || s->hold == HOLD_BLOCKED)
                 orders_mark(l, s->unit, s->node);
+}
+
+void ordering_release_move(Leader *l, Unit *u) {
+        const UnitEntry *e;
+
+        if (list_is_empty(&u->on_nodes) || (u->node && u->on_nodes.next == u->on_nodes.prev))
+                return; // it is on one node
+        e = cluster_state_find_unit(l->state, u->name);
+        list_foreach_safe (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (s->hold == HOLD_STOP && s->node != u->node && !image_move_waits(l, s, e))
+                        orders_mark(l, u, s->node);
+        }
 }
 
 static void reconsider(Leader *l, Unit *u) {

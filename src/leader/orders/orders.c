@@ -22,6 +22,7 @@
 #include "host-leases.h"
 #include "host-link.h"
 #include "host-marks.h"
+#include "image-moves.h"
 #include "log.h"
 #include "nodes.h"
 #include "oom.h"
@@ -287,7 +288,17 @@ static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e
         return secret_orders_add(l, &b->secrets, e, &c, o, &b->bytes);
 }
 
-typedef enum OrderKind { ORDER_TO_REMOVE, ORDER_TO_HOLD, ORDER_TO_STAY } OrderKind;
+// Down, as long as it runs where it was: the answer is no answer to a change.
+static int order_to_prepare(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+        int r = order_to_hold(l, b, s, e, o);
+
+        o->target = ARGOSY__TARGET__TARGET_LOADED;
+        o->stay = true;
+        o->revision = 0;
+        return r;
+}
+
+typedef enum OrderKind { ORDER_TO_REMOVE, ORDER_TO_HOLD, ORDER_TO_STAY, ORDER_TO_PREPARE } OrderKind;
 
 static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const UnitEntry *e) {
         Argosy__UnitOrder *o = &b->orders[b->n_orders];
@@ -298,6 +309,8 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const
         o->name = s->unit->name;
         if (kind == ORDER_TO_HOLD)
                 r = order_to_hold(l, b, s, e, o);
+        else if (kind == ORDER_TO_PREPARE)
+                r = order_to_prepare(l, b, s, e, o);
         else if (kind == ORDER_TO_STAY)
                 order_to_stay(s, o);
         else
@@ -319,6 +332,8 @@ static int await_previous_node(Leader *l, Bundle *b, UnitOnNode *s, const UnitEn
         list_append(&l->awaiting, &unit_on_node_work(s)->awaiting);
         if (until_us != FENCING_UNTIL_REPORTED && previous_node_ends_at(l, s->unit, until_us) < 0)
                 return -ENOMEM;
+        if (!runs && image_move_prepares(l, s, e))
+                return bundle_add(l, b, s, ORDER_TO_PREPARE, e);
         return runs && !s->node->host->welcomed ? bundle_add(l, b, s, ORDER_TO_STAY, e) : 0;
 }
 

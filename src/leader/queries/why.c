@@ -18,6 +18,7 @@
 #include "authorization.h"
 #include "disruption-budget.h"
 #include "host-marks.h"
+#include "image-moves.h"
 #include "mass-loss-controller.h"
 #include "missing-unit.h"
 #include "node-loss-controller.h"
@@ -192,7 +193,11 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
 
                 if (!e || !node_loss_why(l, u, e, ret, REASON_SIZE))
                         str_fit(ret, REASON_SIZE, "%s", held ?: why);
-        } else if (ends)
+        } else if (ends && s && image_move_prepares(l, s, cluster_state_find_unit(l->state, r->name)) &&
+                   (s->pulling || *unit_on_node_error(s)))
+                str_fit(ret, REASON_SIZE, "it runs on %s until its image is here: %s", ends->name,
+                        s->pulling ? "that is being pulled" : unit_on_node_error(s));
+        else if (ends)
                 str_fit(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
                         how_it_ends(ends));
         else if (room)

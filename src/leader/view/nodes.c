@@ -21,6 +21,7 @@
 #include "tallies.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-marks.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 
@@ -197,6 +198,16 @@ uint64_t nodes_next_deadline(const Leader *l) {
         return next ? leader_now(l) + (next > wall ? next - wall : 0) : 0;
 }
 
+// What runs on there until it may stop (image-moves.c) is not waited for any more.
+static void release_held(Leader *l, const Node *n) {
+        list_foreach (i, &n->units_on_node) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+
+                if (s->hold == HOLD_STOP)
+                        unit_touch_itself(l, s->unit);
+        }
+}
+
 void nodes_on_time(Leader *l) {
         if (!l->drain_due_us || l->drain_due_us > leader_now(l))
                 return;
@@ -208,6 +219,7 @@ void nodes_on_time(Leader *l) {
                 n->deadline_done = true;
                 list_unlink(&n->deadline);
                 empty(l, n);
+                release_held(l, n);
         }
         l->drain_due_us = nodes_next_deadline(l);
 }

@@ -342,7 +342,7 @@ static void what_differs_in_files_that_come_with_a_unit_is_printed(void **state)
         assert_null(strstr(o.out, ": same"));
 }
 
-#define BOX(image, digest, more)                                                                     \
+#define BOX(image, digest, more)                                                                  \
         "[Container]\nImage=reg.example/box:" image "\n" more "\n# a.container.d/~0-image.conf\n" \
         "[X-Argosy]\nImagePin=reg.example/box:" image "@sha256:" digest "\n"
 

@@ -184,7 +184,8 @@ static void data_keeps_a_container_on_its_node(void **state) {
                 _cleanup_free_ char *text = str_printf(IMAGE "%s\n", rows[i].lines);
                 _cleanup_(unit_file_freep) UnitFile *f = parse(text);
 
-                if (f->stays != rows[i].stays || (f->failing.node_lost == NODE_LOST_NEVER) != rows[i].stays ||
+                if (f->stays != rows[i].stays ||
+                    (f->failing.node_lost == NODE_LOST_NEVER) != rows[i].stays ||
                     (f->failing.has_data && !rows[i].stays))
                         fail_msg("%s", rows[i].lines);
         }
@@ -425,9 +426,8 @@ static void what_a_user_may_not_expect_is_said(void **state) {
 
         assert_int_equal(quadlet_warnings(content, strlen(content), note, &said), 0);
         assert_int_equal(buf_append(&said, "", 1), 0);
-        assert_string_equal(
-                (const char *) said.data,
-                "3 AutoUpdate= \n4 UserNS=keep-\n5 %h and %U ar\n7 default.targ\n");
+        assert_string_equal((const char *) said.data,
+                            "3 AutoUpdate= \n4 UserNS=keep-\n5 %h and %U ar\n7 default.targ\n");
         assert_int_equal(quadlet_warnings(local, strlen(local), note, &of_local), 0);
         assert_int_equal(buf_append(&of_local, "", 1), 0);
         assert_string_equal((const char *) of_local.data, "2 Image=localh\n3 Rootfs= is n\n");

@@ -20,9 +20,9 @@ enum { N = 6, HOSTS = 8 };
 static Rig g;
 
 static struct {
-        uint32_t lacks; // this host cannot have an image; 0: all can
-        bool down;      // no host can
-        unsigned n;     // that were asked to
+        uint32_t lacks;    // this host cannot have an image; 0: all can
+        bool down;         // no host can
+        unsigned n;        // that were asked to
         unsigned n_states; // of units, when the last of them was asked
 } pulls;
 
@@ -162,7 +162,7 @@ static void a_lost_host_is_not_waited_for(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
-// ------------------------------------------------------------------------------------------ at once, and back
+// -------------------------------------------------------------------------------------- at once, and back
 
 // The job that gave all of them NEXT.
 static uint64_t give_next(void) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that do not leave a lost node at once, or not at all.
-#include "leader-private.h"
 #include "leader-asks.h"
+#include "leader-private.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A container that gets another node runs where it was until that has its image, as its agent says by
+// having installed the content.
+#include "leader-asks.h"
+#include "leader-private.h"
+
+#define CONTAINER "[Container]\nImage=localhost/web:1\n"
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+#define UNIT "web.service"
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        for (uint32_t i = 2; i <= 3; i++) {
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+#define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+// Starts it, and empties its host, while no other one says anything. The host.
+static uint32_t move(const char *content) {
+        uint32_t from;
+
+        assert_int_equal(rig_change(&g, START, UNIT, content)->status, 0);
+        rig_settle(&g);
+        from = rig_host_of(&g, UNIT);
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->lazy = i != from;
+        (void) rig_set_host_mode(&g, from, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        rig_settle(&g);
+        assert_int_not_equal(rig_host_of(&g, UNIT), from);
+        return from;
+}
+
+static void tell_all(void) {
+        for (uint32_t i = 1; i <= 3; i++) {
+                RigHost *h = rig_host(&g, i);
+                VirtualUnit *u = rig_unit_on(&g, i, UNIT);
+
+                if (h->lazy && u)
+                        rig_host_report(&g, h, u, u->active, ARGOSY__OUTCOME__KIND__NONE);
+                h->lazy = false;
+        }
+        rig_settle(&g);
+}
+
+static bool runs_on(uint32_t host) {
+        const VirtualUnit *u = rig_unit_on(&g, host, UNIT);
+
+        return u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
+static void it_runs_until_its_new_node_has_its_image(void **state) {
+        uint32_t from = move(CONTAINER), to = rig_host_of(&g, UNIT);
+
+        assert_true(runs_on(from));
+        assert_true(rig_unit_on(&g, to, UNIT)->order.stay);
+        assert_false(runs_on(to));
+        rig_pass_ms(&g, 30000);
+        assert_true(runs_on(from));
+        tell_all();
+        assert_false(runs_on(from));
+        assert_true(runs_on(to));
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+}
+
+static void a_service_waits_for_no_image(void **state) {
+        uint32_t from = move(SERVICE);
+
+        assert_false(runs_on(from));
+        tell_all();
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+}
+
+static void where_all_refuse_it_it_runs_on(void **state) {
+        static const char *const taken[] = {UNIT, NULL};
+        uint32_t from;
+
+        assert_int_equal(rig_change(&g, START, UNIT, CONTAINER)->status, 0);
+        rig_settle(&g);
+        from = rig_host_of(&g, UNIT);
+        for (uint32_t i = 1; i <= 3; i++)
+                if (i != from)
+                        rig_host(&g, i)->others = taken;
+        (void) rig_set_host_mode(&g, from, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        rig_pass_ms(&g, 5000);
+        assert_true(runs_on(from));
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->others = NULL;
+        assert_int_equal(rig_change(&g, START, UNIT, NULL)->status, 0);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+        assert_false(runs_on(from));
+}
+
+static void a_drain_waits_until_its_deadline(void **state) {
+        uint32_t from = move(CONTAINER);
+
+        (void) rig_set_host_mode(&g, from, ARGOSY__NODE_MODE__MODE_DRAINING, 2);
+        rig_pass_ms(&g, 1000);
+        assert_true(runs_on(from));
+        rig_pass_ms(&g, 10000);
+        assert_false(runs_on(from));
+}
+
+static void what_is_to_stop_meanwhile_stops(void **state) {
+        uint32_t from = move(CONTAINER);
+
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, UNIT, NULL)->status, 0);
+        rig_settle(&g);
+        assert_false(runs_on(from));
+}
+
+// As the new node's host says with its Attach.
+static void a_new_leader_knows_who_has_it(void **state) {
+        uint32_t from = move(CONTAINER);
+
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+        assert_false(runs_on(from));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                MOVE_TEST(it_runs_until_its_new_node_has_its_image),
+                MOVE_TEST(a_service_waits_for_no_image),
+                MOVE_TEST(where_all_refuse_it_it_runs_on),
+                MOVE_TEST(a_drain_waits_until_its_deadline),
+                MOVE_TEST(what_is_to_stop_meanwhile_stops),
+                MOVE_TEST(a_new_leader_knows_who_has_it),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -248,11 +248,11 @@ def test_a_container_runs_until_its_new_node_has_its_image(c: Cluster):
     for other in others:
         unit(other, f"podman rmi -f {registry(c)}/box@sha256:{first} || :")
     block(c, others)
-    before = node.invocation("web.service")
+    before = c.invocation("web.service")
     c.ctl(f"drain {node.name} --no-block")
     eventually(lambda: "until its image is here" in c.ctl_result("why web").out)
     assert "blocked" in c.ctl_result("why web").out
-    assert node.invocation("web.service") == before and f"box@sha256:{first}" in runs(node)
+    assert c.invocation("web.service") == before and f"box@sha256:{first}" in runs(node)
     serve(c)
     eventually(lambda: c.row("web.service")["node"] != node.name and c.row("web.service")["active"] == "active")
     assert f"box@sha256:{first}" in runs(c.node(c.row("web.service")["node"]))

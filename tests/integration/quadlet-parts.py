@@ -126,6 +126,28 @@ def test_a_container_has_the_network_of_another(c: Cluster):
     c.ctl("destroy side front")
 
 
+def network_of(node, container):
+    """Its network namespace, as the kernel calls it."""
+    return node.run(f"readlink /proc/$(podman inspect -f '{{{{.State.Pid}}}}' {container})/ns/net").strip()
+
+
+def test_who_has_the_network_of_another_goes_with_its_update(c: Cluster):
+    front = BOX.replace("Network=host\n", "Network=none\n") + "Tmpfs=/data\nContainerName=the-front\n"
+    write(c, "front.container", front)
+    write(c, "side.container", BOX.replace("Network=host\n", "Network=front.container\n")
+          + "Tmpfs=/data\n[X-Argosy]\nMachineOf=front.service\n")
+    c.ctl("start ./boxes/front.container ./boxes/side.container", "n1")
+    node = c.node(c.row("side.service")["node"])
+    first = network_of(node, "the-front")
+    assert network_of(node, "systemd-side") == first
+    before = c.invocation("side.service")
+    write(c, "front.container", front + "Environment=WORD=second\n")
+    c.ctl("update ./boxes/front.container", "n1")
+    eventually(lambda: c.row("side.service")["active"] == "active" and c.invocation("side.service") != before)
+    assert network_of(node, "the-front") != first and network_of(node, "systemd-side") == network_of(node, "the-front")
+    c.ctl("destroy side front")
+
+
 INSIDE = """\
 [Container]
 Image=localhost/box:1

@@ -302,12 +302,19 @@ static int refuse_missing(const Beside *b, const char *file) {
         return r < 0 ? r : -ENOENT;
 }
 
-static int refuse_its_drop_ins(const Beside *b, const char *file) {
-        int r = buf_printf(
-                b->why, "%s%s.d: a file that a container names has no drop-ins; write their lines into %s",
-                b->folder->shown, file, file);
+// Its drop-ins (data.volume.d/x.conf) become its own lines, behind those that it has: for Quadlet that is
+// the same, and a content so has one part for each file that is named.
+static int append_its_drop_ins(const Beside *b, const char *file, Buf *content) {
+        _cleanup_(drop_ins_done) DropIns own = {};
+        int r = add_directory(&own, b->folder, file, b->why);
 
-        return r < 0 ? r : -EINVAL;
+        if (own.n > 1)
+                qsort(own.list, own.n, sizeof(*own.list), compare);
+        for (size_t i = 0; i < own.n && r == 0; i++)
+                r = buf_printf(content, "%s\n%.*s",
+                               content->len > 0 && content->data[content->len - 1] != '\n' ? "\n" : "",
+                               (int) own.list[i].len, own.list[i].content);
+        return r;
 }
 
 static int open_folder(const DropInFolder *folder) {
@@ -332,11 +339,11 @@ static int add_beside(const char *file, void *userdata) {
         fd = open_folder(b->folder);
         if (fd >= 0 && faccessat(fd, file, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
                 return refuse_missing(b, file);
-        if (fd >= 0 && drop_ins_are_there(fd, file))
-                return refuse_its_drop_ins(b, file);
         r = !path    ? -ENOMEM
             : fd < 0 ? fail(&p, file, fd, b->why)
                      : read_file(&p, fd, file, &content, b->why);
+        if (r == 0)
+                r = append_its_drop_ins(b, file, &content);
         len = content.len;
         if (r == 0 && !(text = buf_take_string(&content)))
                 r = -ENOMEM;

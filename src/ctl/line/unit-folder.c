@@ -254,15 +254,9 @@ static char *file_of_directory(const char *name) {
 
 // Whether a template that has no file itself has an instance that has.
 static bool has_instance(const UnitFolder *f, const char *template) {
-        size_t at = strcspn(template, "@") + 1;
-
-        for (size_t i = 0; i < f->n_files; i++) {
-                const char *name = f->files[i]->name;
-
-                if (unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE && strncmp(name, template, at) == 0 &&
-                    streq(unit_name_suffix(name), unit_name_suffix(template)))
+        for (size_t i = 0; i < f->n_files; i++)
+                if (unit_name_is_instance_of(f->files[i]->name, template))
                         return true;
-        }
         return false;
 }
 
@@ -277,6 +271,8 @@ static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const c
 
         if (!name)
                 return -ENOMEM;
+        if (quadlet_is_beside(file, strlen(file)) && !quadlet_is_container(file))
+                return 0; // it was read with the containers that name the file
         of = map_find_str(&folder->files_by_name, name);
         if (of)
                 return quadlet_is_container(file) == quadlet_is_container(of->file)

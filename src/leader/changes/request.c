@@ -309,6 +309,7 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
                         const Argosy__UnitRecord *next, Argosy__Response__UnitResult *result) {
         const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
         _cleanup_free_ char *why = NULL;
+        ChangeContent content;
         int r;
 
         if (!p->ops->image || !source->file->container || (!source->content && !spec) || !u ||
@@ -316,8 +317,10 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
             next->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
             (hash_equal(&u->spec->hash, &source->hash) && next->node == u->record->node))
                 return 0;
-        r = p->ops->image(result->name, next->node, source->content ?: spec->content,
-                          source->content ? source->len : spec->len, &why, p->userdata);
+        content = (ChangeContent){.file = source->file,
+                                  .text = source->content ?: spec->content,
+                                  .len = source->content ? source->len : spec->len};
+        r = p->ops->image(result->name, next->node, &content, &why, p->userdata);
         if (r == 0 && why)
                 r = request_fail(result, EIO, why);
         return r < 0 || !why ? r : UNIT_REFUSED;

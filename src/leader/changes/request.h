@@ -69,6 +69,12 @@ typedef struct ChangeAim {
         bool keeps_secrets; // in the versions that it has
 } ChangeAim;
 
+typedef struct ChangeContent {
+        const struct UnitFile *file;
+        const void *text;
+        size_t len;
+} ChangeContent;
+
 typedef struct ChangeOps {
         // What each unit is to be; the verb is SUBMIT then and means nothing, and no unit brings others
         // along. NULL: what the verb says.
@@ -76,7 +82,7 @@ typedef struct ChangeOps {
         // What runs gets this content of a container, on that node (0: on those where it is): whether its
         // image can be there before anything stops. 0; *ret_why (owned): no, and why; -ENOMEM. NULL: nobody
         // asks.
-        int (*image)(const char *name, uint32_t node, const void *content, size_t len, char **ret_why,
+        int (*image)(const char *name, uint32_t node, const ChangeContent *content, char **ret_why,
                      void *userdata);
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
         // none. `mate`: the options of one that is about to be placed, and is to be on the same node; NULL:

@@ -24,6 +24,7 @@
 #include "cluster-state.h"
 #include "content-image.h"
 #include "disruption-budget.h"
+#include "image-auth.h"
 #include "map.h"
 #include "node-calls.h"
 #include "nodes.h"
@@ -34,6 +35,7 @@
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-file.h"
 #include "unit-name.h"
 
 enum { PULLS_MAX = 5 }; // hosts that pull for a request at a time
@@ -44,6 +46,7 @@ typedef struct Puller {
         uint64_t call; // 0: it is not asked at present
         bool asked;
         char *why;    // it does not have it; NULL: it does, if it was asked
+        char *auth;   // RegistryAuth= of the file; NULL: none
         size_t image; // where its name begins in `key`
         char key[];
 } Puller;
@@ -64,6 +67,7 @@ static void pulls_free(Ticket *t, TicketWork *work) {
 
         for (size_t i = 0; i < p->n; i++) {
                 free(p->list[i]->why);
+                free(p->list[i]->auth);
                 free(p->list[i]);
         }
         map_done(&p->by_key);
@@ -98,8 +102,8 @@ static int begin(Ticket *t) {
 
 // -------------------------------------------------------------------------------------------- whom to ask
 
-static int add_puller(ImagePulls *p, uint32_t node, const char *image, Puller **ret) {
-        _cleanup_free_ char *key = str_printf("%" PRIu32 " %s", node, image);
+static int add_puller(ImagePulls *p, uint32_t node, const ImageWish *wish, Puller **ret) {
+        _cleanup_free_ char *key = str_printf("%" PRIu32 " %s", node, wish->image);
         Puller *puller;
         int r;
 
@@ -113,10 +117,12 @@ static int add_puller(ImagePulls *p, uint32_t node, const char *image, Puller **
         if (!puller)
                 return -ENOMEM;
         puller->node = node;
-        puller->image = strlen(key) - strlen(image);
+        puller->image = strlen(key) - strlen(wish->image);
         strcpy(puller->key, key);
-        r = map_add_str(&p->by_key, puller->key, puller);
+        puller->auth = wish->registry_auth ? strdup(wish->registry_auth) : NULL;
+        r = wish->registry_auth && !puller->auth ? -ENOMEM : map_add_str(&p->by_key, puller->key, puller);
         if (r < 0) {
+                free(puller->auth);
                 free(puller);
                 return r;
         }
@@ -124,12 +130,12 @@ static int add_puller(ImagePulls *p, uint32_t node, const char *image, Puller **
         return 0;
 }
 
-int image_pulls_want(Ticket *t, uint32_t node, const char *image, const char **ret_why) {
+int image_pulls_want(Ticket *t, uint32_t node, const ImageWish *wish, const char **ret_why) {
         Puller *p = NULL;
         int r = begin(t);
 
         if (r == 0)
-                r = add_puller(pulls_of(t), node, image, &p);
+                r = add_puller(pulls_of(t), node, wish, &p);
         *ret_why = p ? p->why : NULL;
         return r;
 }
@@ -152,6 +158,19 @@ static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *an
         }
 }
 
+// With what the registry is to see by the file: if that cannot be had, the host cannot have the image.
+static int ask(Ticket *t, Puller *p, Node *n) {
+        _cleanup_(image_auth_done) ImageAuth auth = {};
+        int r = image_auth_open(t->leader, p->auth, &auth, &p->why);
+        const NodeImageQuestion question = {
+                .image = p->key + p->image, .pull = true, .registry_auth = auth.value};
+
+        if (r == 0)
+                r = node_calls_ask_image(t->leader, t, n, &question, on_pulled, t, &p->call);
+        pulls_of(t)->n_open += r == 0;
+        return r == -EINVAL ? 0 : r;
+}
+
 // Who cannot be asked has its turn when it is back, and pulls then.
 int image_pulls_ask(Ticket *t) {
         ImagePulls *all = pulls_of(t);
@@ -161,11 +180,8 @@ int image_pulls_ask(Ticket *t) {
                 Puller *p = all->list[all->n_asked++];
                 Node *node = node_find(t->leader, p->node);
 
-                if (!node || !node_calls_knows_names(node))
-                        continue;
-                r = node_calls_ask_image(t->leader, t, node, p->key + p->image, true, on_pulled, t,
-                                         &p->call);
-                all->n_open += r == 0;
+                if (node && node_calls_knows_names(node))
+                        r = ask(t, p, node);
         }
         return r < 0 ? r : all && (all->n_open > 0 || all->n_asked < all->n);
 }
@@ -175,25 +191,35 @@ int image_pulls_ask(Ticket *t) {
 typedef struct Listing {
         Ticket *ticket;
         const Argosy__Request__Rollout *rollout;
-        char *image;           // of its file, as podman is told; NULL: units keep what they have
+        UnitFile *file;        // that it brings; NULL: units keep what they have
+        char *image;           // of that; NULL: it has none that a registry has
         const SpecEntry *last; // the content of a unit that was looked at last
-        char *last_image;      // its image; NULL: it has none that a registry has
+        char *last_image;      // its image, likewise
 } Listing;
 
 static void listing_done(Listing *l) {
         free(l->image);
         free(l->last_image);
+        unit_file_free(l->file);
 }
 
-static int image_of_unit(Listing *l, const UnitEntry *e, const char **ret) {
+// The image that the unit is to have. *ret->image NULL: none that a registry has.
+static int wish_of_unit(Listing *l, const UnitEntry *e, ImageWish *ret) {
+        const UnitFile *file;
         int r = 0;
 
-        if (!l->image && l->last != e->spec) {
+        if (l->file) {
+                *ret = (ImageWish){l->image, l->file->registry_auth};
+                return 0;
+        }
+        if (l->last != e->spec) {
                 free(TAKE_PTR(l->last_image));
                 r = content_image_of(e->record->name, e->spec->content, e->spec->len, &l->last_image);
                 l->last = r == 0 ? e->spec : NULL;
         }
-        *ret = l->image ?: l->last_image;
+        *ret = (ImageWish){.image = l->last_image};
+        if (r == 0 && l->last_image && spec_entry_file(e->spec, &file) == 0)
+                ret->registry_auth = file->registry_auth;
         return r;
 }
 
@@ -201,21 +227,22 @@ static int image_of_unit(Listing *l, const UnitEntry *e, const char **ret) {
 // then.
 static int add_nodes_of(Listing *l, const Unit *u) {
         const UnitEntry *e = u ? cluster_state_find_unit(l->ticket->leader->state, u->name) : NULL;
-        const char *image = NULL;
+        ImagePulls *pulls = pulls_of(l->ticket);
+        ImageWish wish;
         Puller *ignored;
-        int r = 0;
+        int r;
 
         if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return 0;
-        r = image_of_unit(l, e, &image);
-        if (r < 0 || !image)
+        r = wish_of_unit(l, e, &wish);
+        if (r < 0 || !wish.image)
                 return r;
         if (!e->record->global)
-                return u->node ? add_puller(pulls_of(l->ticket), u->node->number, image, &ignored) : 0;
+                return u->node ? add_puller(pulls, u->node->number, &wish, &ignored) : 0;
         list_foreach (i, &u->on_nodes)
                 if (r == 0)
-                        r = add_puller(pulls_of(l->ticket),
-                                       CONTAINER_OF(i, UnitOnNode, by_unit)->node->number, image, &ignored);
+                        r = add_puller(pulls, CONTAINER_OF(i, UnitOnNode, by_unit)->node->number, &wish,
+                                       &ignored);
         return r;
 }
 
@@ -241,7 +268,7 @@ static int list_pullers(Listing *l) {
         Surveyed all;
         int r;
 
-        if (g && !l->image && !is_of_containers(g, leader))
+        if (g && !l->file && !is_of_containers(g, leader))
                 r = 0;
         else
                 r = g ? rollout_survey(leader, g, m->id.data, look_at, l, &all)
@@ -281,6 +308,18 @@ static int note_failed(Ticket *t) {
         return 0;
 }
 
+// One that cannot be read is refused by the plan.
+static int read_file(const char *unit, const Argosy__NamedFile *f, Listing *l) {
+        int r = content_image_of(unit, f->content.data, f->content.len, &l->image);
+
+        if (r < 0 || !l->image)
+                return r;
+        r = unit_file_parse(f->name, f->content.data, f->content.len, &l->file, NULL);
+        if (r < 0)
+                free(TAKE_PTR(l->image));
+        return r == -ENOMEM ? r : 0;
+}
+
 // Hosts that are to be asked, once for a request. 0; -EBUSY; -ENOMEM.
 static int list(Ticket *t, const Argosy__Request__Rollout *m) {
         _cleanup_(listing_done) Listing l = {.ticket = t, .rollout = m};
@@ -290,7 +329,7 @@ static int list(Ticket *t, const Argosy__Request__Rollout *m) {
         if (r < 0 || pulls_of(t)->listed)
                 return r;
         if (updates && m->file)
-                r = content_image_of(m->name, m->file->content.data, m->file->content.len, &l.image);
+                r = read_file(m->name, m->file, &l);
         if (r == 0 && updates && !l.image) {
                 pulls_of(t)->listed = true;
                 return 0;

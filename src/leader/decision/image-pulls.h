@@ -9,10 +9,15 @@
 // need the image have it, or are in Ticket.without; PLAN_SETTLED: hosts are asked, or the ticket was
 // answered; -EBUSY: the rest of a large group in the next turn; -ENOMEM.
 int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m);
-// Of units that are changed at once, while they are planned. The host of `node` is to have that image
-// (content_image_pulled()). 0; *ret_why: why it cannot have it, good until the ticket ends; NULL: it can, or
-// nobody knows yet. Or -ENOMEM.
-int image_pulls_want(Ticket *t, uint32_t node, const char *image, const char **ret_why);
+typedef struct ImageWish {
+        const char *image;         // as content_image_of() says
+        const char *registry_auth; // of the file (image-auth.h); NULL: none
+} ImageWish;
+
+// Of units that are changed at once, while they are planned. The host of `node` is to have that image. 0;
+// *ret_why: why it cannot have it, good until the ticket ends; NULL: it can, or nobody knows yet. Or
+// -ENOMEM.
+int image_pulls_want(Ticket *t, uint32_t node, const ImageWish *wish, const char **ret_why);
 // Whether hosts are yet to answer, so that what was planned is not to be done. Asks some of them. 1, 0 or
 // -ENOMEM.
 int image_pulls_ask(Ticket *t);

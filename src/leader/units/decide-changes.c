@@ -279,9 +279,9 @@ static int on_cycles(const char *const *names, size_t n, CycleFound found, void 
 }
 
 // Asks a host for an image that is to be there before anything stops.
-static int want_image(Decision *d, const Node *n, const char *image, char **ret_why) {
+static int want_image(Decision *d, const Node *n, const ImageWish *wish, char **ret_why) {
         const char *why = NULL;
-        int r = n && !*ret_why ? image_pulls_want(d->pulls, n->number, image, &why) : 0;
+        int r = n && !*ret_why ? image_pulls_want(d->pulls, n->number, wish, &why) : 0;
 
         if (r < 0 || !why)
                 return r;
@@ -289,20 +289,21 @@ static int want_image(Decision *d, const Node *n, const char *image, char **ret_
         return *ret_why ? 0 : -ENOMEM;
 }
 
-static int on_image(const char *name, uint32_t node, const void *content, size_t len, char **ret_why,
+static int on_image(const char *name, uint32_t node, const ChangeContent *content, char **ret_why,
                     void *userdata) {
         Decision *d = userdata;
         const Unit *u = d->pulls ? unit_find(d->leader, name) : NULL;
         _cleanup_free_ char *image = NULL;
-        int r = u ? content_image_of(name, content, len, &image) : 0;
+        int r = u ? content_image_of(name, content->text, content->len, &image) : 0;
+        const ImageWish wish = {.image = image, .registry_auth = content->file->registry_auth};
 
         if (r < 0 || !image)
                 return r;
         if (node)
-                return want_image(d, node_find(d->leader, node), image, ret_why);
+                return want_image(d, node_find(d->leader, node), &wish, ret_why);
         list_foreach (i, &u->on_nodes)
                 if (r == 0)
-                        r = want_image(d, CONTAINER_OF(i, UnitOnNode, by_unit)->node, image, ret_why);
+                        r = want_image(d, CONTAINER_OF(i, UnitOnNode, by_unit)->node, &wish, ret_why);
         return r;
 }
 

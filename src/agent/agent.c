@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "agent-barred.h"
+#include "agent-calls-journal.h"
+#include "agent-calls-status.h"
 #include "agent-calls.h"
 #include "agent-carried.h"
 #include "agent-companions.h"

@@ -32,6 +32,7 @@
 #include "open-jobs.h"
 #include "pool.h"
 #include "registry.h"
+#include "scheduler-rebalance.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "turn.h"

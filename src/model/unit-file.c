@@ -2,8 +2,8 @@
 //
 // A unit file is read line by line: argosy's own options become RawOptions, with their lines, of systemd's
 // settings only the few are noted that change what argosy does, and at the end it is judged what excludes
-// each other. What the options mean for one name is answered later (unit-options.c), since they may hold
-// specifiers.
+// each other. What the options mean for one name is answered later (unit-options-evaluation.c), since they
+// may hold specifiers.
 //
 // What cannot work is refused with file and line: -EINVAL and a sentence in *ret_why. Keys of systemd's that
 // are not known here pass. Nothing of a refused file is kept.
@@ -76,7 +76,7 @@ static int append_raw(RawOption **raw, size_t *n, const RawOption *option) {
 }
 
 static bool is_install(RawKind kind) {
-        return kind >= RAW_WANTED_BY;
+        return option_kind(kind)->section == OPTION_INSTALL;
 }
 
 // Amounts of CPU end in a '%' that is no specifier.
@@ -260,20 +260,15 @@ static int parse_boot_id(Parser *p, bool fleet) {
                 "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
 }
 
-// Names follow systemd's habits; what fleet has is called as there.
+// Options with a parser of their own, and further names of those whose value is words (OPTION_KINDS). Names
+// follow systemd's habits; what fleet has is called as there.
 static const struct {
         const char *key;
         OptionParser parse; // NULL: words of this kind
         RawKind kind;
         bool fleet_only, argosy_only;
 } options[] = {
-        {"MachineID", NULL, RAW_MACHINE_ID, false, false},
-        {"MachineMetadata", NULL, RAW_METADATA, false, false},
-        {"MachineOf", NULL, RAW_SAME_NODE, false, false},
-        {"Conflicts", NULL, RAW_CONFLICTS, false, false},
         {"Global", parse_global, 0, false, false},
-        {"Replaces", NULL, RAW_REPLACES, false, false},
-        {"Manager", NULL, RAW_MANAGER, false, false},
         {"MaxUnavailable", parse_max_unavailable, 0, false, true},
         {"Rebalance", parse_rebalance, 0, false, true},
         {"File", parse_files, 0, false, true},
@@ -281,27 +276,7 @@ static const struct {
         {"VolumeLoss", parse_volume_loss, 0, false, true},
         {"ImagePin", parse_image_pin, 0, false, true},
         {"RegistryAuth", parse_registry_auth, 0, false, true},
-        {"Host", NULL, RAW_HOST, false, true},
-        {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
-        {"Pool", NULL, RAW_POOL, false, true},
-        {"PreferLabel", NULL, RAW_PREFER_LABEL, false, true},
         {"SameNodeAs", NULL, RAW_SAME_NODE, false, true},
-        {"SpreadOver", NULL, RAW_SPREAD, false, true},
-        {"PreferSpreadOver", NULL, RAW_PREFER_SPREAD, false, true},
-        {"Packing", NULL, RAW_PACKING, false, true},
-        {"ReserveCPU", NULL, RAW_CPU, false, true},
-        {"ReserveMemory", NULL, RAW_MEMORY, false, true},
-        {"ReserveResource", NULL, RAW_RESOURCE, false, true},
-        {"Role", NULL, RAW_ROLE, false, true},
-        {"Priority", NULL, RAW_PRIORITY, false, true},
-        {"Preemptible", NULL, RAW_PREEMPTIBLE, false, true},
-        {"After", NULL, RAW_AFTER, false, true},
-        {"Before", NULL, RAW_BEFORE, false, true},
-        {"Requires", NULL, RAW_REQUIRES, false, true},
-        {"BindsTo", NULL, RAW_BINDS_TO, false, true},
-        {"Wants", NULL, RAW_WANTS, false, true},
-        {"PartOf", NULL, RAW_PART_OF, false, true},
-        {"Secret", NULL, RAW_SECRET, false, true},
         {"X-ConditionMachineID", NULL, RAW_MACHINE_ID, true, false},
         {"X-ConditionMachineMetadata", NULL, RAW_METADATA, true, false},
         {"X-ConditionMachineOf", NULL, RAW_SAME_NODE, true, false},
@@ -310,10 +285,20 @@ static const struct {
 };
 
 const char *unit_file_option(size_t i) {
-        return i < ELEMENTSOF(options) ? options[i].key : failing_option(i - ELEMENTSOF(options));
+        if (i < ELEMENTSOF(options))
+                return options[i].key;
+        i -= ELEMENTSOF(options);
+        for (RawKind kind = 0; kind < RAW_KINDS; kind++) {
+                const OptionKind *k = option_kind(kind);
+
+                if ((k->section == OPTION_ARGOSY || k->section == OPTION_FLEET) && i-- == 0)
+                        return k->name;
+        }
+        return failing_option(i);
 }
 
 static int on_own_line(Parser *p, bool fleet) {
+        RawKind kind;
         int r;
 
         if (p->line->kind == INI_GARBAGE)
@@ -324,6 +309,9 @@ static int on_own_line(Parser *p, bool fleet) {
                     !(fleet ? options[i].argosy_only : options[i].fleet_only))
                         return options[i].parse ? options[i].parse(p, fleet)
                                                 : parse_words(p, options[i].kind, fleet);
+        kind = option_find(p->line->key, fleet ? OPTION_FLEET : OPTION_ARGOSY);
+        if (kind < RAW_KINDS)
+                return parse_words(p, kind, fleet);
         r = fleet ? 1 : failing_on_option(&p->failing, p->path, p->line, p->ret_why);
         if (r <= 0)
                 return r;
@@ -346,20 +334,10 @@ static int set_text(char **where, const char *value) {
 // What these lines mean for a unit is unit-install.h's. Keys that systemd does not know do nothing there
 // either.
 static int on_install(Parser *p) {
-        static const struct {
-                const char *key;
-                RawKind kind;
-        } keys[] = {
-                {"WantedBy", RAW_WANTED_BY},
-                {"RequiredBy", RAW_REQUIRED_BY},
-                {"Alias", RAW_ALIAS},
-                {"Also", RAW_ALSO},
-                {"UpheldBy", RAW_UPHELD_BY},
-        };
+        RawKind kind = option_find(p->line->key, OPTION_INSTALL);
 
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                if (streq(p->line->key, keys[i].key))
-                        return parse_words(p, keys[i].kind, false);
+        if (kind < RAW_KINDS)
+                return parse_words(p, kind, false);
         if (!streq(p->line->key, "DefaultInstance"))
                 return 0;
         p->file->default_instance_line = p->line->line;

@@ -8,43 +8,47 @@
 #include "unit-name.h"
 #include "unit-options.h"
 
-typedef enum RawKind {
-        RAW_MACHINE_ID, // one id
-        RAW_METADATA,   // one "key=value"
-        RAW_MANAGER,    // one glob over names of managers
-        RAW_SAME_NODE,  // one unit
-        RAW_CONFLICTS,  // one glob
-        RAW_REPLACES,   // one glob
-        RAW_HOST,       // the rest: see unit-options-demands.c
-        RAW_REQUIRE_LABEL,
-        RAW_POOL,
-        RAW_PREFER_LABEL,
-        RAW_SPREAD,
-        RAW_PREFER_SPREAD,
-        RAW_PACKING,
-        RAW_CPU,
-        RAW_MEMORY,
-        RAW_RESOURCE,
-        RAW_ROLE,
-        RAW_PRIORITY,
-        RAW_PREEMPTIBLE,
-        RAW_AFTER, // one unit each: see unit-options-dependencies.c
-        RAW_BEFORE,
-        RAW_REQUIRES,
-        RAW_BINDS_TO,
-        RAW_WANTS,
-        RAW_PART_OF,
-        RAW_CLAIM,  // what a container has on its node alone (quadlet-parser.h)
-        RAW_SECRET, // NAME[:ID]: see unit-options-secrets.c
+// Where a file may have it: nowhere under this name, in [X-Argosy] alone, in [X-Fleet] too, or in [Install].
+typedef enum OptionSection { OPTION_NOWHERE, OPTION_ARGOSY, OPTION_FLEET, OPTION_INSTALL } OptionSection;
 
-        // In UnitFile.install, one name each:
-        RAW_WANTED_BY,
-        RAW_REQUIRED_BY,
-        RAW_ALIAS,
-        RAW_ALSO,
-        RAW_UPHELD_BY,
-        RAW_KINDS,
-} RawKind;
+// Every option whose value is words: its name in files and messages, where, and what excludes it. The
+// comments say what one word of it is.
+#define OPTION_KINDS(X)                                                                               \
+        X(MACHINE_ID, "MachineID", OPTION_FLEET, .not_with_global = true) /* an id */                 \
+        X(METADATA, "MachineMetadata", OPTION_FLEET)                      /* "key=value" */           \
+        X(MANAGER, "Manager", OPTION_FLEET)                               /* glob of managers */      \
+        X(SAME_NODE, "MachineOf", OPTION_FLEET, .not_with_global = true, .not_with_id = true)         \
+        X(CONFLICTS, "Conflicts", OPTION_FLEET, .not_with_id = true) /* a glob of units */            \
+        X(REPLACES, "Replaces", OPTION_FLEET, .not_with_global = true, .not_with_id = true)           \
+        X(HOST, "Host", OPTION_ARGOSY) /* from here on: see unit-options-demands.c */                 \
+        X(REQUIRE_LABEL, "RequireLabel", OPTION_ARGOSY)                                               \
+        X(POOL, "Pool", OPTION_ARGOSY)                                                                \
+        X(PREFER_LABEL, "PreferLabel", OPTION_ARGOSY, .not_with_global = true)                        \
+        X(SPREAD, "SpreadOver", OPTION_ARGOSY, .not_with_global = true)                               \
+        X(PREFER_SPREAD, "PreferSpreadOver", OPTION_ARGOSY, .not_with_global = true)                  \
+        X(PACKING, "Packing", OPTION_ARGOSY, .not_with_global = true)                                 \
+        X(CPU, "ReserveCPU", OPTION_ARGOSY, .not_with_global = true)                                  \
+        X(MEMORY, "ReserveMemory", OPTION_ARGOSY, .not_with_global = true)                            \
+        X(RESOURCE, "ReserveResource", OPTION_ARGOSY, .not_with_global = true)                        \
+        X(ROLE, "Role", OPTION_ARGOSY, .not_with_global = true)                                       \
+        X(PRIORITY, "Priority", OPTION_ARGOSY, .not_with_global = true)                               \
+        X(PREEMPTIBLE, "Preemptible", OPTION_ARGOSY, .not_with_global = true)                         \
+        X(AFTER, "After", OPTION_ARGOSY, .dependency = UNIT_AFTER) /* unit-options-dependencies.c */  \
+        X(BEFORE, "Before", OPTION_ARGOSY, .dependency = UNIT_BEFORE)                                 \
+        X(REQUIRES, "Requires", OPTION_ARGOSY, .dependency = UNIT_REQUIRES)                           \
+        X(BINDS_TO, "BindsTo", OPTION_ARGOSY, .dependency = UNIT_REQUIRES | UNIT_BINDS_TO)            \
+        X(WANTS, "Wants", OPTION_ARGOSY, .dependency = UNIT_WANTS)                                    \
+        X(PART_OF, "PartOf", OPTION_ARGOSY, .dependency = UNIT_PART_OF)                               \
+        X(CLAIM, "PublishPort", OPTION_NOWHERE) /* of a container, on its node (quadlet-parser.h) */  \
+        X(SECRET, "Secret", OPTION_ARGOSY)      /* NAME[:ID]: see unit-options-secrets.c */           \
+        X(WANTED_BY, "WantedBy", OPTION_INSTALL) /* a name; in UnitFile.install, with those below */  \
+        X(REQUIRED_BY, "RequiredBy", OPTION_INSTALL)                                                  \
+        X(ALIAS, "Alias", OPTION_INSTALL)                                                             \
+        X(ALSO, "Also", OPTION_INSTALL)                                                               \
+        X(UPHELD_BY, "UpheldBy", OPTION_INSTALL)
+
+#define OPTION_KIND_ENUM(kind, ...) RAW_##kind,
+typedef enum RawKind { OPTION_KINDS(OPTION_KIND_ENUM) RAW_KINDS } RawKind;
 
 typedef struct RawOption {
         RawKind kind;
@@ -54,16 +58,19 @@ typedef struct RawOption {
         char *word; // specifiers not expanded
 } RawOption;
 
-// What is the same for all words of a kind. One row for each, whatever it may be called in a file.
 typedef struct OptionKind {
-        const char *name;                // in messages
+        const char *name;
+        OptionSection section;
         bool not_with_global, not_with_id; // Global=, MachineID=
-        unsigned dependency;             // UnitDependency.kinds; 0: it is about nodes
+        unsigned dependency;               // UnitDependency.kinds; 0: it is about nodes
 } OptionKind;
 
 const OptionKind *option_kind(RawKind kind);
+// By its name, in one of the sections of argosy's or in [Install]. RAW_KINDS: there is none.
+RawKind option_find(const char *name, OptionSection section);
 
-// -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
+// unit-options-evaluation.c. -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it;
+// `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why);
 // unit-options-demands.c: the kinds from RAW_SAME_NODE to RAW_PREEMPTIBLE. `word` is expanded.

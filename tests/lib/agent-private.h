@@ -3,6 +3,7 @@
 
 // What the files of src/agent show each other, all of it: for tests that look inside, and for nobody else.
 
+#include "agent-calls-status.h"
 #include "agent-calls.h"
 #include "agent-core.h"
 #include "agent-nodes.h"

@@ -19,7 +19,7 @@
 #include "open-jobs.h"
 #include "placed-node.h"
 #include "recovering.h"
-#include "scheduler-private.h"
+#include "scheduler-tables.h"
 #include "scheduler.h"
 #include "secret-box.h"
 #include "unit-event.h"

@@ -8,8 +8,7 @@
 
 #include <errno.h>
 
-#include "agent-calls-private.h"
-#include "agent-calls.h"
+#include "agent-calls-journal.h"
 #include "agent-core.h"
 #include "manager-name.h"
 #include "str.h"
@@ -166,7 +165,7 @@ int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__
         node = node ?: call_find_holder(a, q->name);
         if (!node)
                 return refuse_unheld(q->name, reply, userdata, ret);
-        r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
+        r = call_new(a, node, (char **) &q->name, 1, call_drop_reader, reply, userdata, &c);
         if (r < 0)
                 return r;
         c->asker = asker;

@@ -9,8 +9,8 @@
 
 #include <errno.h>
 
-#include "agent-calls-private.h"
-#include "agent-calls.h"
+#include "agent-calls-journal.h"
+#include "agent-calls-status.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
 #include "agent-loops.h"
@@ -24,7 +24,7 @@
 
 enum { STATUS_LINES_MAX = 1000 };
 
-void call_reset_status(Call *c) {
+static void reset(Call *c) {
         for (size_t i = 0; i < c->n_properties; i++) {
                 free(c->properties[i]->key);
                 free(c->properties[i]->value);
@@ -39,6 +39,13 @@ void call_reset_status(Call *c) {
         c->lines = NULL;
         c->n_log = 0;
         c->has_usage = false;
+}
+
+static void release(Call *c) {
+        if (c->reading && c->agent->usage)
+                cgroup_usage_cancel(c->agent->usage, c->reading);
+        call_drop_reader(c);
+        reset(c);
 }
 
 static void status_next(Call *c);
@@ -146,7 +153,7 @@ static void status_finish_one(Call *c) {
         c = call_find(a, number); // the reply may have cancelled it
         if (!c)
                 return;
-        call_reset_status(c);
+        reset(c);
         c->at++;
         if (c->at == c->n_names)
                 call_free(c);
@@ -276,7 +283,7 @@ int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__R
 
         if (q->n_names == 0)
                 return -EINVAL;
-        r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
+        r = call_new(a, node, q->names, q->n_names, release, reply, userdata, &c);
         if (r < 0)
                 return r;
         c->asker = asker;

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent-calls-private.h"
+#include "agent-calls-verify.h"
 #include "manager-name.h"
 #include "unit-verifier.h"
 
@@ -115,6 +115,11 @@ static int ask(Call *c, const Argosy__Request__Verify *q) {
         return r;
 }
 
+static void release(Call *c) {
+        if (c->verifying)
+                free(unit_verifier_cancel(c->agent->verifier, c->verifying)); // a CallRef
+}
+
 int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply,
                       void *userdata, uint64_t *ret) {
         char *names[UNIT_VERIFIER_FILES_MAX];
@@ -127,7 +132,7 @@ int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *
                 return -E2BIG;
         for (size_t i = 0; i < q->n_files; i++)
                 names[i] = q->files[i]->name;
-        r = call_new(a, node, names, q->n_files, reply, userdata, &c);
+        r = call_new(a, node, names, q->n_files, release, reply, userdata, &c);
         if (r < 0)
                 return r;
         r = ask(c, q);

@@ -1,114 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Questions to this host's nodes: status (agent-calls-status.c), journal (agent-calls-journal.c), resource
-// use (agent-usage.c), and the local stop. A call is known by its number; answers of systemd name the
-// number, so a call that was cancelled meanwhile is simply not found. The leader's calls are the same with a
-// reply that is wrapped in a CallReply.
+// use (agent-usage.c), and the local stop. The leader's calls are the same with a reply that is wrapped in a
+// CallReply.
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent-calls-private.h"
+#include "agent-calls-journal.h"
+#include "agent-calls-status.h"
+#include "agent-calls-verify.h"
 #include "agent-calls.h"
 #include "agent-core.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
-#include "str.h"
-#include "unit-verifier.h"
-
-Call *call_find(Agent *a, uint64_t number) {
-        return map_find(&a->calls, &number, sizeof(number));
-}
-
-CallRef *call_ref(const Call *c, size_t at) {
-        CallRef *ref = malloc(sizeof(*ref));
-
-        if (ref)
-                *ref = (CallRef){c->agent, c->number, at};
-        return ref;
-}
-
-// ---- begin and end
-
-void call_free(Call *c) {
-        map_take(&c->agent->calls, &c->number, sizeof(c->number));
-        list_unlink(&c->link);
-        c->agent->n_calls--;
-        if (c->reading && c->agent->usage)
-                cgroup_usage_cancel(c->agent->usage, c->reading);
-        if (c->verifying)
-                free(unit_verifier_cancel(c->agent->verifier, c->verifying)); // a CallRef
-        call_drop_reader(c);
-        call_reset_status(c);
-        for (size_t i = 0; i < c->n_names; i++) {
-                if (c->results) {
-                        free(c->results[i].message == (char *) protobuf_c_empty_string
-                                     ? NULL
-                                     : c->results[i].message);
-                }
-                free(c->names[i]);
-        }
-        free(c->results);
-        free(c->names);
-        free(c);
-}
-
-int call_new(Agent *a, AgentNode *node, char **names, size_t n, AgentReply reply, void *userdata,
-             Call **ret) {
-        Call *c;
-
-        if (a->n_calls >= AGENT_CALLS_MAX)
-                return -EBUSY;
-        c = calloc(1, sizeof(*c));
-        if (!c)
-                return -ENOMEM;
-        *c = (Call){
-                .agent = a, .node = node, .reply = reply, .userdata = userdata, .number = ++a->last_call};
-        list_init(&c->link);
-        c->names = calloc(n ?: 1, sizeof(*c->names));
-        if (!c->names || map_add(&a->calls, &c->number, sizeof(c->number), c) < 0) {
-                free(c->names);
-                free(c);
-                return -ENOMEM;
-        }
-        a->n_calls++;
-        list_append(&a->calls_list, &c->link);
-        for (; c->n_names < n; c->n_names++) {
-                c->names[c->n_names] = strdup(names[c->n_names]);
-                if (!c->names[c->n_names]) {
-                        call_free(c);
-                        return -ENOMEM;
-                }
-        }
-        *ret = c;
-        return 0;
-}
-
-void call_end(Call *c, int error, const char *message) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        AgentReply reply = c->reply;
-        void *userdata = c->userdata;
-        char text[AGENT_ERROR_MAX];
-
-        str_fit(text, sizeof(text), "%s", message ?: error < 0 ? strerror(-error) : "");
-        response.final = true;
-        response.status = -error;
-        response.message = text;
-        call_free(c);
-        reply(&response, userdata);
-}
-
-AgentNode *call_find_holder(Agent *a, const char *name) {
-        agent_foreach_node (node, a) {
-                const AgentUnit *u = agent_unit_find(node, name);
-
-                if (u && u->has_held)
-                        return node;
-        }
-        return NULL;
-}
+#include "call.h"
 
 // ---- local stop
+
+static void local_stop_release(Call *c) {
+        for (size_t i = 0; c->results && i < c->n_names; i++)
+                if (c->results[i].message != (char *) protobuf_c_empty_string)
+                        free(c->results[i].message);
+        free(c->results);
+}
 
 static void local_stop_end(Call *c) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
@@ -179,7 +94,7 @@ static int local_stop_start(Agent *a, AgentNode *node, const Argosy__Request__Lo
 
         if (q->n_names == 0)
                 return -EINVAL;
-        r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
+        r = call_new(a, node, q->names, q->n_names, local_stop_release, reply, userdata, &c);
         if (r < 0)
                 return r;
         c->results = calloc(c->n_names, sizeof(*c->results));

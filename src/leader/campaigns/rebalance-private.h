@@ -8,6 +8,7 @@
 #include "name-patterns.h"
 #include "queue-subject.h"
 #include "rebalances.h"
+#include "scheduler-rebalance.h"
 #include "scheduler.h"
 
 enum {

@@ -32,6 +32,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "retry-controller.h"
+#include "scheduler-rebalance.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"

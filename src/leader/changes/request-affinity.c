@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "affinity.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "str.h"
 #include "unit-name.h"

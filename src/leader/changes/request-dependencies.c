@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "message.h"
-#include "request-private.h"
+#include "planner.h"
 #include "request-ties.h"
 #include "response.h"
 #include "str.h"

@@ -5,31 +5,11 @@
 // its service placed.
 #include <errno.h>
 
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "unit-brings.h"
 
 enum { DEPTH_MAX = 4 }; // a path that activates a timer that activates a service is three
-
-bool request_is_activator(const char *name) {
-        static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
-        const char *suffix = unit_name_suffix(name);
-
-        for (size_t i = 0; suffix && i < ELEMENTSOF(types); i++)
-                if (streq(suffix, types[i]))
-                        return true;
-        return false;
-}
-
-int request_names(Planner *p, const char *name) {
-        const Argosy__Request__Change *c = p->change;
-
-        if (p->named.count == 0)
-                for (size_t i = 0; i < c->n_names; i++)
-                        if (map_add_str(&p->named, c->names[i], c->names[i]) == -ENOMEM)
-                                return -ENOMEM;
-        return map_find_str(&p->named, name) != NULL;
-}
 
 // Whether the cluster could load it: it has the unit, or the template of the instance.
 static int is_known_and_inactive(Planner *p, const char *name) {

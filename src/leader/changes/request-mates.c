@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "eligibility.h"
-#include "request-private.h"
+#include "planner.h"
 
 typedef struct Mate {
         UnitOptions *options; // with a reference

@@ -8,7 +8,7 @@
 
 #include "batch-builder.h"
 #include "replace-cycles.h"
-#include "request-private.h"
+#include "planner.h"
 #include "request-replaces.h"
 #include "response.h"
 #include "scheduler.h"

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "carried-files.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 
 static int refuse_missing(const Source *source, const char *key, const char *name, unsigned line,

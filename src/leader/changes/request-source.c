@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "carried-files.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "unit-name.h"
 #include "unit-state.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "str.h"
 #include "unit-file.h"

@@ -13,7 +13,7 @@
 // than that each part has an order of its own.
 
 #include "map.h"
-#include "request.h"
+#include "change-ops.h"
 
 typedef struct RequestTies {
         size_t n_checked; // names

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "unit-name.h"
 

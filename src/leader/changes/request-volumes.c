@@ -8,7 +8,7 @@
 
 #include "cluster-state.h"
 #include "quadlet.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "str.h"
 

@@ -11,32 +11,16 @@
 #include "batch-content.h"
 #include "carried-files.h"
 #include "placement.h"
+#include "planner.h"
 #include "quadlet.h"
-#include "request-private.h"
 #include "request-turns.h"
+#include "request.h"
 #include "response.h"
 #include "scheduler-spec.h"
 #include "str.h"
 #include "unit-install.h"
 #include "unit-name.h"
 #include "unit-parts.h"
-
-bool request_needs_file(Argosy__Verb verb) {
-        return verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
-               verb == ARGOSY__VERB__VERB_START;
-}
-
-// Whether the change may replace a unit's file. An unload may, as fleet's API brings another content that
-// way.
-bool request_takes_file(const Argosy__Request__Change *change) {
-        return request_needs_file(change->verb) ||
-               (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
-}
-
-int request_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
-        result->status = status;
-        return field_set(&result->message, message);
-}
 
 typedef struct Wanted {
         Argosy__Target target;

@@ -27,7 +27,7 @@
 #include "message.h"
 #include "node-calls.h"
 #include "nodes.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "scheduler.h"
 #include "str.h"

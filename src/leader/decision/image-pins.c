@@ -18,7 +18,7 @@
 #include "cluster-state.h"
 #include "disruption-budget.h"
 #include "group-contents.h"
-#include "request-private.h"
+#include "planner.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"

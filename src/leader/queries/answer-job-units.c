@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "answer-jobs.h"
 #include "array.h"
 #include "job-state.h"
 #include "map.h"

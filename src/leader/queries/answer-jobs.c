@@ -25,7 +25,7 @@
 #include "map.h"
 #include "message.h"
 #include "name-patterns.h"
-#include "open-jobs.h"
+#include "open-job.h"
 #include "request-kind.h"
 #include "response.h"
 #include "setting-words.h"

@@ -241,14 +241,6 @@ bool open_job_has_ended(Leader *l, uint64_t number) {
         return true;
 }
 
-const Argosy__JobRecord *open_job_end_known(const Leader *l, uint64_t number) {
-        const OpenJob *job = open_job_find(l, number);
-
-        return job && job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN && list_is_linked(&job->queue)
-                       ? &job->end
-                       : NULL;
-}
-
 void open_job_goes_on(Leader *l, uint64_t number) {
         OpenJob *job = open_job_find(l, number);
 

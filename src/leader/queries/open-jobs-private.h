@@ -8,7 +8,6 @@
 #include "open-jobs.h"
 
 // open-jobs.c
-OpenJob *open_job_find(const Leader *l, uint64_t number); // NULL: it is not running
 void open_job_free(Leader *l, OpenJob *job);
 void open_job_notify(Leader *l, OpenJob *job); // it is further than it was
 // What the log has of a job that is running is followed: first what its record says of the job itself (made,

@@ -42,37 +42,8 @@
 #include "unit-record.h"
 #include "unit-work.h"
 
-OpenJob *open_job_find(const Leader *l, uint64_t number) {
-        return map_find(&l->open_jobs, &number, sizeof(number));
-}
-
-uint32_t open_job_n_refused(const Leader *l, uint64_t number) {
-        const OpenJob *job = open_job_find(l, number);
-
-        return job ? job->n_refused : 0;
-}
-
-bool open_job_is_resumed(const Leader *l, uint64_t number) {
-        const OpenJob *job = open_job_find(l, number);
-
-        return job ? job->resumed : !job_state_is_open(cluster_state_job_state(l->state, number));
-}
-
 bool open_job_is_known(const Leader *l, uint64_t number) {
         return open_job_find(l, number) != NULL;
-}
-
-static bool was_cancelled_by(const OpenJob *job, uint64_t by) {
-        for (size_t i = 0; i < job->n_cancelled_by; i++)
-                if (job->cancelled_by[i] == by)
-                        return true;
-        return false;
-}
-
-bool open_job_is_cancelled_by(const Leader *l, uint64_t number, uint64_t by) {
-        const OpenJob *job = open_job_find(l, number);
-
-        return job && was_cancelled_by(job, by);
 }
 
 static JobItem *item_of(WaiterItem *wait) {
@@ -246,19 +217,10 @@ static Argosy__Response__UnitResult *explain(Leader *l, const JobItem *item, con
         return v->status == 0 ? NULL : waiter_result(l, item->verb, item->wait.revision, item->wait.unit, v);
 }
 
-Argosy__Verb open_job_awaits(const Leader *l, uint64_t number, const Unit *u) {
-        list_foreach (i, &unit_work_seen(u)->waiters) {
-                WaiterItem *wait = CONTAINER_OF(i, WaiterItem, by_unit);
-
-                if (!wait->waiter && item_of(wait)->job->number == number)
-                        return item_of(wait)->verb;
-        }
-        return ARGOSY__VERB__VERB_NONE;
-}
-
 // How a unit ends for this job if it is another job's by now.
 static Argosy__UnitEnd end_by(const OpenJob *job, uint64_t by) {
-        return was_cancelled_by(job, by) ? ARGOSY__UNIT_END__END_CANCELLED : ARGOSY__UNIT_END__END_OVERTAKEN;
+        return open_job_was_cancelled_by(job, by) ? ARGOSY__UNIT_END__END_CANCELLED
+                                                  : ARGOSY__UNIT_END__END_OVERTAKEN;
 }
 
 static uint64_t changed_by(const Leader *l, const char *name) {

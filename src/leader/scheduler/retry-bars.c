@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "registry.h"
-#include "scheduler.h"
+#include "scheduler-units.h"
 #include "turn.h"
 #include "unit-record.h"
 #include "unit-work.h"

@@ -4,7 +4,8 @@
 // changed hosts into the Placement -> capacity and reserved per resource -> units per role. The first
 // ROLES_SHOWN roles by name have rows, the others one row together. Without memory the process ends (oom.h).
 
-#include "scheduler-private.h"
+#include "scheduler-tables.h"
+#include "scheduler.h"
 #include "scheduler-roles.h"
 #include "str.h"
 

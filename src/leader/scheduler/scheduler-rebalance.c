@@ -23,6 +23,8 @@
 #include "rebalance.h"
 #include "registry.h"
 #include "scheduler-private.h"
+#include "scheduler-rebalance.h"
+#include "scheduler-spec.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "turn.h"

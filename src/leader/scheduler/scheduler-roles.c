@@ -13,8 +13,9 @@
 
 #include "due.h"
 #include "response.h"
-#include "scheduler-private.h"
+#include "scheduler-nodes.h"
 #include "scheduler-roles.h"
+#include "scheduler-tables.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-file.h"

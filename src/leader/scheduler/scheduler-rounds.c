@@ -9,6 +9,7 @@
 #include "oom.h"
 #include "registry.h"
 #include "scheduler-private.h"
+#include "scheduler-roles.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "turn.h"

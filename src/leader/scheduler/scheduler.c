@@ -20,6 +20,7 @@
 #include "retry-bars.h"
 #include "scheduler-private.h"
 #include "scheduler-roles.h"
+#include "scheduler-spec.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"

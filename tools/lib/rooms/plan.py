@@ -28,15 +28,10 @@ CYCLE_MAX = 3  # files that may use each other
 
 # Facets: NAME.c and NAME-*.c of a folder are one object in more than CYCLE_MAX files behind one private header.
 FACETS = {
-    "model": ["cluster-state",   # what the log has come to: entries, image, look-ups
-              "unit-options"],  # what options mean for a name, by kind of option
+    "model": ["cluster-state"],  # what the log has come to: entries, image, look-ups
     "wire": ["stream"],          # one connection: plain, with TLS, being looked up, writing
     "store/raft": ["raft"],      # one member of the log
     "sysd/unit-dir": ["unit-dir"],         # one directory of unit files
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
     "placement": ["placement"],  # one Placement: the tables that it shares
-    "agent/queries": ["agent-calls"],  # one question: its beginning and end, status, journal
-    "leader/scheduler": ["scheduler"],   # what keeps the Placement up to date
-    "leader/changes": ["request"],    # one function that says what a request means, by kind of option
-    "leader/queries": ["open-jobs"],  # jobs that are running: what they wait for, how their end is written
 }

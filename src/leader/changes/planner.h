@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the two parts of planning a Change share: request.c (one unit) and request-load-with.c (what belongs
-// to it).
+// A Change that is being planned, and what the files that plan it have of each other: request.c (one unit),
+// request-load-with.c (what belongs to it), and one for each sort of option.
 
+#include "batch-builder.h"
+#include "change-ops.h"
 #include "map.h"
 #include "replace-cycles.h"
-#include "request.h"
 #include "unit-file.h"
 
 typedef struct Planner {
@@ -55,13 +56,19 @@ typedef struct Source {
 enum { UNIT_REFUSED = 1 }; // the result has an error: what was put into the batch of the unit is to be taken
                            // back
 
-// request.c
-// Plans a unit. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
-int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
+// planner.c
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
 // Whether a file that comes with it is taken, and looked at as any other that comes in.
 bool request_takes_file(const Argosy__Request__Change *change);
+// Whether the request names the unit, or -ENOMEM.
+int request_names(Planner *p, const char *name);
+// Whether it is planned after the units that it may activate.
+bool request_is_activator(const char *name);
+
+// request.c
+// Plans a unit. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
 // request-source.c
 int request_number_files(Planner *p); // before all others: 0 or -ENOMEM
@@ -75,13 +82,9 @@ int request_find_aimed(Planner *p, const UnitEntry *u, const ChangeAim *aim, Sou
                        Argosy__Response__UnitResult *result);
 
 // request-load-with.c
-// Whether the request names the unit, or -ENOMEM.
-int request_names(Planner *p, const char *name);
 // Plans another unit as if that verb had been asked for. UNIT_REFUSED: that cannot be had, *ret (freed by
 // the caller) says why, and the batch is as before.
 int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__Response__UnitResult **ret);
-// Whether it is planned after the units that it may activate.
-bool request_is_activator(const char *name);
 // Loads what the unit needs and is not loaded, before the unit itself is planned. What cannot be had is a
 // warning.
 int request_bring_along(Planner *p, const char *name, const Source *source,

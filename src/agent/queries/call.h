@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A call: a question about units of this host that is under way. It is begun and ends in agent-calls.c, and
-// what it does meanwhile is in agent-calls-status.c or agent-calls-journal.c. A reply may cancel the call
-// that it is about, so code that goes on after a reply looks the call up again.
+// A call: a question about units of this host that is under way. Its kind (agent-calls-status.c and others)
+// begins it, and says what it gives back at its end. A reply may cancel the call that it is about, so code
+// that goes on after a reply looks the call up again.
 
 #include "agent-core.h"
 #include "flow-window.h"
 #include "journal.h"
 
-typedef struct Call {
+typedef struct Call Call;
+typedef void (*CallRelease)(Call *c); // gives back what its kind has taken for it
+
+struct Call {
         ListNode link;   // in a->calls_list
         uint64_t number; // key in a->calls
         Agent *agent;
@@ -17,6 +20,7 @@ typedef struct Call {
         bool anywhere; // asked of the host: `node` is the one that holds names[at]
         AgentReply reply;
         void *userdata;
+        CallRelease release; // NULL: nothing
         uint64_t asker;
         char **names;
         size_t n_names, at; // `at`: the name that is being worked on
@@ -39,7 +43,7 @@ typedef struct Call {
 
         Argosy__Response__UnitResult *results; // local stop: one for each name
         size_t n_left;
-} Call;
+};
 
 typedef struct CallRef { // userdata of what cannot be cancelled
         Agent *agent;
@@ -53,32 +57,8 @@ CallRef *call_ref(const Call *c, size_t at); // the callback frees it; NULL: out
 AgentNode *call_find_holder(Agent *a, const char *name);
 
 // 0, -EBUSY or -ENOMEM. Copies the names.
-int call_new(Agent *a, AgentNode *node, char **names, size_t n, AgentReply reply, void *userdata,
-             Call **ret);
+int call_new(Agent *a, AgentNode *node, char **names, size_t n, CallRelease release, AgentReply reply,
+             void *userdata, Call **ret);
 void call_free(Call *c);
 // The last word of a call without content; frees it.
 void call_end(Call *c, int error, const char *message);
-
-// ---- agent-calls-status.c
-
-int call_start_status(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Status *q,
-                      AgentReply reply, void *userdata, uint64_t *ret);
-// Forgets what was gathered about one of the names.
-void call_reset_status(Call *c);
-
-// ---- agent-calls-verify.c
-
-int call_start_verify(Agent *a, AgentNode *node, const Argosy__Request__Verify *q, AgentReply reply,
-                      void *userdata, uint64_t *ret);
-
-// ---- agent-calls-journal.c
-
-int call_start_journal(Agent *a, uint64_t asker, AgentNode *node, const Argosy__Request__Journal *q,
-                       AgentReply reply, void *userdata, uint64_t *ret);
-// Its journal is one that we can read from here.
-bool call_node_has_journal(const AgentNode *node);
-// The newest `n_lines` of that unit, and with `follow` those that come, to `ops` with the call as userdata.
-int call_read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops);
-// In one sentence; NULL: out of memory.
-char *call_why_no_lines(const Call *c, int error);
-void call_drop_reader(Call *c);

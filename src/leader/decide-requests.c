@@ -157,25 +157,29 @@ static size_t units_of(const Ticket *t, const Handler *h) {
         return 1;
 }
 
-// The author's rights, or the role of one of the request's units, may have changed while it waited; so may
-// the right to bring content. What has begun goes on.
+static bool has_begun(const Ticket *t) {
+        return t->job > 0 || t->n_kept > 0 || t->under_way;
+}
+
+// The author's rights, or the role of one of the request's units, may have changed while it waited. What has
+// begun goes on.
 static bool forbid(Leader *l, Ticket *t) {
         char why[AUTHORIZATION_WHY_SIZE];
 
-        if (t->job > 0 || t->n_kept > 0 || t->under_way)
+        if (has_begun(t) || !authorization_refuses(l, t->author, t->request, why))
                 return false;
-        if (!authorization_refuses(l, t->author, t->request, why)) {
-                authorization_drop_files(l, t);
-                return false;
-        }
         ticket_refuse(t, authorization_error(l, t->author), "%s", why);
         return true;
 }
 
 // Returns what the request's own plan or decide function returns.
 static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMark mark) {
+        bool begun = has_begun(t);
         int r = decide_job_admit(d, t, &h->log);
 
+        // It is known again by all that was asked for, also when its author may bring content by then.
+        if (r == STEP_PASSED && !begun)
+                authorization_drop_files(d->leader, t);
         if (r == STEP_PASSED)
                 r = decide_queue_admit(d, t);
         if (r == QUEUE_HOLDS)

@@ -107,7 +107,8 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
                 ticket_free(t);
                 return -ENOMEM;
         }
-        authorization_drop_files(l, t);
+        if (change_is_dry_run(t->request)) // else when it is decided: it is known by all that it came with
+                authorization_drop_files(l, t);
         *ret_cancel = t->id;
         r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {

@@ -5240,6 +5240,14 @@ FAULTS = [
           "g->node_name = oom_checked(strdup(s->node->name));",
           "leader/event-rows: of_a_node_of_many_units_with_another_name_all_is_told_in_the_end"),
 
+    Fault("known-by-what-he-may-bring", "src/leader/requests.c",
+          "if (change_is_dry_run(t->request)) // else when it is decided: it is known by all that it came with",
+          "if (true)",
+          "leader/authorization: what_he_asks_for_again_is_the_same_when_he_may_bring_files"),
+    Fault("files-are-never-dropped", "src/leader/decide-requests.c",
+          "if (r == STEP_PASSED && !begun)",
+          "if (false)",
+          "leader/authorization: who_may_operate_brings_nothing"),
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",

@@ -191,6 +191,61 @@ static void who_may_operate_brings_nothing(void **state) {
         assert_non_null(rig_record(&g, "new.service"));
 }
 
+// db.service, with a file and always by the same id.
+static RigAnswer *ask_by_the_same_id(bool hold) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[] = {&file};
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t id[2] = {4711, hold};
+        char *name = (char *) "db.service";
+
+        file.name = file.path = name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) WEB, .len = strlen(WEB)};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.verb = START;
+        m.names = &name;
+        m.files = files;
+        m.n_names = m.n_files = 1;
+        job.hold = hold;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        request.job = &job;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void release_last(void) {
+        Argosy__Request__JobRelease release = ARGOSY__REQUEST__JOB_RELEASE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t number = cluster_state_last_job(g.state);
+        const Argosy__Author *asks = g.author;
+
+        g.author = NULL;
+        release.numbers = &number;
+        release.n_numbers = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
+        request.job_release = &release;
+        assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(cluster_state_job_state(g.state, number), ARGOSY__JOB_STATE__JOB_DONE);
+        g.author = asks;
+}
+
+// What was left out of it the first time is no reason to take it for another one.
+static void what_he_asks_for_again_is_the_same_when_he_may_bring_files(void **state) {
+        a_unit_of_each_role();
+        give(OPERATE, "");
+        g.author = &alice;
+        assert_int_equal(status_of(ask_by_the_same_id(false)), 0);
+        give(DEPLOY, "");
+        assert_int_equal(status_of(ask_by_the_same_id(false)), 0);
+        take(DEPLOY, "");
+        assert_int_equal(status_of(ask_by_the_same_id(true)), 0);
+        release_last();
+        give(DEPLOY, "");
+        assert_int_equal(status_of(ask_by_the_same_id(true)), 0);
+}
+
 static Argosy__NamedFile named(const char *name, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
 
@@ -748,6 +803,7 @@ int main(void) {
                 CASE(what_a_change_needs_depends_on_its_verb),
                 CASE(a_rollout_of_content_is_no_restart),
                 CASE(who_may_operate_brings_nothing),
+                CASE(what_he_asks_for_again_is_the_same_when_he_may_bring_files),
                 CASE(who_may_operate_brings_no_template_of_what_comes_along),
                 CASE(a_role_narrows_what_can_be_done),
                 CASE(a_plan_is_for_who_may_see_what_it_would_do_to_others),

@@ -27,9 +27,9 @@
 #include "verdict.h"
 
 enum { ASKED_MAX = 1024, TOKENS_MAX = 256, ROUNDS_MAX = 32, OPEN_JOBS_MAX = 10000 };
-#define CALM_US (180 * USEC_PER_SEC)     // by then what must come true has
+#define CALM_US (180 * USEC_PER_SEC) // by then what must come true has
 #define ALIVE_US (30 * USEC_PER_SEC)
-#define ENDS_US (60 * USEC_PER_SEC)      // since a host without a fault, removed, has nothing that runs
+#define ENDS_US (60 * USEC_PER_SEC) // since a host without a fault, removed, has nothing that runs
 
 typedef struct Token {
         char *text; // as long as the process
@@ -387,6 +387,13 @@ static uint64_t last_fault_us(void) {
         return last;
 }
 
+// A member that finds nobody itself, since all others are elsewhere by now, can tell nobody of anything.
+static bool knows_the_cluster(uint32_t machine) {
+        const Daemon *d = members_is_in(machine) ? sim_machine(machine)->daemon : NULL;
+
+        return d && d->attached;
+}
+
 // Whether the voters that it knows can tell it, or, if they vote no more, name one that can: a host believes
 // its removal if one says so and most of those that it knows do not want it (mesh_is_removed()). Else it
 // waits for somebody who gives it up (`cluster leave --force`).
@@ -401,7 +408,7 @@ static bool can_hear_of_it(const SimMachine *m) {
                 if (peers->voters[i]->host == peers->host)
                         continue;
                 n++;
-                n_members += r && members_is_in(members_machine_of(r->host)) &&
+                n_members += r && knows_the_cluster(members_machine_of(r->host)) &&
                              hosts_addresses_is_at(peers->voters[i]);
         }
         return 2 * n_members > n;
@@ -422,10 +429,12 @@ static void look_at_removed(uint32_t machine) {
                 check_fail("removed-run-nothing", "%s runs on n%u, which was removed %" PRIu64 " ms ago",
                            asks.units[unit].name, machine,
                            (sim_now_us() - members.gone_us[machine]) / USEC_PER_MSEC);
-        if (m->in_cluster)
-                check_fail("removed-run-nothing",
-                           "n%u takes itself for a member, and was removed %" PRIu64 " ms ago", machine,
-                           (sim_now_us() - members.gone_us[machine]) / USEC_PER_MSEC);
+        if (!m->in_cluster)
+                return;
+        members_tell();
+        check_fail("removed-run-nothing",
+                   "n%u takes itself for a member, and was removed %" PRIu64 " ms ago", machine,
+                   (sim_now_us() - members.gone_us[machine]) / USEC_PER_MSEC);
 }
 
 void members_on_look(void) {
@@ -463,6 +472,43 @@ void members_tell(void) {
 
 static void await_answers(void) {
         (void) sim_run_until(all_are_answered, NULL, CALM_US);
+}
+
+static bool is_node_of(const Argosy__HostRecord *r, uint32_t node) {
+        for (size_t i = 0; i < r->n_nodes; i++)
+                if (r->nodes[i]->node == node)
+                        return true;
+        return false;
+}
+
+// Of a group whose others have failed no more may be taken down, and so one that runs there stays, as
+// argosy-unit(5) says of MaxUnavailable=.
+static bool keeps_one_of_a_group(uint32_t machine) {
+        const Argosy__HostRecord *r = members_record(machine);
+
+        for (unsigned i = 0; r && i < asks.n_units; i++) {
+                const LogUnit *u = &log_truth.units[i];
+                const WorldContent *c =
+                        u->exists && is_node_of(r, u->node) ? world_content_find(u->spec.bytes) : NULL;
+
+                if (c && c->max_unavailable > 0)
+                        return true;
+        }
+        return false;
+}
+
+// Who is not emptied, for that, is removed by force by somebody.
+static void force_out_the_kept(void) {
+        size_t n = members.n_asked;
+
+        for (size_t i = 0; i < n; i++) {
+                const Asked *a = &members.asked[i];
+                uint32_t at = members_or_next(1 + a->machine % (uint32_t) sim_cluster_size());
+
+                if (!a->at_host->final && (streq(a->what, "leave") || streq(a->what, "remove")) &&
+                    keeps_one_of_a_group(a->machine) && at != a->machine)
+                        ask_removal(at, a->machine, true);
+        }
 }
 
 // Nobody is lost any more, so nothing is waited for that may yet come back.
@@ -609,6 +655,7 @@ void members_on_calm(void) {
                 drop_rule();
                 (void) sim_run_until(are_one, NULL, CALM_US);
         }
+        force_out_the_kept();
         judge_answers();
         (void) sim_run_until(are_one, NULL, CALM_US);
         why = why_not_one(&machine);

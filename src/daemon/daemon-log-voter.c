@@ -28,6 +28,7 @@
 
 #include "daemon-ca.h"
 #include "daemon-log.h"
+#include "daemon-voters.h"
 #include "daemon.h"
 #include "fileio.h"
 #include "log.h"
@@ -258,6 +259,7 @@ static bool is_nobody(uint32_t host, const Hash *pin, void *userdata) {
 static void on_cleared(Daemon *d, const VoterJob *j) {
         mesh_set_raft_id(d->mesh, 0);
         daemon_ca_update(d);
+        daemon_voters_on_log_gone(d);
         if (!j->was_voter)
                 return;
         mesh_recheck(d->mesh, is_nobody, d);

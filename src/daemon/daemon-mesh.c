@@ -13,6 +13,7 @@
 #include "daemon-log.h"
 #include "daemon-mesh.h"
 #include "daemon-secrets.h"
+#include "daemon-voters.h"
 #include "daemon.h"
 #include "join.h"
 #include "leader.h"
@@ -133,20 +134,7 @@ static void on_leader_drained(void *userdata) {
 }
 
 static void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *userdata) {
-        Daemon *d = userdata;
-        _cleanup_free_ MeshPeer *peers = NULL;
-
-        if ((d->state && cluster_state_cluster(d->state)) || n == 0)
-                return; // our own log knows better
-        peers = calloc(n, sizeof(*peers));
-        if (!peers)
-                return;
-        for (size_t i = 0; i < n; i++) {
-                if (!mesh_peer_from_voter(voters[i], &peers[i]))
-                        return; // not a list that a member would send
-        }
-        daemon_update_peers(d, voters, n, 0);
-        (void) mesh_set_voters(d->mesh, peers, n);
+        daemon_voters_on_announced(userdata, voters, n);
 }
 
 static void on_link_failed(uint32_t host, const char *why, void *userdata) {
@@ -214,6 +202,6 @@ int daemon_mesh_open(Daemon *d) {
         r = mesh_new(&config, &mesh_ops, d, &d->mesh);
         if (r < 0)
                 return r;
-        on_voters_announced(d->peers->voters, d->peers->n_voters, d);
+        daemon_voters_on_announced(d, d->peers->voters, d->peers->n_voters);
         return 0;
 }

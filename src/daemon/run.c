@@ -404,6 +404,7 @@ static void forget_everything(Daemon *d) {
         accounts_free(d->accounts);
         argosy__peers_file__free_unpacked(d->peers, NULL);
         message_free(d->voter_order);
+        message_free(d->voters_said);
         free(d->log_unreadable);
         identity_done(&d->identity);
         voter_secrets_done(&d->secrets);

@@ -60,16 +60,9 @@ static void on_up(Link *l, void *userdata) {
         drain_mark(&m->drain);
 }
 
-static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
-        Mesh *m = userdata;
-
-        mesh_reconsider(m);
-        if (l->abandoned)
-                return;
-        if (m->leader_link == l) {
-                m->ops->voters_announced(f->voters, f->n_voters, m->userdata);
-                return;
-        }
+// What somebody who does not lead says of the voters: where those are that we know, and which others there
+// are. No link is let go for it.
+static void take_word(Mesh *m, const Argosy__ToHost__Leader *f) {
         for (size_t i = 0; i < f->n_voters; i++) {
                 Link *other = find_link(m, f->voters[i]->host);
 
@@ -80,11 +73,20 @@ static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdat
                 take_hints(m, f->voters, f->n_voters);
 }
 
-static void on_guided(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
+static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
         Mesh *m = userdata;
 
-        if (m->leader == 0)
-                take_hints(m, f->voters, f->n_voters);
+        mesh_reconsider(m);
+        if (l->abandoned)
+                return;
+        if (m->leader_link == l)
+                m->ops->voters_announced(f->voters, f->n_voters, m->userdata);
+        else
+                take_word(m, f);
+}
+
+static void on_guided(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
+        take_word(userdata, f);
 }
 
 static void on_message(Link *l, const Argosy__ToHost *message, void *userdata) {

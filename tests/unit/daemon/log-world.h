@@ -437,6 +437,7 @@ static inline int end(void **state) {
                 argosy__log_batch__free_unpacked(w.batch, NULL);
         voter_secrets_done(&w.d.secrets);
         message_free(w.d.voter_order);
+        message_free(w.d.voters_said);
         free(w.d.log_unreadable);
         buf_done(&w.recorded);
         (void) unlink(old);

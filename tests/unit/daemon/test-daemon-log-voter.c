@@ -2,6 +2,7 @@
 //
 // The log of this host alone: becoming a voter and no longer being one, whatever the disk does, and in which
 // order what has become of it is promised, kept and said.
+#include "daemon-voters.h"
 #include "log-world.h"
 
 // ---- becoming a voter, and no longer being one
@@ -239,6 +240,27 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         assert_true(log_is_empty());
         assert_null(w.d.store);
         assert_null(w.d.state);
+}
+
+// It heard of its successors when its own log still knew better, and nobody says it again.
+static void who_is_no_voter_any_more_knows_who_votes_now(void **state) {
+        Argosy__Voter next = ARGOSY__VOTER__INIT, *voters[] = {&next};
+        Hash pin = {.bytes = {0x22}};
+
+        next.host = 2;
+        next.address = (char *) "198.51.100.2";
+        next.port = 7402;
+        next.key_pin = (ProtobufCBinaryData){HASH_SIZE, pin.bytes};
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        daemon_voters_on_announced(&w.d, voters, 1);
+        assert_recorded("close");
+        end_store();
+        disk_works();
+        assert_recorded("save peers, no secrets, mesh: raft id 0, mesh: generation 1, 1 voters, "
+                        "recheck links: 0 members, save peers");
+        assert_string_equal(w.voters[0].address, "198.51.100.2");
+        assert_int_equal(w.d.peers->n_voters, 1);
 }
 
 // The power went in between.
@@ -485,6 +507,7 @@ int main(void) {
                 LOG_TEST(an_old_number_is_not_written_again_when_the_new_one_could_not_be),
                 LOG_TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 LOG_TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
+                LOG_TEST(who_is_no_voter_any_more_knows_who_votes_now),
                 LOG_TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
                 LOG_TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
                 LOG_TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),

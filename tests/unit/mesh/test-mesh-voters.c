@@ -114,6 +114,14 @@ static void stop_guide(void) {
         member_tls[0] = tls_of_1;
 }
 
+static MeshPeer lost_peer(uint32_t number, const char *address) {
+        MeshPeer peer = {.host = number, .pin = member[number - 1].pin, .raft_id = number};
+
+        peer.port = listener_port(host[number - 1].listener);
+        assert_true(str_copy(peer.address, sizeof(peer.address), address));
+        return peer;
+}
+
 // Every voter that it knew was replaced; one of them is a member still.
 static void who_votes_no_more_names_those_that_do(void **state) {
         start_guide();
@@ -129,6 +137,24 @@ static void who_votes_no_more_names_those_that_do(void **state) {
         assert_false(story_has(1, "3:up"));
         loop_until(host[2].n_told == 1); // by the leader only
         assert_int_equal(host[2].announced[0], 2);
+        stop_guide();
+}
+
+// The one that it knows is elsewhere by now.
+static void who_votes_no_more_says_where_those_are_that_do(void **state) {
+        MeshPeer peers[2];
+
+        start_guide();
+        start(2);
+        start(3);
+        VOTERS(2, 2);
+        VOTERS(1, 2);
+        lead(2, 4);
+        peers[0] = lost_peer(1, "127.0.0.1");
+        peers[1] = lost_peer(2, "127.0.0.1");
+        peers[1].port = 9;
+        assert_int_equal(mesh_set_voters(host[2].mesh, peers, 2), 0);
+        loop_until(story_is(3, "leader=2@4 "));
         stop_guide();
 }
 
@@ -173,14 +199,6 @@ static void an_address_that_is_none_is_told(void **state) {
 }
 
 // ---- a voter that is not where the log says. Nobody listens on port 9.
-
-static MeshPeer lost_peer(uint32_t number, const char *address) {
-        MeshPeer peer = {.host = number, .pin = member[number - 1].pin, .raft_id = number};
-
-        peer.port = listener_port(host[number - 1].listener);
-        assert_true(str_copy(peer.address, sizeof(peer.address), address));
-        return peer;
-}
 
 // A sanitizer sees whether anything is begun for the link that has just been given up.
 static void a_voter_may_be_left_when_its_link_fails(void **state) {
@@ -452,6 +470,7 @@ int main(void) {
                 LOOP_TEST(the_leader_tells_the_voters_and_tells_them_again),
                 LOOP_TEST(a_host_that_was_away_finds_the_new_voters),
                 LOOP_TEST(who_votes_no_more_names_those_that_do),
+                LOOP_TEST(who_votes_no_more_says_where_those_are_that_do),
                 LOOP_TEST(who_votes_no_more_leads_nobody),
                 LOOP_TEST(who_was_removed_hears_it_from_voters_that_are_named),
                 LOOP_TEST(an_address_that_is_none_is_told),

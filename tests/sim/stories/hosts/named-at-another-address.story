@@ -1,0 +1,22 @@
+# check all-find-the-leader: check all-find-the-leader: n3: attached 0, leader n0; the log's is n1; applied 0 of 24
+chance 262e90ae7c644732
+hosts 4
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 1107
+voters 0
+guarded 0
+fresh 1
+crowd 0
+events_bytes 0
+found 40
+names 0
+leases 0
+fault.address 3d
+fault 3
+fault 1
+member 6d3d1371553f5fb7

@@ -1,0 +1,23 @@
+# check all-find-the-leader: check all-find-the-leader: n1: attached 0, leader n0; the log's is n2; applied 0 of 18
+chance 838d0ead8e8102c
+hosts 3
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 1c5
+voters 3
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+found 40
+names 0
+leases 0
+fault.address 40
+load.secrets 40
+member 7e536f2ede404dec
+time 1
+fault 1

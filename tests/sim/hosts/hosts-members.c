@@ -54,12 +54,13 @@ static struct {
         size_t n_asked;
         Token tokens[TOKENS_MAX];
         unsigned n_tokens;
-        unsigned joins_with[SIM_CLUSTER_MAX + 1]; // the token of the machine's last join
-        bool was_in[SIM_CLUSTER_MAX + 1];         // by itself
-        uint64_t gone_us[SIM_CLUSTER_MAX + 1];    // when its record went; 0: it has one, or never had
-        bool had[SIM_CLUSTER_MAX + 1];            // a record
-        bool was_alive[SIM_CLUSTER_MAX + 1];      // when its record went, so that the leader has waited for
-                                                  // its units
+        unsigned joins_with[SIM_CLUSTER_MAX + 1];  // the token of the machine's last join
+        unsigned let_in_with[SIM_CLUSTER_MAX + 1]; // that was answered well, since it was none; 0: none was
+        bool was_in[SIM_CLUSTER_MAX + 1];          // by itself
+        uint64_t gone_us[SIM_CLUSTER_MAX + 1];     // when its record went; 0: it has one, or never had
+        bool had[SIM_CLUSTER_MAX + 1];             // a record
+        bool was_alive[SIM_CLUSTER_MAX + 1];       // when its record went, so that the leader has waited for
+                                                   // its units
         uint64_t n_ids;
 } members;
 
@@ -210,6 +211,8 @@ void members_on_response(const SimAsk *at_host, const Argosy__Response *r) {
                 if (a->at_host != at_host)
                         continue;
                 story_tell("%s n%u is answered: %d %s", a->what, a->machine, r->status, r->message);
+                if (r->status == 0 && r->final && streq(a->what, "join"))
+                        members.let_in_with[a->machine] = a->token;
                 if (r->status == 0 && r->what_case == ARGOSY__RESPONSE__WHAT_TOKEN) {
                         members.tokens[a->token].text = strdup(r->token->token);
                         sim_at(sim_now_us(), NULL, on_token, a);
@@ -366,16 +369,18 @@ static unsigned first_unit_on(const SimMachine *m) {
 
 // It has become a member by itself.
 static void look_at_joined(uint32_t machine) {
-        Token *t = &members.tokens[members.joins_with[machine]];
+        unsigned number = members.let_in_with[machine] ?: members.joins_with[machine];
+        Token *t = &members.tokens[number];
         const Hash *pin = &sim_machine(machine)->pin;
 
-        if (members.joins_with[machine] == 0 || !t->once)
+        members.let_in_with[machine] = 0;
+        if (number == 0 || !t->once)
                 return;
         check_says("tokens-are-used-once");
         if (t->n_used++ > 0 && !hash_equal(&t->used_by, pin))
                 check_fail("tokens-are-used-once",
                            "n%u has joined with token %u, with which another host had joined", machine,
-                           members.joins_with[machine]);
+                           number);
         t->used_by = *pin;
 }
 

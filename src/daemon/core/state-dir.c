@@ -4,6 +4,8 @@
 // in next/, committed by renaming that to commit/, and moved into place by the next start, which may be
 // interrupted and repeated. So there is no moment at which a power cut leaves half of each.
 //
+// Of a voter the peers file is there twice, also in the directory of its log: see save_copy().
+//
 // Damage is -EBADMSG with a sentence that says which file and what to do; it is never mended by itself.
 
 #include <errno.h>
@@ -15,6 +17,7 @@
 
 #include "ca.h"
 #include "fileio.h"
+#include "log.h"
 #include "random.h"
 #include "state-dir.h"
 #include "store.h"
@@ -58,7 +61,7 @@ int state_dir_is_writable(const char *dir, char **ret_why) {
                                            strerror(-r)));
 }
 
-int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
+static int save_peers(const char *dir, const Argosy__PeersFile *peers) {
         size_t len = argosy__peers_file__get_packed_size(peers);
         _cleanup_buf_ Buf out = {};
         uint32_t crc;
@@ -74,6 +77,27 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         memcpy(p + sizeof(peers_magic), &crc, sizeof(crc));
         return file_replace(AT_FDCWD, peers_path, p, sizeof(peers_magic) + sizeof(crc) + len, 0600,
                             FILE_SYNC);
+}
+
+// What a voter's log goes by stands in its directory, too, and is the first that is written and that goes:
+// whatever else comes from a backup, the two belong to each other.
+static int save_copy(const char *log_dir, const Argosy__PeersFile *peers) {
+        _cleanup_free_ char *copy = str_printf("%s/peers", log_dir);
+
+        if (!copy)
+                return -ENOMEM;
+        if (peers->raft_id > 0)
+                return store_exists(log_dir) ? save_peers(log_dir, peers) : 0;
+        if (unlink(copy) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return dir_sync(AT_FDCWD, log_dir);
+}
+
+int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
+        PATH_IN(dir, log);
+        int r = save_copy(log_path, peers);
+
+        return r < 0 ? r : save_peers(dir, peers);
 }
 
 static int load_peers(const char *dir, Argosy__PeersFile **ret) {
@@ -95,6 +119,45 @@ static int load_peers(const char *dir, Argosy__PeersFile **ret) {
         return *ret && (*ret)->host > 0 && (*ret)->cluster_id.len == 16 ? 0 : -EBADMSG;
 }
 
+static bool are_of_one_host(const Argosy__PeersFile *a, const Argosy__PeersFile *b) {
+        return a->host == b->host && memcmp(a->cluster_id.data, b->cluster_id.data, a->cluster_id.len) == 0;
+}
+
+// The log is older than what the host was when the file was written: it has forgotten its votes since.
+static bool is_of_before(const Argosy__PeersFile *copy, const Argosy__PeersFile *file) {
+        return copy->raft_id < file->raft_id || copy->generation < file->generation;
+}
+
+// The copy beside the log counts more than the file, which may be a backup's.
+static int prefer_copy(const char *dir, const char *log_dir, Argosy__PeersFile **peers, char **ret_why) {
+        Argosy__PeersFile *copy = NULL, *file = *peers;
+        int r = load_peers(log_dir, &copy);
+
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                *ret_why =
+                        str_printf("%s/peers cannot be read (%s). If %s/peers is no backup's, remove it and "
+                                   "start argosyd again; else remove this host from the cluster on another "
+                                   "one, move %s away, and join again.",
+                                   log_dir, r == -EBADMSG ? "it is damaged" : strerror(-r), dir, dir);
+        else if (!are_of_one_host(copy, file) || is_of_before(copy, file)) {
+                *ret_why = str_printf(
+                        "The log in %s is %s, by %s/peers. Restore both from one backup, or "
+                        "remove this host from the cluster on another one, move %s away, and "
+                        "join again.",
+                        log_dir, are_of_one_host(copy, file) ? "older than this host is" : "another host's",
+                        dir, dir);
+                r = -EBADMSG;
+        } else if (copy->raft_id != file->raft_id)
+                log_notice("%s/peers is older than the log beside it: this host votes (raft id %u).", dir,
+                           copy->raft_id);
+        argosy__peers_file__free_unpacked(r < 0 ? copy : file, NULL);
+        if (r >= 0)
+                *peers = copy;
+        return r;
+}
+
 int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **ret_peers, char **ret_why) {
         int r;
         PATH_IN(dir, log);
@@ -112,6 +175,9 @@ int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **
                                str_printf("%s/peers cannot be read (%s). Restore it, or move %s away and "
                                           "join the cluster again.",
                                           dir, r == -EBADMSG ? "it is damaged" : strerror(-r), dir));
+        r = prefer_copy(dir, log_path, ret_peers, ret_why);
+        if (r < 0)
+                return r;
         r = identity_load(dir, ret_identity, ret_why);
         if (r == -ENOENT)
                 return explain(ret_why, -EBADMSG,
@@ -228,6 +294,10 @@ int state_dir_settle(const char *dir, char **ret_why) {
                 }
                 if (r >= 0)
                         r = dir_empty(AT_FDCWD, log_path);
+                if (r >= 0) {
+                        r = dir_sync(AT_FDCWD, log_path); // or what was there would be the next host's
+                        r = r == -ENOENT ? 0 : r;
+                }
                 if (r >= 0)
                         r = dir_sync(AT_FDCWD, dir);
                 if (r >= 0)

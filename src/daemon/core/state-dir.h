@@ -7,7 +7,7 @@
 //   voter-secrets  include/voter-secrets.h, on voters
 //   peers          PeersFile: cluster, host number, raft id, voters; its presence means "initialised"
 //   fence          FenceRecord, the agent's
-//   log/           the replicated log, on voters
+//   log/           the replicated log, on voters, with a copy of `peers` that counts more than that file
 //   next/          a new identity that is being written; complete only when it has been renamed to
 //   commit/        a new identity that replaces everything at the next start (or nothing inside: become a
 //                  fresh host)

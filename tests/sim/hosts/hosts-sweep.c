@@ -489,8 +489,6 @@ static const struct {
         unsigned voters;
         void (*before)(void); // NULL: nothing
         void (*play)(void), (*end)(void);
-        // so that an older disk is one from before a host voted, or knew who does: see README.md
-        bool makes_voters;
 } stories[] = {
         {"start", 3, NULL, play_start, end_start},
         {"update", 3, before_update, play_update, end_update},
@@ -498,8 +496,8 @@ static const struct {
         {"leave", 3, before_leave, play_leave, end_leave},
         {"empty", 3, before_empty, play_leave, end_empty},
         {"away", 1, before_away, play_away, end_away},
-        {"vote", 1, NULL, play_vote, end_vote, true},
-        {"recover", 3, before_recover, play_recover, end_recover, true},
+        {"vote", 1, NULL, play_vote, end_vote},
+        {"recover", 3, before_recover, play_recover, end_recover},
 };
 
 const char *hosts_sweep_name(unsigned i) {
@@ -516,10 +514,6 @@ static size_t find_story(const char *name) {
 
 bool hosts_sweep_is_known(const char *name) {
         return find_story(name) < ELEMENTSOF(stories);
-}
-
-bool hosts_sweep_has(const char *name, SweepFault fault) {
-        return fault != SWEEP_OLD || !stories[find_story(name)].makes_voters;
 }
 
 static size_t story;

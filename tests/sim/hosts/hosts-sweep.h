@@ -58,6 +58,5 @@ extern const char *const sweep_fault_names[_SWEEP_FAULTS];
 
 bool hosts_sweep_is_known(const char *name);
 const char *hosts_sweep_name(unsigned i); // NULL: there are no more
-bool hosts_sweep_has(const char *name, SweepFault fault); // the story is played with it
 // In a process of its own; a check that is not true ends it (verdict.h).
 void hosts_sweep_play(const char *name, SweepPoint point, StoryOutput output, SweepCounts *ret);

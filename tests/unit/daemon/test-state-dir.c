@@ -104,6 +104,103 @@ static void a_replacement_takes_effect_only_when_settled(void **state) {
         assert_int_equal(load(*state, &host), -ENOENT);
 }
 
+// ---- the copy beside a voter's log
+
+// As this host is: by that number of its log, with so many voters.
+static void save(const char *dir, uint32_t raft_id, size_t n_voters) {
+        Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter, &voter};
+        _cleanup_free_ char *why = NULL;
+        Argosy__PeersFile *peers = NULL, next;
+        Identity identity = {};
+
+        assert_int_equal(state_dir_load(dir, &identity, &peers, &why), 0);
+        next = *peers;
+        next.raft_id = raft_id;
+        next.voters = voters;
+        next.n_voters = n_voters;
+        assert_int_equal(state_dir_save_peers(dir, &next), 0);
+        argosy__peers_file__free_unpacked(peers, NULL);
+        identity_done(&identity);
+}
+
+static void make_log(const char *dir) {
+        _cleanup_free_ char *log = in(dir, "log"), *meta = in(dir, "log/metadata1");
+
+        assert_int_equal(mkdir(log, 0700), 0);
+        assert_int_equal(file_replace(AT_FDCWD, meta, "x", 1, 0600, 0), 0);
+}
+
+static void copy_file(const char *dir, const char *from, const char *to) {
+        _cleanup_free_ char *a = in(dir, from), *b = in(dir, to);
+        _cleanup_buf_ Buf text = {};
+
+        assert_int_equal(file_read(AT_FDCWD, a, 1 << 20, &text), 0);
+        assert_int_equal(file_replace(AT_FDCWD, b, text.data, text.len, 0600, 0), 0);
+}
+
+static uint32_t loaded_raft_id(const char *dir, size_t *ret_n_voters) {
+        _cleanup_free_ char *why = NULL;
+        Argosy__PeersFile *peers = NULL;
+        Identity identity = {};
+        uint32_t raft_id;
+
+        assert_int_equal(state_dir_load(dir, &identity, &peers, &why), 0);
+        raft_id = peers->raft_id;
+        *ret_n_voters = peers->n_voters;
+        argosy__peers_file__free_unpacked(peers, NULL);
+        identity_done(&identity);
+        return raft_id;
+}
+
+// It is from before this host voted, and from before others did.
+static void a_peers_file_from_a_backup_counts_less_than_the_log(void **state) {
+        size_t n_voters;
+
+        create(*state);
+        save(*state, 0, 1);
+        copy_file(*state, "peers", "backup");
+        make_log(*state);
+        save(*state, 4, 2);
+        copy_file(*state, "peers", "backup2");
+        save(*state, 4, 3);
+        copy_file(*state, "backup", "peers");
+        assert_int_equal(loaded_raft_id(*state, &n_voters), 4);
+        assert_int_equal(n_voters, 3);
+        copy_file(*state, "backup2", "peers");
+        assert_int_equal(loaded_raft_id(*state, &n_voters), 4);
+        assert_int_equal(n_voters, 3);
+}
+
+static void who_votes_no_more_has_nothing_that_says_so(void **state) {
+        size_t n_voters;
+
+        create(*state);
+        make_log(*state);
+        save(*state, 4, 2);
+        save(*state, 0, 1);
+        assert_int_equal(loaded_raft_id(*state, &n_voters), 0);
+        assert_int_equal(n_voters, 1);
+}
+
+static void a_log_of_another_time_or_host_is_refused(void **state) {
+        _cleanup_free_ char *copy = in(*state, "log/peers");
+        uint32_t host;
+
+        create(*state);
+        make_log(*state);
+        save(*state, 4, 2);
+        copy_file(*state, "log/peers", "old-copy");
+        save(*state, 5, 2);
+        copy_file(*state, "old-copy", "log/peers"); // the log alone is from a backup
+        assert_int_equal(load(*state, &host), -EBADMSG);
+        assert_int_equal(unlink(copy), 0);
+        replace(*state, false);
+        copy_file(*state, "commit/peers", "log/peers");
+        assert_int_equal(load(*state, &host), -EBADMSG);
+        assert_int_equal(file_replace(AT_FDCWD, copy, "x", 1, 0600, 0), 0);
+        assert_int_equal(load(*state, &host), -EBADMSG);
+}
+
 // Ends a child at its n-th system call that changes the directory, by a limit that the child sets itself:
 // every step of settling is a rename or an unlink, so stopping after each of them in turn visits every
 // moment at which power can fail.
@@ -165,6 +262,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
                 IN_DIR(damage_is_named_and_never_overwritten),
+                IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
+                IN_DIR(who_votes_no_more_has_nothing_that_says_so),
+                IN_DIR(a_log_of_another_time_or_host_is_refused),
                 IN_DIR(a_replacement_takes_effect_only_when_settled),
                 IN_DIR(settling_survives_an_end_at_any_step),
         };

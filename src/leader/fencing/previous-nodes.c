@@ -64,13 +64,26 @@ static bool is_named(const Argosy__UnitRecord *r, uint32_t node) {
         return r->global || r->node == node || has_number(r->left, r->n_left, node);
 }
 
-// What may run on the node: the unit by its record, what a tombstone is about, or either. `e` NULL: it has
-// no record any more.
-static FencingGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        const Tombstone *t = cluster_state_find_tombstone(l->state, name, n->number);
-        uint64_t fence_us = e ? previous_node_fence_us(l, e) : 0;
-        FencingGuard guard = {.fence_us = fence_us, .unguarded = fence_us == 0};
+static uint64_t own_fence_us(const Leader *l, const UnitEntry *e) {
+        return node_loss_policy_fence_us(failing_options_of(e), host_leases_us(l));
+}
 
+// What runs there is the content of that hash, by its host's own word.
+static bool has_content(const UnitOnNode *s, const ProtobufCBinaryData *spec) {
+        return s && unit_on_node_is_reported(s) && spec->len == HASH_SIZE &&
+               memcmp(unit_on_node_seen(s)->bytes, spec->data, HASH_SIZE) == 0;
+}
+
+// What may run on the node: the unit by its record, with its content or one from before; what a tombstone is
+// about; or either. `e` NULL: it has no record any more.
+static FencingGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, const Node *n,
+                             const UnitOnNode *s) {
+        const Tombstone *t = cluster_state_find_tombstone(l->state, name, n->number);
+        FencingGuard guard = {.fence_us = e ? own_fence_us(l, e) : 0};
+
+        guard.unguarded = guard.fence_us == 0;
+        if (e && !has_content(s, &e->record->spec))
+                guard.fence_us = MAX_OF(guard.fence_us, unit_record_former_fence_us(e->record));
         if (!t)
                 return guard;
         if (!e || !is_named(e->record, n->number))
@@ -81,14 +94,15 @@ static FencingGuard guard_of(const Leader *l, const char *name, const UnitEntry 
 }
 
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
-        return node_loss_policy_fence_us(failing_options_of(e), host_leases_us(l));
+        return MAX_OF(own_fence_us(l, e), unit_record_former_fence_us(e->record));
 }
 
 bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         const Unit *u = unit_find(l, name);
-        PreviousNode previous = view_node(n, u ? unit_on_node_find(u, n) : NULL);
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
+        PreviousNode previous = view_node(n, s);
 
-        return fencing_policy_may_run(&previous, guard_of(l, name, e, n), leader_now(l));
+        return fencing_policy_may_run(&previous, guard_of(l, name, e, n, s), leader_now(l));
 }
 
 bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
@@ -96,13 +110,16 @@ bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry 
 }
 
 bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        const Unit *u = unit_find(l, name);
+
         return host_is_lost(n->host) && previous_node_may_run(l, name, e, n) &&
-               guard_of(l, name, e, n).unguarded;
+               guard_of(l, name, e, n, u ? unit_on_node_find(u, n) : NULL).unguarded;
 }
 
 uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        PreviousNode previous = view_node(n, unit_on_node_find(u, n));
-        uint64_t until = fencing_policy_until(&previous, guard_of(l, u->name, e, n));
+        const UnitOnNode *s = unit_on_node_find(u, n);
+        PreviousNode previous = view_node(n, s);
+        uint64_t until = fencing_policy_until(&previous, guard_of(l, u->name, e, n, s));
 
         return until > leader_now(l) ? until : 0;
 }
@@ -282,7 +299,23 @@ static bool is_everywhere(const Argosy__UnitRecord *r) {
         return r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
-int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata) {
+// How long a guard of contents from before may let run what is on one of the nodes, when the record is the
+// next one. What a host has of the next content already, or took up again, has that one's guard.
+static uint64_t former_fence_us(const Leader *l, const UnitEntry *e, const Argosy__UnitRecord *next,
+                                const Nodes *nodes) {
+        const ProtobufCBinaryData *now = &e->record->spec;
+        bool same = now->len == next->spec.len && memcmp(now->data, next->spec.data, now->len) == 0;
+        uint64_t fence_us = same ? unit_record_former_fence_us(e->record) : previous_node_fence_us(l, e);
+        const Unit *u = fence_us > 0 ? unit_find(l, next->name) : NULL;
+
+        for (size_t i = 0; fence_us > 0 && i < nodes->n; i++)
+                if (!u || !has_content(unit_on_node_find(u, node_find(l, nodes->numbers[i])), &next->spec))
+                        return fence_us;
+        return 0;
+}
+
+int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n,
+                             uint64_t *ret_fence_us, void *userdata) {
         const Leader *l = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, next->name);
         Nodes nodes = {};
@@ -296,6 +329,7 @@ int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, siz
                 free(nodes.numbers);
                 return r;
         }
+        *ret_fence_us = e ? former_fence_us(l, e, next, &nodes) : 0;
         drop_node(&nodes, next->node);
         *ret = nodes.numbers;
         *ret_n = nodes.n;

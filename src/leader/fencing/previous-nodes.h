@@ -31,6 +31,7 @@ int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us);
 void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e);
 void previous_nodes_on_time(Leader *l);
 // For BatchBuilder.previous_nodes.
-int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
+int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n,
+                             uint64_t *ret_fence_us, void *userdata);
 // For BatchBuilder.removed.
 int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *userdata);

@@ -214,22 +214,36 @@ static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         return append(b, &part);
 }
 
+// `extra` with what the record has and that fence; NULL if there is nothing in it.
+static Argosy__UnitExtra *extra_with_fence(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r,
+                                           uint64_t former_fence_us) {
+        if (r->extra)
+                *extra = *r->extra;
+        else
+                argosy__unit_extra__init(extra);
+        extra->former_fence_us = former_fence_us;
+        return extra->trial || extra->secrets || former_fence_us ? extra : NULL;
+}
+
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump,
                            uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         Argosy__UnitRecord full = *record;
         _cleanup_free_ uint32_t *left = NULL;
+        uint64_t former_fence_us;
+        Argosy__UnitExtra extra;
         ClusterHeld held;
         bool is_again;
         Key *key;
         int r;
 
         if (b->previous_nodes) {
-                r = b->previous_nodes(record, &left, &full.n_left, b->userdata);
+                r = b->previous_nodes(record, &left, &full.n_left, &former_fence_us, b->userdata);
                 if (r < 0)
                         return r;
                 full.left = left;
+                full.extra = extra_with_fence(&extra, record, former_fence_us);
         }
         if (record->node || record->global || record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 full.displaced_by = (char *) ""; // it has a place again, or wants none

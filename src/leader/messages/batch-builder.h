@@ -42,9 +42,9 @@ typedef struct BatchBuilder {
         size_t n_ops, n_units; // units: that it touches, and what its new contents cost as units
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
-        // that is freed; 0 or -ENOMEM. NULL: as the record says.
+        // that is freed, and UnitExtra.former_fence_us; 0 or -ENOMEM. NULL: as the record says.
         int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n,
-                              void *userdata);
+                              uint64_t *ret_fence_us, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
         // Called for each unit that is put; 0 or -ENOMEM. May be NULL.

@@ -8,6 +8,7 @@
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+#define QUICKLY_FENCED SERVICE "TimeoutStopSec=1\n[X-Argosy]\nCutOff=stop\nCutOffSec=0\n"
 #define FOR_USERS SERVICE "[X-Argosy]\nManager=user@*\n"
 #define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
 #define START ARGOSY__VERB__VERB_START
@@ -16,7 +17,7 @@
 #define DRAINING ARGOSY__NODE_MODE__MODE_DRAINING
 #define X "x.service"
 
-enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
+enum { FENCE_MS = 17019, QUICK_FENCE_MS = 3005 }; // see test-node-loss-policy.c
 
 static Rig g;
 
@@ -304,6 +305,34 @@ static void a_new_leader_fences_what_it_has_never_seen(void **state) {
         assert_true(runs_on(3));
 }
 
+static void replace_content(const char *content) {
+        RigAnswer *a = rig_change_with(&g, START, X, content, true, NULL);
+
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->change->units[0]->status, 0);
+}
+
+// The host never heard of the content whose guard is quick.
+static void what_may_run_with_a_content_from_before_has_that_one_s_guard(void **state) {
+        start_on_2(FENCED);
+        cut(2);
+        replace_content(QUICKLY_FENCED);
+        change_leader();
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_pass_ms(&g, FENCE_MS - 2 * RIG_BEAT_MS);
+        assert_false(runs_on(3));
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_true(runs_on(3));
+}
+
+static void what_has_taken_up_the_next_content_has_its_guard(void **state) {
+        start_on_2(FENCED);
+        replace_content(QUICKLY_FENCED);
+        cut(2);
+        rig_pass_ms(&g, RIG_LEASE_MS + QUICK_FENCE_MS + 2 * RIG_BEAT_MS);
+        assert_true(runs_on(3));
+}
+
 static void what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader(void **state) {
         start_on_2(SERVICE);
         cut(2);
@@ -474,6 +503,8 @@ int main(void) {
                 RIG_TEST(a_new_leader_knows_where_a_unit_may_still_run),
                 RIG_TEST(a_new_leader_waits_for_a_silent_host_as_long_as_a_lease),
                 RIG_TEST(a_new_leader_fences_what_it_has_never_seen),
+                RIG_TEST(what_may_run_with_a_content_from_before_has_that_one_s_guard),
+                RIG_TEST(what_has_taken_up_the_next_content_has_its_guard),
                 RIG_TEST(what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader),
                 RIG_TEST(what_lost_its_node_at_a_deadline_is_fenced_too),
                 RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),

@@ -29,9 +29,10 @@ function ofState(copy, unit, state) {
   if (state.active === "unknown") return ofUnheard(copy, unit, state);
   if (MOVING.has(state.active)) return ["moves", `${state.active} (${state.sub})`];
   if (state.active === "active") {
-    const odd = [hasNote(state, "mismatch") && "its node does not match its file any more", state.stale && "its file is newer than what runs", hasNote(state, "older-secret") && "it has an older version of a secret"];
+    const odd = [hasNote(state, "mismatch") && "its node does not match its file any more", state.stale && "its file is newer than what runs", hasNote(state, "older-secret") && "it has an older version of a secret", hasNote(state, "pulling") && "its new image is being pulled"];
     return ["good", [state.sub, ...odd].filter(Boolean).join("; ")];
   }
+  if (hasNote(state, "pulling")) return ["moves", "its image is being pulled"];
   if (state.drift) return ["waits", "somebody stopped it there without argosy"];
   if (unit.desired === "launched" && unit.node === state.node && unit.state !== "launched") return ["moves", "is to be started"];
   return ["idle", `${state.active} (${state.sub})`];

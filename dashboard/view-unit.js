@@ -168,7 +168,7 @@ function pastButton(unit, job, before, out) {
 
 export function show(root, { copy, name: unit, go }) {
   const stop = new AbortController();
-  const head = h("div", {}), why = h("ul", { class: "found", id: "why" }), file = h("pre", { class: "file" }), past = h("div", { "aria-live": "polite" });
+  const head = h("div", {}), image = h("p", { class: "image", hidden: "" }), why = h("ul", { class: "found", id: "why" }), file = h("pre", { class: "file" }), past = h("div", { "aria-live": "polite" });
   const files = h("div", {}), one = h("div", { "aria-live": "polite" });
   const carried = h("section", { "aria-labelledby": "h-files", hidden: "" }, h("h2", { id: "h-files" }, "Files that come with it"), files, one);
   const jobs = h("div", {}), gone = h("p", { class: "said", role: "status" });
@@ -186,14 +186,20 @@ export function show(root, { copy, name: unit, go }) {
     h("section", { "aria-labelledby": "h-why" }, h("h2", { id: "h-why" }, "Why"), why),
     h("section", { "aria-labelledby": "h-use" }, h("h2", { id: "h-use" }, "Resources"), use(unit, stop.signal)),
     h("section", { "aria-labelledby": "h-journal" }, h("h2", { id: "h-journal" }, "Journal"), journal(unit, stop.signal)),
-    h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), file),
+    h("section", { "aria-labelledby": "h-file" }, h("h2", { id: "h-file" }, "File"), image, file),
     carried);
   root.append(h("h1", {}, name(unit)), head, gone, rest,
     h("section", { "aria-labelledby": "h-jobs" }, h("h2", { id: "h-jobs" }, "Jobs that changed it"), jobs, past));
 
+  function showImage(row) {
+    image.hidden = !row?.image;
+    put(image, !row?.image ? "" : `Image: ${row.image}${row.digest && !row.image.includes(row.digest) ? ` (${row.digest})` : row.digest ? "" : " (not pinned)"}`);
+  }
+
   async function readWhy() {
     try {
       const said = await ask(`/v1/units/${encodeURIComponent(unit)}`, { signal: stop.signal });
+      showImage(said.units[0]);
       why.replaceChildren(...said.why.map((w) => h("li", { class: w.as_wanted ? "good" : "bad" }, w.node && w.node !== "-" ? [nodeLink(w.node), ": "] : null, name(w.why || w.note || "as it is wanted"),
         w.refusals.length > 0 ? h("ul", {}, w.refusals.map((refusal) => h("li", {}, nodeLink(refusal.node), ": ", name(refusal.reason)))) : null)));
     } catch (error) {

@@ -74,7 +74,7 @@ struct Row {
 };
 
 enum {
-        UNIT_ROW_FIELDS = 14,
+        UNIT_ROW_FIELDS = 17,
         UNIT_FILE_ROW_FIELDS = 8,
         NODE_ROW_FIELDS = 14,
         JOB_ROW_FIELDS = 22,

@@ -32,6 +32,9 @@ const Field unit_row_fields[UNIT_ROW_FIELDS] = {
         {"restarts", NULL, "RESTARTS", FIELD_RESTARTS, AT(UnitRow, restarts), true, false},
         {"since", NULL, "SINCE", FIELD_TIME, AT(UnitRow, since), true, false},
         {"looping", NULL, "LOOPING", FIELD_BOOL, AT(UnitRow, looping), false, false},
+        {"image", NULL, "IMAGE", FIELD_STRING, AT(UnitRow, image), false, true},
+        {"digest", NULL, "DIGEST", FIELD_STRING, AT(UnitRow, digest), false, true},
+        {"pulling", NULL, "PULLING", FIELD_BOOL, AT(UnitRow, pulling), false, false},
 };
 
 const Field unit_file_row_fields[UNIT_FILE_ROW_FIELDS] = {

@@ -29,6 +29,8 @@ TARGETS = {
     ("quadlet-30", "wall"): ("ratio <= 1.15", lambda f: f["ratio"] <= 1.15),
     ("update-pull", "p50"): ("<= 10 % or 50 ms more", lambda f: f["value"] <= max(1.1 * f["baseline"], f["baseline"] + 50)),
     ("update-pull", "early"): ("0", lambda f: f["value"] == 0),
+    ("health-30", "cpu"): ("", None),
+    ("health-30", "signals"): ("", None),
     ("files-fan-out", "wall"): ("ratio <= 1.3", lambda f: f["ratio"] <= 1.3),
     ("files-fan-out", "turn-cpu"): ("<= 10", lambda f: f["value"] <= 10),
     ("files-fan-out", "late-beats"): ("0", lambda f: f["value"] == 0),

@@ -74,7 +74,8 @@ def write(c, name, text, on="n1"):
 def image(c, name):
     """The digest that the cluster shows."""
     [shown] = json.loads(c.ctl_result(f"status {name} --json=short").out)  # exit status 3: it does not run
-    return shown["image_digest"].removeprefix("sha256:")
+    assert {row["digest"] for row in c.rows(name)} == {shown["digest"]}
+    return shown["digest"].removeprefix("sha256:")
 
 
 def runs(node, name="web"):

@@ -82,9 +82,9 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
                 json_string(j, s->files[i]);
         json_end(j, ']');
         json_key(j, "image");
-        json_string(j, s->image);
-        json_key(j, "image_digest");
-        json_string(j, s->image_digest);
+        json_string(j, s->row ? s->row->image : "");
+        json_key(j, "digest");
+        json_string(j, s->row ? s->row->digest : "");
         json_key(j, "outcome");
         json_string(j, s->outcome);
         json_key(j, "why");

@@ -175,17 +175,17 @@ static void put_files(StatusText *t) {
 }
 
 static void put_image(StatusText *t) {
-        const Argosy__Response__Status *s = t->status;
+        const Argosy__Response__UnitRow *row = t->status->row;
 
-        if (!*s->image)
+        if (!row || !*row->image)
                 return;
         put_label(t, "Image");
-        put_clean(t, s->image);
-        if (*s->image_digest && !strstr(s->image, s->image_digest)) {
+        put_clean(t, row->image);
+        if (*row->digest && !strstr(row->image, row->digest)) {
                 put(t, "@");
-                put_clean(t, s->image_digest);
+                put_clean(t, row->digest);
         }
-        put(t, *s->image_digest ? "\n" : " (not pinned)\n");
+        put(t, *row->digest ? "\n" : " (not pinned)\n");
 }
 
 // Those of the content, and behind them, as systemd reads them, those that the node has of its own.

@@ -210,7 +210,7 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
         while (unit_parts_next(&p, &part)) {
                 if (memmem(part.path, part.path_len, "/" CONTENT_IMAGE_DROP_IN,
                            strlen("/" CONTENT_IMAGE_DROP_IN)))
-                        continue; // status_set_image() says that
+                        continue; // unit_row_set_image() says that
                 char *path = strndup(part.path, part.path_len);
 
                 if (!path || ARRAY_RESERVE(s->drop_ins, s->n_drop_ins + 1) < 0) {
@@ -222,13 +222,13 @@ int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t
         return 0;
 }
 
-int status_set_image(Argosy__Response__Status *s, const char *unit, const void *content, size_t len) {
+int unit_row_set_image(Argosy__Response__UnitRow *row, const void *content, size_t len) {
         _cleanup_content_image_ ContentImage image = {};
-        int r = content_image_read(unit, content, len, &image);
+        int r = content_image_read(row->unit, content, len, &image);
 
         if (r < 0 || image.kind == CONTENT_IMAGE_NONE)
                 return r;
-        return field_set(&s->image, image.name ?: "") ?: field_set(&s->image_digest, image.digest);
+        return field_set(&row->image, image.name ?: "") ?: field_set(&row->digest, image.digest);
 }
 
 int status_set_files(Argosy__Response__Status *s, const void *content, size_t len) {

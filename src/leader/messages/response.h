@@ -60,8 +60,8 @@ Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node);
 int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o);
 // The paths of the drop-ins that a content has, of a status that has none yet. 0 or -ENOMEM.
 int status_set_drop_ins(Argosy__Response__Status *s, const void *content, size_t len);
-// Its image, if it is a container's.
-int status_set_image(Argosy__Response__Status *s, const char *unit, const void *content, size_t len);
+// The image that a content has, if it is a container's. 0 or -ENOMEM.
+int unit_row_set_image(Argosy__Response__UnitRow *row, const void *content, size_t len);
 // The names of the files that come with it.
 int status_set_files(Argosy__Response__Status *s, const void *content, size_t len);
 Argosy__Label *label_new(const char *key, const char *value);

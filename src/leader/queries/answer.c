@@ -93,6 +93,7 @@ int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__
         row->restarts = s->restarts;
         row->since = unit_on_node_since_us(s);
         row->looping = s->looping;
+        row->pulling = s->pulling;
         if (unit_row_fill_notes(l, s, row) < 0)
                 return -ENOMEM;
         if (field_set(&row->spec, hex) < 0 || field_set(&row->error, unit_on_node_error(s)) < 0)
@@ -127,7 +128,8 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
                 return -ENOMEM;
         if (e && hash_from_bytes(e->record->spec.data, e->record->spec.len, &hash)) {
                 hash_hex(&hash, HASH_SIZE, hex);
-                if (field_set(&row->spec, hex) < 0)
+                if (field_set(&row->spec, hex) < 0 ||
+                    unit_row_set_image(row, e->spec->content, e->spec->len) < 0)
                         return -ENOMEM;
         }
         if (!host)

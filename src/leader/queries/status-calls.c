@@ -94,7 +94,7 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
                 return 0;
         if (s->n_drop_ins == 0 && status_set_drop_ins(s, e->spec->content, e->spec->len) < 0)
                 return -ENOMEM;
-        if (!*s->image && status_set_image(s, unit, e->spec->content, e->spec->len) < 0)
+        if (!*s->row->image && unit_row_set_image(s->row, e->spec->content, e->spec->len) < 0)
                 return -ENOMEM;
         if (s->n_files == 0 && status_set_files(s, e->spec->content, e->spec->len) < 0)
                 return -ENOMEM;

@@ -82,6 +82,27 @@ static void a_tag_is_resolved_by_a_host_that_may_run_it(void **state) {
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
 }
 
+static void lists_have_the_image_and_its_digest(void **state) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__Response__Units *units;
+        RigAnswer *answer;
+
+        assert_done(change(START, "a.service", IMAGE, false));
+        assert_done(change(START, "b.service", SERVICE, false));
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        answer = rig_ask(&g, &request);
+        rig_settle(&g);
+        units = rig_last(answer)->units;
+        assert_int_equal(units->n_rows, 2);
+        assert_string_equal(units->rows[0]->image, "reg.example/web:1");
+        assert_string_equal(units->rows[0]->digest, OLD);
+        assert_false(units->rows[0]->pulling);
+        assert_string_equal(units->rows[1]->image, "");
+        assert_string_equal(units->rows[1]->digest, "");
+}
+
 static void the_same_file_keeps_its_digest(void **state) {
         uint64_t before;
 
@@ -382,6 +403,7 @@ static void an_update_of_these_is_refused(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
+                IMAGE_TEST(lists_have_the_image_and_its_digest),
                 IMAGE_TEST(the_same_file_keeps_its_digest),
                 IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
                 IMAGE_TEST(what_the_registry_says_refuses_the_request),

@@ -21,6 +21,7 @@
 #include "agent-loops.h"
 #include "agent-managers.h"
 #include "agent-image-asks.h"
+#include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-names.h"
 #include "agent-nodes.h"
@@ -159,6 +160,7 @@ static void agent_drain(void *userdata) {
         agent_places_turn(a);
         agent_carried_turn(a);
         agent_images_turn(a);
+        agent_image_removal_turn(a);
         agent_carried_left_turn(a);
         agent_secrets_drain(a);
         agent_foreach_node (node, a)
@@ -345,6 +347,7 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->open_manager = config->open_manager;
         a->open_manager_data = config->open_manager_data;
         agent_secrets_open(a, config);
+        agent_image_removal_open(a);
         r = open_lease(a, ret_why);
         if (r < 0)
                 return r;
@@ -376,6 +379,7 @@ static void agent_free(Agent *a) {
         map_done(&a->carried_names);
         agent_secrets_done(a);
         agent_images_done(a);
+        agent_image_removal_done(a);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
         free(a->take_from);
@@ -473,6 +477,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_names_drop(a);
         agent_image_asks_drop(a);
         agent_images_drop(a);
+        agent_image_removal_drop(a);
         agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {

@@ -19,6 +19,7 @@
 #include "fence.h"
 #include "fleet-units.h"
 #include "helper-link.h"
+#include "image-record.h"
 #include "lease-file.h"
 #include "ledger.h"
 #include "list.h"
@@ -161,6 +162,14 @@ typedef struct Agent {
                 ino_t inode;         // of that; 0: what is here is not known
                 struct timespec at;  // and its time
                 bool auth_swept;     // agent-registry-auth.c
+                // agent-image-removal.c:
+                ImageRecord record;
+                bool look, goes_on;  // for room
+                struct TransientCommand *removal; // NULL: nothing is removed at present
+                char *removed;       // by that
+                Map left;            // names of what podman would not remove since the last look
+                Map called;          // those that leaders have asked for, from here on
+                uint64_t called_us;  // boot time
         } images;
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL

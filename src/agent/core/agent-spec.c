@@ -114,6 +114,12 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         if (!s || --s->n_refs > 0)
                 return;
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
+        if (s->image) // the orders for which it was pulled have come
+                free(map_take_str(&a->images.called, s->image));
+        if (s->image || !s->known) {
+                a->images.look = true;
+                drain_mark(&a->drain);
+        }
         a->carried_is_left |= !s->known;
         a->n_cut_off_specs -= s->cut_off_stop;
         drop_carried(a, s);

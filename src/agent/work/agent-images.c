@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "agent-barred.h"
+#include "agent-image-removal.h"
 #include "agent-registry-auth.h"
 #include "agent-secrets.h"
 #include "agent-step.h"
@@ -61,6 +62,7 @@ typedef struct ImageCommand {
         Agent *agent;
         TransientCommand *command; // NULL: it waits for its turn
         ListNode waiters;          // ImageWaiter
+        bool is_missing;           // podman has it not, as far as its list says
         SecretBytes auth;          // what the registry is to see; empty: nothing
         char *auth_file;           // that it is shown with (agent-registry-auth.h); NULL: none
         char image[];              // "": the list
@@ -155,8 +157,13 @@ static void take_list(Agent *a, const Buf *output) {
                 at = lf + (lf < end);
         }
         note_store(a);
+        agent_image_removal_store(a, a->images.list);
         if (r < 0)
                 a->images.inode = 0;
+}
+
+void agent_images_forget(Agent *a, const char *image) {
+        free(map_take_str(&a->images.here, image));
 }
 
 // ------------------------------------------------------------------------------------------------ waiters
@@ -285,6 +292,9 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
                                  hint_at(c->image, denied));
         if (result == 0 && add_name(a, c->image, strlen(c->image)) == 0)
                 note_store(a);
+        if (result == 0 && c->is_missing)
+                agent_image_removal_pulled(a, c->image);
+        agent_image_removal_look(a); // a pull that has failed may have left something, too
         if (result == 0)
                 log_info("The image %s was pulled.", c->image);
         else
@@ -317,6 +327,8 @@ static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
         environment[1] = c->auth_file;
         if (r == 0)
                 r = transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command);
+        if (r == 0 && c->is_missing && agent_image_removal_knows(c->agent, c->image))
+                log_info("The image %s was removed by somebody, and is pulled again.", c->image);
         if (r == 0)
                 c->agent->images.n_running++;
         else if (!*why)
@@ -324,12 +336,16 @@ static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
         return r;
 }
 
+static bool may_pull(const Agent *a) {
+        return a->images.n_running < PULLS_MAX && !a->images.removal;
+}
+
 static void begin_some(Agent *a) {
         list_foreach_safe (i, &a->images.commands) {
                 ImageCommand *c = CONTAINER_OF(i, ImageCommand, link);
                 char why[AGENT_ERROR_MAX] = "";
 
-                if (c->command || (*c->image && a->images.n_running >= PULLS_MAX) || begin(c, why) == 0)
+                if (c->command || (*c->image && !may_pull(a)) || begin(c, why) == 0)
                         continue;
                 settle(c, why, false);
                 command_free(c);
@@ -398,6 +414,7 @@ static void wait_for(ImageWaiter *w) {
                 c->auth = w->auth;
                 w->auth = (SecretBytes){};
         }
+        c->is_missing = *what && known;
         list_append(&c->waiters, &w->link);
         if (*what && find_unit(w))
                 agent_unit_report(find_unit(w)); // that it is being pulled
@@ -450,6 +467,7 @@ void agent_images_on_call(Agent *a, const Argosy__ToHost__Call *call) {
                 return;
         }
         w->call = call->id;
+        agent_image_removal_called(a, call->image);
         if (agent_registry_auth_of_call(call, &w->auth) < 0)
                 settle_waiter(w, strerror(ENOMEM), false);
         else

@@ -25,6 +25,8 @@ void agent_images_on_cancel(Agent *a, uint64_t call);
 void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char *why, bool here);
 // Whether the image is being pulled for the unit.
 bool agent_images_pulls(const AgentUnit *u);
+// It is being removed: who needs it pulls it again.
+void agent_images_forget(Agent *a, const char *image);
 // Ends pulls that no unit waits for any more.
 void agent_images_turn(Agent *a);
 void agent_images_drop(Agent *a); // all of them

@@ -14,6 +14,7 @@
 #include "agent-core.h"
 #include "agent-down.h"
 #include "agent-files.h"
+#include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-jobs.h"
 #include "agent-probation.h"
@@ -117,6 +118,8 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
                 work->before = in_place ? agent_spec_ref(before) : NULL;
                 work->replacing = true;
         }
+        if (before && before->image && work->spec->image && !streq(before->image, work->spec->image))
+                agent_image_removal_replaced(u->node->agent, u->name, before->image);
         agent_spec_unref(u->node->agent, before);
         work->places_seen = false;
         work->image_seen = work->image_ready; // just now
@@ -136,6 +139,7 @@ static void forget(AgentUnit *u) {
         int r;
 
         agent_secrets_gone(u);
+        agent_image_removal_replaced(u->node->agent, u->name, NULL);
         if (u->has_held) {
                 r = ledger_forget(u->node->ledger, u->name);
                 if (r < 0) {

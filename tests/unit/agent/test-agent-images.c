@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "agent-world.h"
+#include "agent-private.h"
+#include "disk-room.h"
 
 #include "fileio.h"
 #include "quadlet.h"
@@ -16,6 +18,7 @@
 
 #define DIGEST_1 "sha256:1111111111111111111111111111111111111111111111111111111111111111"
 #define DIGEST_2 "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+#define DIGEST_3 "sha256:3333333333333333333333333333333333333333333333333333333333333333"
 #define BOX_OF(digest)                               \
         "[Container]\nImage=reg.example/box:1\n\n# " \
         "box.container.d/~0-image.conf\n[X-Argosy]\nImagePin=reg.example/box:1@" digest "\n"
@@ -186,6 +189,7 @@ static int images_up(void **state) {
 }
 
 static int images_down(void **state) {
+        disk_room_free = 1000000;
         int r = world_down(state);
 
         free(TAKE_PTR(store));
@@ -312,6 +316,35 @@ static void what_podman_cannot_list_is_pulled(void **state) {
         loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
 }
 
+// ---- questions
+
+static const char *registry_auth; // of the next call; NULL: none
+
+static void send_call(const char *image, bool pull) {
+        Argosy__SecretValue auth = ARGOSY__SECRET_VALUE__INIT;
+        Argosy__ToHost__Call c = ARGOSY__TO_HOST__CALL__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        c.id = 9;
+        c.image = (char *) image;
+        c.pull = pull;
+        if (registry_auth) {
+                auth.value = (ProtobufCBinaryData){strlen(registry_auth), (uint8_t *) registry_auth};
+                c.registry_auth = &auth;
+        }
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
+        m.call = &c;
+        agent_on_message(w.agent, &m);
+}
+
+static void call(const char *image) {
+        send_call(image, false);
+}
+
+static void call_to_pull(const char *image) {
+        send_call(image, true);
+}
+
 // ---- registries that want to know who asks
 
 #define BOX_WITH_AUTH BOX_OF(DIGEST_1) "RegistryAuth=reg\n"
@@ -403,25 +436,171 @@ static void what_is_no_user_and_password_asks_nobody(void **state) {
         assert_int_equal(n_commands, 1);
 }
 
-// ---- tags
+// ---- a disk that gets full
 
-static const char *registry_auth; // of the next call; NULL: none
+#define RM(digest) " sh " IMAGE_OF(digest)
 
-static void call(const char *image) {
-        Argosy__SecretValue auth = ARGOSY__SECRET_VALUE__INIT;
-        Argosy__ToHost__Call c = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-
-        c.id = 9;
-        c.image = (char *) image;
-        if (registry_auth) {
-                auth.value = (ProtobufCBinaryData){strlen(registry_auth), (uint8_t *) registry_auth};
-                c.registry_auth = &auth;
-        }
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &c;
-        agent_on_message(w.agent, &m);
+static void take_room(void) {
+        disk_room_free = 249999; // of a million
 }
+
+// podman has another list now.
+static void store_changes(void) {
+        static char text[8];
+        static unsigned n;
+
+        snprintf(text, sizeof(text), "[%u]", ++n);
+        assert_int_equal(file_replace(AT_FDCWD, store, text, strlen(text), 0644, 0), 0);
+}
+
+static void update_to(const char *content, const char *image, uint64_t revision) {
+        Command *pull;
+
+        order("box.service", content, revision);
+        make();
+        pull = pulls(image);
+        store_changes();
+        end(pull, 0, "", "");
+        loop_until(answered("box.service", revision));
+}
+
+static void pull_three(void) {
+        order("box.service", BOX_OF(DIGEST_1), 6);
+        make();
+        list("");
+        store_changes();
+        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        loop_until(answered("box.service", 6));
+        update_to(BOX_OF(DIGEST_2), IMAGE_OF(DIGEST_2), 7);
+        update_to(BOX_OF(DIGEST_3), IMAGE_OF(DIGEST_3), 8);
+}
+
+static void turn_some(void) {
+        for (int i = 0; i < 5; i++) {
+                drain_mark(&w.agent->drain);
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        }
+}
+
+static void remove_box(uint64_t revision) {
+        send_order((Order){.name = "box.service", .remove = true, .revision = revision});
+        loop_until(report_of("box.service")->gone);
+        turn_some();
+}
+
+static void while_there_is_room_all_images_stay(void **state) {
+        pull_three();
+        turn_some();
+        assert_null(newest("podman image rm"));
+}
+
+static void the_oldest_goes_and_what_runs_and_what_it_was_before_stay(void **state) {
+        size_t n;
+
+        take_room();
+        pull_three();
+        loop_until(newest("podman image rm"));
+        assert_non_null(strstr(newest("podman image rm")->line, RM(DIGEST_1)));
+        n = n_commands;
+        end(newest("podman image rm"), 0, "removed\n", "");
+        turn_some();
+        assert_int_equal(n_commands, n);
+        remove_box(9); // and then nothing needs them
+        assert_non_null(strstr(newest("podman image rm")->line, RM(DIGEST_2)));
+        end(newest("podman image rm"), 0, "gone\n", "");
+        loop_until(newest(RM(DIGEST_3)));
+        end(newest("podman image rm"), 0, "tagged\n", "");
+        turn_some();
+        assert_int_equal(n_commands, n + 2);
+}
+
+static void what_argosy_has_not_pulled_stays(void **state) {
+        take_room();
+        start_box(); // podman had it
+        remove_box(7);
+        assert_int_equal(n_commands, 1);
+}
+
+static void what_podman_could_not_list_is_not_argosys(void **state) {
+        take_room();
+        order("box.service", BOX_OF(DIGEST_1), 6);
+        make();
+        loop_until(newest("podman images"));
+        end(newest("podman images"), -EIO, "", "Error: no store\n");
+        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        loop_until(answered("box.service", 6));
+        remove_box(7);
+        assert_null(newest("podman image rm"));
+}
+
+static void what_podman_keeps_is_left_until_the_next_look(void **state) {
+        size_t n;
+
+        take_room();
+        pull_three();
+        loop_until(newest(RM(DIGEST_1)));
+        end(newest("podman image rm"), -EIO, "", "Error: image used by 123: it is in use by a container\n");
+        n = n_commands;
+        turn_some();
+        assert_int_equal(n_commands, n);
+        remove_box(9);
+        assert_non_null(newest(RM(DIGEST_1)));
+}
+
+static void what_is_being_removed_is_pulled_again_afterwards(void **state) {
+        Command *removal;
+
+        take_room();
+        pull_three();
+        loop_until(newest(RM(DIGEST_1)));
+        removal = newest("podman image rm");
+        order("box.service", BOX_OF(DIGEST_1), 9);
+        make();
+        turn_some();
+        assert_ptr_equal(newest("podman"), removal);
+        end(removal, 0, "removed\n", "");
+        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        loop_until(answered("box.service", 9));
+}
+
+static void restart_agent(void) {
+        agent_down();
+        agent_up();
+        w.term++;
+        meet_leader(NULL, 0); // and so nothing is to be here
+        loop_until(report_of("box.service")->gone);
+        turn_some();
+}
+
+static void the_record_outlives_argosyd(void **state) {
+        pull_three();
+        take_room();
+        restart_agent();
+        assert_non_null(newest(RM(DIGEST_1)));
+        end(newest("podman image rm"), 0, "removed\n", "");
+}
+
+static void by_a_damaged_record_nothing_is_removed(void **state) {
+        _cleanup_free_ char *path = NULL;
+
+        pull_three();
+        take_room();
+        path = str_printf("%s/images", w.dir);
+        assert_int_equal(file_replace(AT_FDCWD, path, "argosy images 1\npulled", 22, 0644, 0), 0);
+        restart_agent();
+        assert_null(newest("podman image rm"));
+}
+
+static void what_a_leader_has_asked_for_waits_for_its_orders(void **state) {
+        take_room();
+        start_box();
+        call_to_pull(IMAGE_OF(DIGEST_2));
+        end(pulls(IMAGE_OF(DIGEST_2)), 0, "", "");
+        turn_some();
+        assert_null(newest("podman image rm"));
+}
+
+// ---- tags
 
 static const Argosy__ToVoter__ImageAnswer *answer_of(int result, const char *output, const char *said) {
         call("reg.example/box:1");
@@ -529,6 +708,15 @@ int main(void) {
                 CASE(what_is_no_user_and_password_asks_nobody),
                 CASE(a_question_shows_the_registry_what_came_with_it),
                 CASE(a_bad_secret_is_told_and_no_other_host_asks),
+                CASE(while_there_is_room_all_images_stay),
+                CASE(the_oldest_goes_and_what_runs_and_what_it_was_before_stay),
+                CASE(what_argosy_has_not_pulled_stays),
+                CASE(what_podman_could_not_list_is_not_argosys),
+                CASE(what_podman_keeps_is_left_until_the_next_look),
+                CASE(what_is_being_removed_is_pulled_again_afterwards),
+                CASE(the_record_outlives_argosyd),
+                CASE(by_a_damaged_record_nothing_is_removed),
+                CASE(what_a_leader_has_asked_for_waits_for_its_orders),
                 CASE(a_tag_has_the_digest_of_what_the_registry_sends),
                 CASE(what_is_no_manifest_has_none),
                 CASE(a_registry_that_refuses_is_quoted),

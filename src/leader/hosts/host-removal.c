@@ -289,8 +289,8 @@ static void on_begun(Leader *l, Ticket *t) {
                 begin_emptying(l, t);
 }
 
-static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,
-                     bool closes) {
+static int put_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,
+                    bool closes) {
         Argosy__HostRecord *next = message_copy(record);
         int r = next ? 0 : -ENOMEM;
 
@@ -301,6 +301,13 @@ static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRe
         if (r >= 0)
                 r = node_change_put_host(l, b, next);
         message_free(next);
+        return r;
+}
+
+static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,
+                     bool closes) {
+        int r = put_host(l, b, record, gives_up, closes);
+
         if (r < 0)
                 return r;
         if (closes)
@@ -419,9 +426,10 @@ static int remove_record(Leader *l, Ticket *t, const Argosy__HostRecord *record,
         r = move(l, record, b, true);
         if (r < 0)
                 return r;
-        if (r == MOVES_MORE) {
+        if (r == MOVES_MORE) { // what was taken off it is not to come back meanwhile
+                r = is_closed(record) ? 0 : put_host(l, b, record, false, true);
                 ticket_when_committed(t, NULL, true);
-                return PLAN_IN_BATCH;
+                return r < 0 ? r : PLAN_IN_BATCH;
         }
         r = batch_builder_remove_host(b, record->host);
         if (r < 0)

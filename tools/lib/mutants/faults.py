@@ -5543,4 +5543,8 @@ FAULTS = [
           "if (*scheduler) // others of the entry may be in conflict with what it keeps",
           "if (false)",
           "leader/rollout-controller: what_no_node_takes_with_another_content_goes_on_conflicting"),
+    Fault("taken-off-and-placed-again", "src/leader/hosts/host-removal.c",
+          "r = is_closed(record) ? 0 : put_host(l, b, record, false, true);",
+          "r = 0;",
+          "leader/host-removal: by_force_no_unit_comes_back_to_a_host_that_goes"),
 ]

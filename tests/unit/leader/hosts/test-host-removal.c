@@ -259,6 +259,24 @@ static void by_force_nothing_is_waited_for(void **state) {
         assert_false(is_member(2));
 }
 
+// Its units are more than one entry takes, and no other node takes them.
+static void by_force_no_unit_comes_back_to_a_host_that_goes(void **state) {
+        static const char *const names[] = {"a.service", "b.service", "c.service"};
+        RigAnswer *a;
+
+        take_vote("n2");
+        rig_pass_ms(&g, 3000);
+        for (unsigned i = 0; i < 3; i++)
+                rig_change(&g, START, names[i], SERVICE "[X-Argosy]\nHost=n2\n");
+        g.leader->limits.entry_units = 1;
+        a = remove_by_force("n2");
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_false(is_member(2));
+        for (unsigned i = 0; i < 3; i++)
+                assert_int_equal(rig_record(&g, names[i])->node, 0);
+}
+
 static void the_next_leader_goes_on_with_the_same_command(void **state) {
         start_three();
         rig_host(&g, 2)->deaf = true;
@@ -279,6 +297,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
                 cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(by_force_no_unit_comes_back_to_a_host_that_goes, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_removal_that_is_refused_for_its_vote_says_what_was_changed,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,

@@ -203,9 +203,15 @@ static void about_change(About *a, const Argosy__Request__Change *m, const LogUn
         }
 }
 
+// An instance that runs on all nodes is of no group: it is updated by itself.
+static bool is_of_group(const LogUnit *u, unsigned i, const char *name) {
+        return strcmp(asks.units[i].name, name) == 0 ||
+               (strcmp(asks.units[i].file, name) == 0 && !(u->exists && u->global));
+}
+
 static void about_group(About *a, const char *name, const LogUnit *units) {
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (strcmp(asks.units[i].name, name) == 0 || strcmp(asks.units[i].file, name) == 0) {
+                if (is_of_group(&units[i], i, name)) {
                         if (units[i].exists)
                                 add_unit(a, i, units);
                         else

@@ -17,6 +17,8 @@
 static struct {
         // By the last word that the leader has heard of the node of the unit.
         bool is_told_up[WORLD_UNITS_MAX];
+        uint64_t told_revision[WORLD_UNITS_MAX]; // of that word
+        bool was_told_up[WORLD_UNITS_MAX];       // when the entry that came last was decided
         bool by_rollout[WORLD_UNITS_MAX]; // it had its turn in one
         // Of the entry that has taken the unit down; 0: none has.
         uint64_t revision[WORLD_UNITS_MAX], up_since_us[WORLD_UNITS_MAX], health_us[WORLD_UNITS_MAX];
@@ -39,6 +41,7 @@ static void on_report(const Argosy__UnitReport *r) {
 
         if (i < 0 || !log_truth.units[i].exists || r->node != log_truth.units[i].node)
                 return;
+        budgets.told_revision[i] = r->revision;
         budgets.is_told_up[i] = is_up(r->active) && r->revision >= log_truth.units[i].restart_rev;
         if (budgets.revision[i] == 0 || r->revision < budgets.revision[i])
                 return;
@@ -62,6 +65,13 @@ void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH_PART)
                 for (size_t i = 0; i < m->attach_part->n_held; i++)
                         on_report(m->attach_part->held[i]);
+}
+
+// One that somebody has restarted is down until it is heard again.
+void budgets_on_decided(void) {
+        for (unsigned i = 0; i < asks.n_units; i++)
+                budgets.was_told_up[i] = budgets.is_told_up[i] &&
+                                         budgets.told_revision[i] >= log_truth.units[i].restart_rev;
 }
 
 // ------------------------------------------------------------------------------------------------ groups
@@ -135,11 +145,12 @@ static const LogRollout *rollout_turn(const struct LogTouched *t) {
         return is_wanted(&t->before) && is_wanted(&t->after) && t->before.node > 0 ? o : NULL;
 }
 
-// It runs, and the leader has heard so.
+// It runs, and the leader had heard so.
 static bool is_running(const struct LogTouched *t) {
         const VirtualUnit *v;
 
-        if (!places_is_in_session(t->before.node) || !budgets.is_told_up[t->unit])
+        if (!places_is_in_session(t->before.node) || !budgets.is_told_up[t->unit] ||
+            !budgets.was_told_up[t->unit])
                 return false;
         v = virtual_host_find(&rig_host(&world.rig, places_host_of(t->before.node))->virtual,
                               asks.units[t->unit].name);
@@ -159,9 +170,24 @@ static bool is_free_move(const struct LogTouched *t) {
                !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
 }
 
+// What the contents say that units of the group have, at most; UINT32_MAX: nothing.
+static unsigned option_of_group(unsigned of, unsigned n) {
+        unsigned most = 0;
+
+        for (unsigned k = 0; k < asks.n_units; k++)
+                if (is_of_group(of, k) && log_truth.units[k].exists) {
+                        unsigned option = option_of(&log_truth.units[k].spec, n);
+
+                        most = option != UINT32_MAX && option > most ? option : most;
+                }
+        return most > 0 ? most : UINT32_MAX;
+}
+
 static unsigned max_of_rollout(const LogRollout *o, unsigned unit) {
         unsigned n = count_wanted(unit),
-                 option = least(option_of(&o->spec, n), option_of(&o->spec_before, n));
+                 option = o->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
+                                  ? option_of_group(unit, n)
+                                  : least(option_of(&o->spec, n), option_of(&o->spec_before, n));
 
         if (o->max_unavailable > 0)
                 return least(option, share_of(o->max_unavailable, o->percent, n));

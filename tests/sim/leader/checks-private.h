@@ -67,6 +67,7 @@ void room_on_entry(const Argosy__LogBatch *batch);
 
 // checks-budgets.c
 void budgets_begin(void);
+void budgets_on_decided(void);
 void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m);
 void budgets_on_entry(const Argosy__LogBatch *batch);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks-private.h"
+#include "leader-private.h"
 #include "test.h"
 
 enum { HOSTS_KNOWN = 64 };
@@ -20,6 +21,7 @@ static struct {
         // When the entry that came last was decided: hosts that might be called lost, bit N-1, and how many
         // were missing for certain.
         uint64_t lost_then;
+        uint64_t term; // of whoever heard the last word
         unsigned n_missing_then;
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
         uint32_t failed[WORLD_UNITS_MAX];
@@ -46,9 +48,19 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
                 known.ended[i] |= 1u << (host - 1);
 }
 
+// Each leader welcomes hosts anew. What hosts say before counts for nothing.
+static void begin_term(void) {
+        uint64_t term = world.rig.leader->term;
+
+        for (uint32_t host = 1; known.term > 0 && term != known.term && host <= HOSTS_KNOWN; host++)
+                known.hosts[host].unwelcome = true;
+        known.term = term;
+}
+
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         if (host > HOSTS_KNOWN)
                 return;
+        begin_term();
         known.hosts[host].said_us = world.rig.now_us;
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
                 known.hosts[host].unwelcome = true;

@@ -114,7 +114,7 @@ const Check checks[] = {
         {"budgets-are-kept",
          "No more units of a group are down by the cluster's own hand than its budget allows.",
          "a unit of a group had its turn in a rollout", "rollout-beyond-budget", .begin = budgets_begin,
-         .on_heard = budgets_on_heard, .on_entry = budgets_on_entry},
+         .on_decided = budgets_on_decided, .on_heard = budgets_on_heard, .on_entry = budgets_on_entry},
 
         {"order-has-no-cycle", "No unit comes after itself.", "a unit was to come after another one",
          "cycle-over-a-batch-unseen", .on_entry = order_on_entry},

@@ -36,6 +36,7 @@
 #include "agent-session.h"
 #include "agent-steps.h"
 #include "agent-unit.h"
+#include "agent-volumes.h"
 #include "agent-wanted.h"
 #include "clock.h"
 #include "log.h"
@@ -417,6 +418,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->name_checks);
         list_init(&a->images.asks);
         list_init(&a->images.commands);
+        list_init(&a->volume_looks);
         list_init(&a->nodes);
         list_init(&a->fleet.list);
         list_init(&a->usage_queries);
@@ -478,6 +480,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_image_asks_drop(a);
         agent_images_drop(a);
         agent_image_removal_drop(a);
+        agent_volumes_drop(a);
         agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {

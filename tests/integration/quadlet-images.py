@@ -245,14 +245,13 @@ def test_a_container_runs_until_its_new_node_has_its_image(c: Cluster):
     write(c, "web.container", BOX)
     c.ctl("start ./boxes/web.container", "n1")
     node = c.node(c.row("web.service")["node"])
-    others = [other for other in c.nodes if other is not node]
+    others = [other for other in c.nodes if other.name != node.name]
     for other in others:
         unit(other, f"podman rmi -f {registry(c)}/box@sha256:{first} || :")
     block(c, others)
     before = c.invocation("web.service")
     c.ctl(f"drain {node.name} --no-block")
-    eventually(lambda: "until its image is here" in c.ctl_result("why web").out)
-    assert "blocked" in c.ctl_result("why web").out
+    eventually(lambda: all(words in c.ctl_result("why web").out for words in ("until its image is here", "blocked")))
     assert c.invocation("web.service") == before and f"box@sha256:{first}" in runs(node)
     serve(c)
     eventually(lambda: c.row("web.service")["node"] != node.name and c.row("web.service")["active"] == "active")

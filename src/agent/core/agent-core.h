@@ -171,6 +171,7 @@ typedef struct Agent {
                 Map called;          // those that leaders have asked for, from here on
                 uint64_t called_us;  // boot time
         } images;
+        ListNode volume_looks; // VolumeLook (agent-volumes.c)
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

@@ -28,6 +28,7 @@
 #include "agent-stop-cause.h"
 #include "agent-unit.h"
 #include "agent-verify.h"
+#include "agent-volumes.h"
 #include "clock.h"
 #include "log.h"
 #include "str.h"
@@ -181,8 +182,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                         agent_verify_make(u);
                 else if (agent_carried_is_due(u))
                         agent_carried_fetch(u);
-                else
+                else if (agent_images_is_due(u))
                         agent_images_fetch(u);
+                else
+                        agent_volumes_see(u);
                 break;
         case PLAN_PLACES:
                 begin(u, PLAN_PLACES);
@@ -445,7 +448,8 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
-                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) || agent_images_is_due(u),
+                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) || agent_images_is_due(u) ||
+                               agent_volumes_is_due(u),
                 .places_unseen = agent_carried_has_unseen_places(u) || agent_images_is_unseen(u),
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   plan: fetch -> a container's unit was made here, and volumes beside it -> podman volume inspect, in a
+//   service of its own -> each is not there, or as it would be made -> the step ends
+//
+// podman takes a volume of that name as it is (--ignore), so one with other options would hold what nobody
+// has asked for. Such a node refuses the unit, and says what is there and what the file says
+// (volume-options.h); what runs goes on. Data of before, with the same options, is adopted.
+//
+// A podman that does not answer in time, or fails, says nothing of volumes: the start will tell.
+
+#include "agent-volumes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent-barred.h"
+#include "agent-images.h"
+#include "agent-step.h"
+#include "agent-unit.h"
+#include "quadlet.h"
+#include "str.h"
+#include "transient-command.h"
+#include "volume-options.h"
+
+// Of each its name behind "= ", its driver, and its options; of one that is not there the name alone.
+// systemd makes "$" of "$$".
+#define INSPECT_SCRIPT                                                                  \
+        "for v; do echo \"= $$v\"; podman volume inspect --format "                     \
+        "'{{.Driver}}{{range $$k, $$o := .Options}}\n{{$$k}}={{$$o}}{{end}}' \"$$v\" " \
+        "2>/dev/null; done; true"
+#define VOLUME_SUFFIX "-volume.service"
+
+enum {
+        VOLUMES_MAX = 24, // of one container that are looked at
+        INSPECT_SEC = 30,
+        INSPECT_BYTES_MAX = 1 << 16,
+};
+
+typedef struct WantedVolume {
+        VolumeOptions options;
+        char *file; // "data.volume"
+} WantedVolume;
+
+typedef struct VolumeLook {
+        ListNode link; // in Agent.volume_looks
+        Agent *agent;
+        AgentStepCall *call;
+        TransientCommand *command;
+        WantedVolume list[VOLUMES_MAX];
+        size_t n;
+} VolumeLook;
+
+static void look_free(VolumeLook *look) {
+        list_unlink(&look->link);
+        for (size_t i = 0; i < look->n; i++) {
+                volume_options_done(&look->list[i].options);
+                free(look->list[i].file);
+        }
+        free(look->call);
+        free(look);
+}
+
+// ---------------------------------------------------------------------------------------------- what is due
+
+static bool next_volume(const AgentUnitWork *work, size_t *at, QuadletMade *ret) {
+        while (quadlet_made_next(work->made.text.data, work->made.text.len, at, ret))
+                if (str_has_suffix(ret->name, VOLUME_SUFFIX))
+                        return true;
+        return false;
+}
+
+static bool has_volumes(const AgentUnitWork *work) {
+        size_t at =
+                work->made.text.len > 0 ? quadlet_made_len(work->made.text.data, work->made.text.len) : 0;
+        QuadletMade made;
+
+        return work->made.text.len > 0 && next_volume(work, &at, &made);
+}
+
+bool agent_volumes_is_due(const AgentUnit *u) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        return work->spec && work->spec->container && !work->volumes_seen && has_volumes(work) &&
+               !(u->has_held && u->held.spec == work->spec && u->file_present);
+}
+
+// ------------------------------------------------------------------------------------------------ the look
+
+static int add_volume(VolumeLook *look, const QuadletMade *made) {
+        WantedVolume *v = &look->list[look->n];
+        int r = look->n < VOLUMES_MAX ? volume_options_read(made->unit, made->len, &v->options) : -ENOENT;
+
+        if (r < 0) {
+                if (look->n < VOLUMES_MAX)
+                        volume_options_done(&v->options);
+                return r == -ENOENT ? 0 : r;
+        }
+        v->file = str_printf("%.*s" QUADLET_VOLUME, (int) (strlen(made->name) - strlen(VOLUME_SUFFIX)),
+                             made->name);
+        look->n++;
+        return v->file ? 0 : -ENOMEM;
+}
+
+static int read_made(VolumeLook *look, const AgentUnitWork *work) {
+        size_t at = quadlet_made_len(work->made.text.data, work->made.text.len);
+        QuadletMade made;
+        int r = 0;
+
+        while (r == 0 && next_volume(work, &at, &made))
+                r = add_volume(look, &made);
+        return r;
+}
+
+// What is said behind "= NAME". NULL: nothing.
+static const char *find_seen(const Buf *output, const char *name, size_t *ret_len) {
+        _cleanup_free_ char *head = str_printf("= %s\n", name);
+        const char *text = (const char *) output->data, *end = text + output->len,
+                   *at = head && output->len > 0 ? memmem(text, output->len, head, strlen(head)) : NULL,
+                   *next;
+
+        if (!at || (at > text && at[-1] != '\n'))
+                return NULL;
+        at += strlen(head);
+        if (at + 1 < end && memcmp(at, "= ", 2) == 0)
+                next = at;
+        else
+                next = memmem(at, (size_t) (end - at), "\n= ", 3) ?: end;
+        *ret_len = (size_t) (next - at);
+        return at;
+}
+
+// 0, and of the first that does not do *ret_why; -ENOMEM.
+static int compare(const VolumeLook *look, const Buf *output, char **ret_why) {
+        int r = 0;
+
+        for (size_t i = 0; i < look->n && r == 0 && !*ret_why; i++) {
+                size_t len = 0;
+                const char *seen = find_seen(output, look->list[i].options.name, &len);
+
+                if (seen)
+                        r = volume_options_compare(&look->list[i].options, look->list[i].file, seen, len,
+                                                   ret_why);
+        }
+        return r;
+}
+
+static void settle(AgentUnit *u, const char *why) {
+        if (!why) {
+                u->work->volumes_seen = true;
+                agent_step_prepared(u);
+                return;
+        }
+        if (!u->has_held) {
+                u->refused = true;
+                agent_barred_forget(u);
+        }
+        agent_unit_report(u);
+        agent_step_done(u, why);
+}
+
+static void on_seen(int result, const Buf *output, const Buf *said, void *userdata) {
+        VolumeLook *look = userdata;
+        AgentUnit *u = agent_step_find(look->call->node, look->call->name, look->call->number);
+        _cleanup_free_ char *why = NULL;
+        int r = result == 0 ? compare(look, output, &why) : 0;
+
+        if (u)
+                settle(u, r < 0 ? strerror(-r) : why);
+        drain_mark(&look->agent->drain);
+        look_free(look);
+}
+
+static int begin(VolumeLook *look) {
+        const char *args[4 + VOLUMES_MAX + 1] = {"/bin/sh", "-c", INSPECT_SCRIPT, "volumes"};
+        static const char *const environment[] = {"HOME=/root", NULL};
+        _cleanup_free_ char *unit = agent_images_unit(look->agent);
+        const TransientConfig config = {.loop = look->agent->loop,
+                                        .runner = look->agent->images.runner,
+                                        .unit = unit,
+                                        .description = "Look at volumes",
+                                        .args = args,
+                                        .environment = environment,
+                                        .limit_sec = INSPECT_SEC,
+                                        .output_max = INSPECT_BYTES_MAX};
+
+        for (size_t i = 0; i < look->n; i++)
+                args[4 + i] = look->list[i].options.name;
+        return unit ? transient_command_start(&config, on_seen, look, &look->command) : -ENOMEM;
+}
+
+void agent_volumes_see(AgentUnit *u) {
+        VolumeLook *look = calloc(1, sizeof(*look));
+        int r = look ? 0 : -ENOMEM;
+
+        if (look) {
+                list_init(&look->link);
+                look->agent = u->node->agent;
+                look->call = agent_step_call_new(u);
+                r = look->call ? read_made(look, u->work) : -ENOMEM;
+        }
+        if (r == 0 && look->n > 0)
+                r = begin(look);
+        if (r == 0 && look->n > 0) {
+                list_append(&look->agent->volume_looks, &look->link);
+                return;
+        }
+        if (look)
+                look_free(look);
+        settle(u, r == -ENOMEM ? strerror(ENOMEM) : NULL); // who cannot be asked says nothing
+}
+
+static void on_closed(void *userdata) {
+        agent_close_step(userdata);
+}
+
+void agent_volumes_drop(Agent *a) {
+        list_foreach_safe (i, &a->volume_looks) {
+                VolumeLook *look = CONTAINER_OF(i, VolumeLook, link);
+
+                a->n_open++;
+                transient_command_cancel(look->command, on_closed, a);
+                look_free(look);
+        }
+}

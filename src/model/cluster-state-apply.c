@@ -235,8 +235,11 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
                         r = state_replace_host(s, record);
         } else {
                 record->host = ++s->last_host;
-                state_drop_former(s, record->host_id.data, record->host_id.len);
-                r = state_append_host(s, record);
+                r = state_former_joins(s, record);
+                if (r < 0)
+                        message_free(record);
+                else
+                        r = state_append_host(s, record);
         }
         return r < 0 ? r : state_mark_host(s, record->host);
 }

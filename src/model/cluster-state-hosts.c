@@ -322,11 +322,36 @@ static void remove_former(ClusterState *s, size_t i) {
         memmove(&s->former[i], &s->former[i + 1], (s->n_former - i) * sizeof *s->former);
 }
 
-void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
-        size_t i = former_index(s, host_id, len);
+static bool had_key(const Argosy__FormerHost *f, const ProtobufCBinaryData *key_pin) {
+        return f->key_pin.len > 0 && f->key_pin.len == key_pin->len &&
+               memcmp(f->key_pin.data, key_pin->data, key_pin->len) == 0;
+}
 
-        if (i < s->n_former)
+static void drop_key(ClusterState *s, const ProtobufCBinaryData *key_pin) {
+        for (size_t i = s->n_former; i > 0; i--)
+                if (had_key(s->former[i - 1], key_pin))
+                        remove_former(s, i - 1);
+}
+
+int state_former_joins(ClusterState *s, const Argosy__HostRecord *host) {
+        Argosy__FormerHost key = ARGOSY__FORMER_HOST__INIT, *copy;
+        size_t i;
+
+        drop_key(s, &host->key_pin);
+        i = former_index(s, host->host_id.data, host->host_id.len);
+        if (i == s->n_former)
+                return 0;
+        if (s->former[i]->key_pin.len == 0) {
                 remove_former(s, i);
+                return 0;
+        }
+        key.key_pin = s->former[i]->key_pin;
+        copy = message_copy(&key);
+        if (!copy)
+                return -ENOMEM;
+        state_retire_message(s, s->former[i]);
+        s->former[i] = copy;
+        return 0;
 }
 
 // The oldest without labels, else the oldest: of those there is less to forget.
@@ -340,7 +365,7 @@ static size_t least_former(const ClusterState *s) {
 int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
         if (ARRAY_RESERVE(s->former, s->n_former + 1) < 0)
                 return -ENOMEM;
-        state_drop_former(s, former->host_id.data, former->host_id.len);
+        drop_key(s, &former->key_pin);
         if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
                 remove_former(s, least_former(s));
         s->former[s->n_former++] = former;

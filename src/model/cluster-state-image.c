@@ -163,7 +163,8 @@ static int load_former(ClusterState *s, Argosy__StateImage *image) {
                 const Argosy__FormerHost *f = image->former_hosts[i];
                 int r;
 
-                if (f->host_id.len == 0 || cluster_state_find_former(s, f->host_id.data, f->host_id.len))
+                if (f->host_id.len == 0 ? f->key_pin.len == 0
+                                        : !!cluster_state_find_former(s, f->host_id.data, f->host_id.len))
                         return -EBADMSG;
                 r = state_add_former(s, image->former_hosts[i]);
                 if (r < 0)

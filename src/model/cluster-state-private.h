@@ -434,7 +434,9 @@ int state_mark_host(ClusterState *s, uint32_t host);
 
 // Takes `former` on success. The oldest goes if there are CLUSTER_FORMER_HOSTS_MAX.
 int state_add_former(ClusterState *s, Argosy__FormerHost *former);
-void state_drop_former(ClusterState *s, const void *host_id, size_t len);
+// The machine has joined again, as that host: of what it was before no more is remembered than its keys. It
+// may have one of them still, if it could not write the new one.
+int state_former_joins(ClusterState *s, const Argosy__HostRecord *host);
 void state_hosts_done(ClusterState *s);
 
 // cluster-state-limits.c: the operation is not carried out.

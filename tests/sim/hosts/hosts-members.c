@@ -660,6 +660,7 @@ void members_on_calm(void) {
                 drop_rule();
                 (void) sim_run_until(are_one, NULL, CALM_US);
         }
+        give_up_the_lost(); // of those that were removed just now, too
         force_out_the_kept();
         judge_answers();
         (void) sim_run_until(are_one, NULL, CALM_US);

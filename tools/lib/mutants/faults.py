@@ -5312,6 +5312,10 @@ FAULTS = [
           "if (e && !has_content(s, &e->record->spec))",
           "if (e)",
           "leader/previous-nodes: what_has_taken_up_the_next_content_has_its_guard"),
+    Fault("key-of-before-forgotten", "src/model/cluster-state-hosts.c",
+          "if (s->former[i]->key_pin.len == 0) {",
+          "if (true) {",
+          "model/cluster-state-hosts: the_key_of_a_removed_host_is_known_as_such"),
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",

@@ -1,0 +1,24 @@
+# check removed-run-nothing: check removed-run-nothing: n1 takes itself for a member, and was removed 60751 ms ago
+chance 6fc9ff31ebc24e4
+hosts 4
+units 1
+lease_ms 0
+start_ms 0
+stop_ms 0
+mass_loss_percent 0
+batch_max 0
+time_max_ms 1db1
+voters 0
+guarded 0
+fresh 1
+crowd 0
+events_bytes 0
+found 0
+names 0
+leases 0
+fault.disk_full 40
+member 3b54e13ad133f54f
+fault 329e1bd809e755cb
+time 0
+member 343c7bff719b9937
+time 0

@@ -197,7 +197,6 @@ static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMa
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
 static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *taken) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        bool is_held = t->held; // then it is gone if its job may not begin after all
         int r = plan_request(d, t, h, mark);
 
         if (r < 0)
@@ -210,7 +209,7 @@ static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *t
                 answer_cursor_note(d->leader, t);
                 list_unlink(&t->queue);
                 list_append(taken, &t->queue);
-        } else if (!is_held && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
+        } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
                 d->n_served -= units_of(t, h); // it waits for somebody else, and that was a look
         return true;
 }

@@ -294,7 +294,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                 return t->held ? STEP_PASSED : check_author(l, t, false);
         if (t->held) {
                 held_job_put_back(l, t);
-                return PLAN_SETTLED;
+                return QUEUE_PUT_BACK;
         }
         if (v == HELD_JOB_REFUSED)
                 return ticket_refuse(t, EPERM, "%s (rule %" PRIu32 " of the queue); nothing was changed",

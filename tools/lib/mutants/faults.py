@@ -5555,4 +5555,8 @@ FAULTS = [
           "r = is_closed(record) ? 0 : put_host(l, b, record, false, true);",
           "r = 0;",
           "leader/host-removal: by_force_no_unit_comes_back_to_a_host_that_goes"),
+    Fault("held-request-that-waits-takes-a-turn", "src/leader/decide-requests.c",
+          "} else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)",
+          "} else if (false)",
+          "leader/queued-rebalances: one_that_waits_for_a_host_holds_up_nobody"),
 ]

@@ -524,6 +524,25 @@ static void it_counts_once_for_its_limit(void **state) {
         assert_int_equal(held_limit_running(g.leader, 1), 0);
 }
 
+// It waits for a host that a new leader has not heard, and what comes meanwhile is as much as a turn does.
+static void one_that_waits_for_a_host_holds_up_nobody(void **state) {
+        uint64_t job;
+
+        start_on_two(UNITS, SERVICE);
+        job = hold((Wish){.id = 1, .hold = true});
+        rig_host(&g, 3)->delayed = true;
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        g.leader->limits.requests_units = UNITS;
+        assert_int_equal(release(job), 0);
+        assert_int_equal(rig_last(rig_change_many(&g, START, "other", UNITS, SERVICE))->status, 0);
+        assert_non_null(rig_record(&g, "other@0.service"));
+        rig_host(&g, 3)->delayed = false;
+        rig_pass_ms(&g, 20 * LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -549,6 +568,7 @@ int main(void) {
                 T(it_waits_for_other_jobs),
                 T(a_rule_holds_it),
                 T(it_counts_once_for_its_limit),
+                T(one_that_waits_for_a_host_holds_up_nobody),
         };
 
         setenv("UV_THREADPOOL_SIZE", "1", true);

@@ -155,6 +155,14 @@ static void add_secrets(Lines *lines, const Argosy__Response__Secrets *s) {
                     s->rows[i]->version, s->rows[i]->units, s->rows[i]->stale, s->rows[i]->n_uses);
 }
 
+// How often it has failed on a node a leader counts from when it leads.
+static bool counts_failures(const char *name) {
+        int i = world_unit_index(name);
+        const WorldContent *c = i >= 0 ? world_content_find(log_truth.units[i].spec.bytes) : NULL;
+
+        return c && c->restart_elsewhere > 0 && heard_has_failed((unsigned) i);
+}
+
 static void add_why(Lines *lines, const RigAnswer *a) {
         for (size_t i = 0; i < a->n; i++) {
                 const Argosy__Response__Status *s =
@@ -162,7 +170,7 @@ static void add_why(Lines *lines, const RigAnswer *a) {
                                 ? a->responses[i]->status_reply
                                 : NULL;
 
-                if (s && s->row)
+                if (s && s->row && !counts_failures(s->row->unit))
                         add(lines, "why %s %s '%s' %s refusals=%zu '%s' job=%" PRIu64, s->row->unit,
                             s->row->node, s->desired, s->outcome, s->n_refusals, s->why, s->job);
         }

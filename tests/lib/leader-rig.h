@@ -179,6 +179,20 @@ void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
 // The same with thousands of hosts, and `unchecked`.
 void rig_start_many(Rig *g, size_t n_hosts);
 void rig_stop(Rig *g);
+// The rig `g` of a program, and setup() and teardown(), between which each test has one of so many hosts.
+#define RIG_OF(n_hosts)                       \
+        static Rig g;                         \
+                                              \
+        static int setup(void **state) {      \
+                rig_start(&g, (n_hosts));     \
+                return 0;                     \
+        }                                     \
+                                              \
+        static int teardown(void **state) {   \
+                rig_stop(&g);                 \
+                return 0;                     \
+        }
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 // The cluster has that CA, and its key is the first secret of the voters; `secrets` are the leader's, and it
 // can sign from now on.
 void rig_give_ca(Rig *g, const struct Ca *ca, struct VoterSecrets *secrets);

@@ -14,3 +14,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+// The tests of a program, one after the other.
+#define RUN_TESTS(...)                                              \
+        int main(void) {                                            \
+                const struct CMUnitTest tests[] = {__VA_ARGS__};    \
+                                                                    \
+                return cmocka_run_group_tests(tests, NULL, NULL);   \
+        }

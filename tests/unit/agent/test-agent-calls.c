@@ -8,6 +8,7 @@
 #include "fake-pid1.h"
 #include "journal.h"
 #include "message.h"
+#include "messages.h"
 
 static FakePid1 *pid1;
 
@@ -122,14 +123,10 @@ static int world_down(void **state) {
 }
 
 static int ask_status(uint32_t node, const char *const *names, size_t n, unsigned lines, void *userdata) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request__Status status =
+                MESSAGE_OF(request__status, .names = (char **) names, .n_names = n, .lines = lines);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
 
-        status.names = (char **) names;
-        status.n_names = n;
-        status.lines = lines;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         return agent_call(w.agent, ASKER, node, &request, on_answer, userdata, &cancel);
 }
 
@@ -144,25 +141,20 @@ static const Argosy__Response__Status *status_of(const char *name) {
 }
 
 static int ask_journal(uint32_t node, const char *name, unsigned lines, bool follow) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
 
         journal.name = (char *) name;
         journal.lines = lines;
         journal.follow = follow;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         return agent_call(w.agent, ASKER, node, &request, on_answer, NULL, &cancel);
 }
 
 static int ask_stop(const char *const *names, size_t n) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
+        Argosy__Request__LocalStop stop =
+                MESSAGE_OF(request__local_stop, .names = (char **) names, .n_names = n);
+        Argosy__Request request = REQUEST_OF(LOCAL_STOP, local_stop, &stop);
 
-        stop.names = (char **) names;
-        stop.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
-        request.local_stop = &stop;
         return agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel);
 }
 
@@ -171,11 +163,9 @@ static const char *const one[] = {"web.service"}, *const two[] = {"web.service",
 // ---- which calls there are
 
 static void what_cannot_be_asked_is_refused_without_a_reply(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), -EOPNOTSUPP);
         assert_int_equal(ask_status(NODE + 1, one, 1, 0, NULL), -ENXIO);
         assert_int_equal(ask_status(0, one, 0, 0, NULL), -EINVAL);
@@ -456,26 +446,22 @@ static void held_units_are_listed_with_what_systemd_knows_of_them(void **state) 
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(what_cannot_be_asked_is_refused_without_a_reply),
-                WORLD_TEST(calls_have_a_limit),
-                WORLD_TEST(a_status_answers_for_each_name_in_turn),
-                WORLD_TEST(whoever_is_answered_may_cancel_the_rest),
-                WORLD_TEST(after_a_cancel_there_is_no_reply),
-                WORLD_TEST(without_systemd_a_status_ends_with_an_error),
-                WORLD_TEST(a_status_is_worth_showing_without_a_journal),
-                WORLD_TEST(a_status_says_why_a_unit_is_not_as_wanted),
-                WORLD_TEST(journal_lines_travel_as_they_come),
-                WORLD_TEST(a_journal_that_may_not_be_read_is_an_error),
-                WORLD_TEST(a_host_reads_the_journal_of_what_it_holds),
-                WORLD_TEST(a_local_stop_answers_for_every_unit),
-                WORLD_TEST(a_local_stop_of_nothing_that_is_held_is_answered_at_once),
-                WORLD_TEST(a_local_stop_without_systemd_did_not_end_well),
-                WORLD_TEST(a_manager_that_is_detached_ends_its_calls),
-                WORLD_TEST(an_agent_that_ends_says_nothing_more),
-                WORLD_TEST(held_units_are_listed_with_what_systemd_knows_of_them),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(what_cannot_be_asked_is_refused_without_a_reply),
+        WORLD_TEST(calls_have_a_limit),
+        WORLD_TEST(a_status_answers_for_each_name_in_turn),
+        WORLD_TEST(whoever_is_answered_may_cancel_the_rest),
+        WORLD_TEST(after_a_cancel_there_is_no_reply),
+        WORLD_TEST(without_systemd_a_status_ends_with_an_error),
+        WORLD_TEST(a_status_is_worth_showing_without_a_journal),
+        WORLD_TEST(a_status_says_why_a_unit_is_not_as_wanted),
+        WORLD_TEST(journal_lines_travel_as_they_come),
+        WORLD_TEST(a_journal_that_may_not_be_read_is_an_error),
+        WORLD_TEST(a_host_reads_the_journal_of_what_it_holds),
+        WORLD_TEST(a_local_stop_answers_for_every_unit),
+        WORLD_TEST(a_local_stop_of_nothing_that_is_held_is_answered_at_once),
+        WORLD_TEST(a_local_stop_without_systemd_did_not_end_well),
+        WORLD_TEST(a_manager_that_is_detached_ends_its_calls),
+        WORLD_TEST(an_agent_that_ends_says_nothing_more),
+        WORLD_TEST(held_units_are_listed_with_what_systemd_knows_of_them)
+)

@@ -388,26 +388,22 @@ static void beyond_200_units_new_ones_get_slices(void **state) {
         assert_int_equal(n_in[1], 10);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(small_batches_of_files_keep_their_distance),
-                WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
-                WORLD_TEST(a_refused_file_is_shown_as_systemd_reads_it),
-                WORLD_TEST(a_foreign_name_is_refused_and_untouched),
-                WORLD_TEST(a_question_about_names_is_answered_as_an_order_would_be),
-                WORLD_TEST(what_argosy_has_is_nobody_elses),
-                WORLD_TEST(a_question_that_makes_no_sense_is_answered_with_an_error),
-                WORLD_TEST(questions_that_systemd_does_not_answer_make_room_for_no_others),
-                WORLD_TEST(a_question_of_a_leader_that_is_gone_is_not_answered),
-                WORLD_TEST(new_content_replaces_a_running_unit),
-                WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
-                WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
-                WORLD_TEST(what_could_not_be_replaced_is_removed),
-                WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),
-                WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
-                WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
-                WORLD_TEST(beyond_200_units_new_ones_get_slices),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(small_batches_of_files_keep_their_distance),
+        WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
+        WORLD_TEST(a_refused_file_is_shown_as_systemd_reads_it),
+        WORLD_TEST(a_foreign_name_is_refused_and_untouched),
+        WORLD_TEST(a_question_about_names_is_answered_as_an_order_would_be),
+        WORLD_TEST(what_argosy_has_is_nobody_elses),
+        WORLD_TEST(a_question_that_makes_no_sense_is_answered_with_an_error),
+        WORLD_TEST(questions_that_systemd_does_not_answer_make_room_for_no_others),
+        WORLD_TEST(a_question_of_a_leader_that_is_gone_is_not_answered),
+        WORLD_TEST(new_content_replaces_a_running_unit),
+        WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
+        WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
+        WORLD_TEST(what_could_not_be_replaced_is_removed),
+        WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),
+        WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
+        WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
+        WORLD_TEST(beyond_200_units_new_ones_get_slices)
+)

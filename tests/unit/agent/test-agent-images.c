@@ -11,6 +11,7 @@
 #include "disk-room.h"
 
 #include "fileio.h"
+#include "messages.h"
 #include "quadlet.h"
 #include "str.h"
 #include "transient-command.h"
@@ -322,18 +323,13 @@ static const char *registry_auth; // of the next call; NULL: none
 
 static void send_call(const char *image, bool pull) {
         Argosy__SecretValue auth = ARGOSY__SECRET_VALUE__INIT;
-        Argosy__ToHost__Call c = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Call c = MESSAGE_OF(to_host__call, .id = 9, .image = (char *) image, .pull = pull);
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, &c);
 
-        c.id = 9;
-        c.image = (char *) image;
-        c.pull = pull;
         if (registry_auth) {
                 auth.value = (ProtobufCBinaryData){strlen(registry_auth), (uint8_t *) registry_auth};
                 c.registry_auth = &auth;
         }
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &c;
         agent_on_message(w.agent, &m);
 }
 
@@ -677,12 +673,10 @@ static void a_bad_secret_is_told_and_no_other_host_asks(void **state) {
 
 static void a_question_that_is_over_ends_its_command(void **state) {
         Argosy__ToHost__CallCancel c = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &c);
 
         call("reg.example/box:1");
         c.id = 9;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
-        m.call_cancel = &c;
         agent_on_message(w.agent, &m);
         assert_null(commands[0].line);
         assert_null(w.call_reply);
@@ -690,40 +684,36 @@ static void a_question_that_is_over_ends_its_command(void **state) {
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, images_up, images_down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                CASE(what_is_here_is_not_pulled),
-                CASE(what_is_missing_is_pulled_before_the_start),
-                CASE(new_content_is_pulled_before_anything_stops),
-                CASE(a_pull_that_fails_stops_nothing),
-                CASE(what_the_registry_has_lost_is_refused),
-                CASE(two_units_of_an_image_pull_once),
-                CASE(a_stop_ends_the_pull),
-                CASE(what_somebody_removed_is_pulled_again),
-                CASE(what_podman_cannot_list_is_pulled),
-                CASE(a_pull_shows_its_registry_the_secret_and_leaves_no_file),
-                CASE(the_next_pull_shows_the_newest),
-                CASE(who_shows_something_else_pulls_by_itself),
-                CASE(without_a_value_nothing_is_asked),
-                CASE(what_is_no_user_and_password_asks_nobody),
-                CASE(a_question_shows_the_registry_what_came_with_it),
-                CASE(a_bad_secret_is_told_and_no_other_host_asks),
-                CASE(while_there_is_room_all_images_stay),
-                CASE(the_oldest_goes_and_what_runs_and_what_it_was_before_stay),
-                CASE(what_argosy_has_not_pulled_stays),
-                CASE(what_podman_could_not_list_is_not_argosys),
-                CASE(what_podman_keeps_is_left_until_the_next_look),
-                CASE(what_is_being_removed_is_pulled_again_afterwards),
-                CASE(the_record_outlives_argosyd),
-                CASE(by_a_damaged_record_nothing_is_removed),
-                CASE(what_a_leader_has_asked_for_waits_for_its_orders),
-                CASE(a_tag_has_the_digest_of_what_the_registry_sends),
-                CASE(what_is_no_manifest_has_none),
-                CASE(a_registry_that_refuses_is_quoted),
-                CASE(a_registry_that_is_not_reached_may_be_by_another_host),
-                CASE(a_registry_that_hangs_is_named_so),
-                CASE(a_question_that_is_over_ends_its_command),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(what_is_here_is_not_pulled),
+        CASE(what_is_missing_is_pulled_before_the_start),
+        CASE(new_content_is_pulled_before_anything_stops),
+        CASE(a_pull_that_fails_stops_nothing),
+        CASE(what_the_registry_has_lost_is_refused),
+        CASE(two_units_of_an_image_pull_once),
+        CASE(a_stop_ends_the_pull),
+        CASE(what_somebody_removed_is_pulled_again),
+        CASE(what_podman_cannot_list_is_pulled),
+        CASE(a_pull_shows_its_registry_the_secret_and_leaves_no_file),
+        CASE(the_next_pull_shows_the_newest),
+        CASE(who_shows_something_else_pulls_by_itself),
+        CASE(without_a_value_nothing_is_asked),
+        CASE(what_is_no_user_and_password_asks_nobody),
+        CASE(a_question_shows_the_registry_what_came_with_it),
+        CASE(a_bad_secret_is_told_and_no_other_host_asks),
+        CASE(while_there_is_room_all_images_stay),
+        CASE(the_oldest_goes_and_what_runs_and_what_it_was_before_stay),
+        CASE(what_argosy_has_not_pulled_stays),
+        CASE(what_podman_could_not_list_is_not_argosys),
+        CASE(what_podman_keeps_is_left_until_the_next_look),
+        CASE(what_is_being_removed_is_pulled_again_afterwards),
+        CASE(the_record_outlives_argosyd),
+        CASE(by_a_damaged_record_nothing_is_removed),
+        CASE(what_a_leader_has_asked_for_waits_for_its_orders),
+        CASE(a_tag_has_the_digest_of_what_the_registry_sends),
+        CASE(what_is_no_manifest_has_none),
+        CASE(a_registry_that_refuses_is_quoted),
+        CASE(a_registry_that_is_not_reached_may_be_by_another_host),
+        CASE(a_registry_that_hangs_is_named_so),
+        CASE(a_question_that_is_over_ends_its_command)
+)

@@ -9,6 +9,7 @@
 #include "feature-level.h"
 #include "flow-window.h"
 #include "journal.h"
+#include "messages.h"
 
 enum { LINE = 1023, CALL = 77, WINDOW = 64 * 1024 }; // LINE: bytes of a line without its end
 
@@ -61,22 +62,18 @@ static int world_down(void **state) {
 }
 
 static void ask_as(uint32_t window, bool says_read) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
 
         journal.name = "web.service";
         journal.lines = 100000;
         journal.window = window;
         journal.says_read = says_read;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         call.id = CALL;
         call.node = NODE;
         call.request = &request;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &call;
         agent_on_message(w.agent, &m);
 }
 
@@ -85,13 +82,9 @@ static void ask(uint32_t window) {
 }
 
 static void taken(uint64_t id, uint64_t mark) {
-        Argosy__ToHost__CallTaken t = ARGOSY__TO_HOST__CALL_TAKEN__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__CallTaken t = MESSAGE_OF(to_host__call_taken, .id = id, .mark = mark);
+        Argosy__ToHost m = TO_HOST_OF(CALL_TAKEN, call_taken, &t);
 
-        t.id = id;
-        t.mark = mark;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_TAKEN;
-        m.call_taken = &t;
         agent_on_message(w.agent, &m);
 }
 
@@ -172,13 +165,11 @@ static void who_wants_to_know_is_told_once_that_it_is_read(void **state) {
 
 static void a_reader_that_waits_ends_when_its_asker_goes(void **state) {
         Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
 
         ask(WINDOW);
         (void) read_on(100000);
         cancel.id = CALL;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
-        m.call_cancel = &cancel;
         agent_on_message(w.agent, &m);
         assert_true(reader.closed);
         taken(CALL, UINT64_MAX); // on its way when that was said

@@ -9,6 +9,7 @@
 #include "agent-private.h"
 #include "attach.h"
 #include "clock.h"
+#include "messages.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -169,12 +170,9 @@ static void the_same_leader_anew_is_attached_to_anew(void **state) {
 }
 
 static void ack_beat(uint64_t seq) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
+        Argosy__ToHost__BeatAck ack = MESSAGE_OF(to_host__beat_ack, .seq = seq);
+        Argosy__ToHost m = TO_HOST_OF(BEAT_ACK, beat_ack, &ack);
 
-        ack.seq = seq;
-        m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
-        m.beat_ack = &ack;
         agent_on_message(w.agent, &m);
 }
 
@@ -688,8 +686,8 @@ static void nothing_is_obeyed_while_the_fence_cannot_be_written(void **state) {
 }
 
 static void content_that_was_not_sent_is_asked_for(void **state) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
+        Argosy__ToHost m = TO_HOST_OF(ORDERS, orders, &o);
         Parcel *p = calloc(1, sizeof(*p));
         Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
@@ -700,8 +698,6 @@ static void content_that_was_not_sent_is_asked_for(void **state) {
         o.index = w.index++;
         o.orders = p->order_list;
         o.n_orders = 1;
-        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
-        m.orders = &o;
         agent_on_message(w.agent, &m);
         free(p);
         loop_until(w.n_attaches == 2);
@@ -731,41 +727,37 @@ static void leaving_the_cluster_leaves_nothing_but_the_fence(void **state) {
         assert_int_equal(fence.term, w.term);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(losing_the_leader_stops_nothing),
-                WORLD_TEST(an_order_to_stay_answers_no_change),
-                WORLD_TEST(what_is_to_stay_as_it_is_does),
-                WORLD_TEST(the_lease_runs_out_and_comes_back),
-                WORLD_TEST(an_answer_is_waited_for_longer_each_time),
-                WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
-                WORLD_TEST(what_the_host_offers_by_now_is_told),
-                WORLD_TEST(an_attach_that_cannot_go_yet_waits_for_an_event),
-                WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
-                WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
-                WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),
-                WORLD_TEST(most_beats_need_no_answer_unless_somebody_waits_for_it),
-                WORLD_TEST(without_an_answer_each_beat_asks),
-                WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
-                WORLD_TEST(what_the_wall_clock_is_is_said_now_and_then),
-                WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
-                WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
-                WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
-                WORLD_TEST(numbers_begin_again_after_a_recovery),
-                WORLD_TEST(what_the_welcome_does_not_name_is_removed),
-                WORLD_TEST(what_ends_between_attach_and_welcome_is_told_to_be_gone),
-                WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
-                WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
-                WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
-                WORLD_TEST(what_a_host_holds_is_told_in_parts),
-                WORLD_TEST(a_part_that_finds_no_link_has_the_host_attach_anew),
-                WORLD_TEST(thousands_of_orders_and_of_reports_are_taken_in_turns),
-                WORLD_TEST(an_older_fence_orders_nothing),
-                WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
-                WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),
-                WORLD_TEST(content_that_was_not_sent_is_asked_for),
-                WORLD_TEST(leaving_the_cluster_leaves_nothing_but_the_fence),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(losing_the_leader_stops_nothing),
+        WORLD_TEST(an_order_to_stay_answers_no_change),
+        WORLD_TEST(what_is_to_stay_as_it_is_does),
+        WORLD_TEST(the_lease_runs_out_and_comes_back),
+        WORLD_TEST(an_answer_is_waited_for_longer_each_time),
+        WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
+        WORLD_TEST(what_the_host_offers_by_now_is_told),
+        WORLD_TEST(an_attach_that_cannot_go_yet_waits_for_an_event),
+        WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
+        WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+        WORLD_TEST(it_is_told_since_when_a_beat_has_no_answer),
+        WORLD_TEST(most_beats_need_no_answer_unless_somebody_waits_for_it),
+        WORLD_TEST(without_an_answer_each_beat_asks),
+        WORLD_TEST(an_answer_to_a_beat_is_timed_once_and_its_lease_is_told),
+        WORLD_TEST(what_the_wall_clock_is_is_said_now_and_then),
+        WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
+        WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
+        WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
+        WORLD_TEST(numbers_begin_again_after_a_recovery),
+        WORLD_TEST(what_the_welcome_does_not_name_is_removed),
+        WORLD_TEST(what_ends_between_attach_and_welcome_is_told_to_be_gone),
+        WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
+        WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
+        WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
+        WORLD_TEST(what_a_host_holds_is_told_in_parts),
+        WORLD_TEST(a_part_that_finds_no_link_has_the_host_attach_anew),
+        WORLD_TEST(thousands_of_orders_and_of_reports_are_taken_in_turns),
+        WORLD_TEST(an_older_fence_orders_nothing),
+        WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
+        WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),
+        WORLD_TEST(content_that_was_not_sent_is_asked_for),
+        WORLD_TEST(leaving_the_cluster_leaves_nothing_but_the_fence)
+)

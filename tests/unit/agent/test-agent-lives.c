@@ -25,6 +25,7 @@
 #include "carried-files.h"
 #include "clock.h"
 #include "fileio.h"
+#include "messages.h"
 #include "plan.h"
 
 enum {
@@ -286,7 +287,7 @@ static void change(unsigned unit) {
 // What the agent asked for last; most often as it is.
 static void answer(unsigned chance_of_lies) {
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(FILE_PIECE, file_piece, &piece);
         static uint8_t garbage[PIECE];
         const Body *b = bodies;
         bool lies = chance_of_lies > 0 && dice(chance_of_lies) == 0;
@@ -307,8 +308,6 @@ static void answer(unsigned chance_of_lies) {
               !piece.there ? ", which is not there"
               : lies       ? ", a wrong one"
                            : "");
-        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
-        m.file_piece = &piece;
         agent_on_message(w.agent, &m);
 }
 

@@ -4,6 +4,7 @@
 // followed.
 
 #include "managers-words.h"
+#include "messages.h"
 
 static void a_name_of_the_user_s_own_is_refused(void **state) {
         Other *o = add_other(0);
@@ -101,16 +102,10 @@ static Argosy__UnitOrder *stopped_order(Everywhere *e, const char *name, uint64_
 }
 
 static void order_one(Argosy__UnitOrder *order) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
+        Argosy__ToHost__Orders o = MESSAGE_OF(to_host__orders, .generation = w.generation, .term = w.term,
+                                              .index = w.index++, .orders = &order, .n_orders = 1);
+        Argosy__ToHost m = TO_HOST_OF(ORDERS, orders, &o);
 
-        o.generation = w.generation;
-        o.term = w.term;
-        o.index = w.index++;
-        o.orders = &order;
-        o.n_orders = 1;
-        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
-        m.orders = &o;
         agent_on_message(w.agent, &m);
 }
 

@@ -5,6 +5,7 @@
 
 #include "helper-frame.h"
 #include "managers-words.h"
+#include "messages.h"
 
 enum { UNITS = 12 };
 
@@ -89,8 +90,8 @@ static void add_container(void) {
 }
 
 static void ask_about_all(void) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char text[UNITS][32], *names[UNITS];
         uint64_t cancel;
 
@@ -101,8 +102,6 @@ static void ask_about_all(void) {
         status.names = names;
         status.n_names = UNITS;
         status.lines = 3;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         n_answers = n_with_lines = 0;
         answered_all = false;
         assert_int_equal(agent_call(w.agent, 0, NODE_BASE, &request, on_answer, NULL, &cancel), 0);

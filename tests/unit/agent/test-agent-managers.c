@@ -3,6 +3,7 @@
 // Many managers in one agent: they come and go, are away or loud, and nobody else notices.
 
 #include "managers-words.h"
+#include "messages.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -166,8 +167,8 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 
 // What is asked of the host, since nobody leads, is about whichever of its nodes holds the unit.
 static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         char *names[] = {(char *) "web.service"};
         uint64_t cancel;
@@ -180,8 +181,6 @@ static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         agent_on_leader(w.agent, 0, 0);
         status.names = names;
         status.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), 0);
         loop_until(answer && answer->final);
         assert_int_equal(answer->status, 0);

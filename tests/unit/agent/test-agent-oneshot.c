@@ -276,23 +276,19 @@ static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(a_oneshot_that_somebody_cancels_is_not_done),
-                WORLD_TEST(a_oneshot_runs_once),
-                WORLD_TEST(a_oneshot_that_is_over_elsewhere_is_not_run_here),
-                WORLD_TEST(a_crash_while_a_start_is_under_way_starts_once),
-                WORLD_TEST(a_oneshot_that_ran_unseen_is_not_run_again),
-                WORLD_TEST(a_oneshot_that_was_not_started_is_started),
-                WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
-                WORLD_TEST(a_oneshot_that_failed_unseen_has_failed),
-                WORLD_TEST(a_failure_that_somebody_resets_while_we_are_away_is_one),
-                WORLD_TEST(a_oneshot_that_cannot_begin_has_failed),
-                WORLD_TEST(a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so),
-                WORLD_TEST(a_oneshot_is_let_go_when_the_cluster_knows),
-                WORLD_TEST(a_oneshot_runs_also_where_it_cannot_be_pinned),
-                WORLD_TEST(a_second_start_of_a_running_oneshot_joins_the_first),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(a_oneshot_that_somebody_cancels_is_not_done),
+        WORLD_TEST(a_oneshot_runs_once),
+        WORLD_TEST(a_oneshot_that_is_over_elsewhere_is_not_run_here),
+        WORLD_TEST(a_crash_while_a_start_is_under_way_starts_once),
+        WORLD_TEST(a_oneshot_that_ran_unseen_is_not_run_again),
+        WORLD_TEST(a_oneshot_that_was_not_started_is_started),
+        WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
+        WORLD_TEST(a_oneshot_that_failed_unseen_has_failed),
+        WORLD_TEST(a_failure_that_somebody_resets_while_we_are_away_is_one),
+        WORLD_TEST(a_oneshot_that_cannot_begin_has_failed),
+        WORLD_TEST(a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so),
+        WORLD_TEST(a_oneshot_is_let_go_when_the_cluster_knows),
+        WORLD_TEST(a_oneshot_runs_also_where_it_cannot_be_pinned),
+        WORLD_TEST(a_second_start_of_a_running_oneshot_joins_the_first)
+)

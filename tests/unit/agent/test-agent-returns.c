@@ -221,18 +221,15 @@ static void nothing_is_asked_where_nothing_is_stopped_for_a_file(void **state) {
         assert_int_equal(pid1_n_surveys(pid1), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(what_a_new_file_takes_down_is_back_when_the_order_is_answered),
-                WORLD_TEST(what_hangs_on_a_unit_by_another_goes_along_with_it),
-                WORLD_TEST(what_somebody_stopped_is_not_started),
-                WORLD_TEST(a_crash_at_any_moment_forgets_nobody),
-                WORLD_TEST(what_needs_a_unit_that_does_not_start_is_down_until_it_does),
-                WORLD_TEST(who_is_to_stop_brings_nothing_back),
-                WORLD_TEST(what_is_stopped_meanwhile_stays_down),
-                WORLD_TEST(both_may_get_new_files_at_once),
-                WORLD_TEST(what_does_not_come_back_is_named),
-                WORLD_TEST(nothing_is_asked_where_nothing_is_stopped_for_a_file),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(what_a_new_file_takes_down_is_back_when_the_order_is_answered),
+        WORLD_TEST(what_hangs_on_a_unit_by_another_goes_along_with_it),
+        WORLD_TEST(what_somebody_stopped_is_not_started),
+        WORLD_TEST(a_crash_at_any_moment_forgets_nobody),
+        WORLD_TEST(what_needs_a_unit_that_does_not_start_is_down_until_it_does),
+        WORLD_TEST(who_is_to_stop_brings_nothing_back),
+        WORLD_TEST(what_is_stopped_meanwhile_stays_down),
+        WORLD_TEST(both_may_get_new_files_at_once),
+        WORLD_TEST(what_does_not_come_back_is_named),
+        WORLD_TEST(nothing_is_asked_where_nothing_is_stopped_for_a_file)
+)

@@ -9,6 +9,7 @@
 #include "agent-private.h"
 #include "carried-files.h"
 #include "clock.h"
+#include "messages.h"
 
 static const char reads[] = "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nSecret=db\n";
 
@@ -66,13 +67,11 @@ static unsigned version_in_place(void) {
 
 // The empty file that the agent has asked for.
 static void send_nothing_of_file(const Hash *hash) {
-        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__FilePiece piece =
+                MESSAGE_OF(to_host__file_piece,
+                           .hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes}, .there = true);
+        Argosy__ToHost m = TO_HOST_OF(FILE_PIECE, file_piece, &piece);
 
-        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes};
-        piece.there = true;
-        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
-        m.file_piece = &piece;
         agent_on_message(w.agent, &m);
 }
 

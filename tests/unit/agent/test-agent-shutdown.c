@@ -153,17 +153,13 @@ static void a_soft_reboot_starts_what_was_launched_again(void **state) {
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
-                WORLD_TEST(a_shutdown_that_is_cancelled_at_once_was_none),
-                WORLD_TEST(whether_the_machine_goes_down_is_asked),
-                WORLD_TEST(a_systemd_that_is_not_there_is_not_waited_for),
-                WORLD_TEST(a_goodbye_names_what_may_still_run),
-                WORLD_TEST(a_goodbye_names_what_is_held_where_no_manager_was_reached),
-                WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),
-                WORLD_TEST(a_soft_reboot_starts_what_was_launched_again),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
+        WORLD_TEST(a_shutdown_that_is_cancelled_at_once_was_none),
+        WORLD_TEST(whether_the_machine_goes_down_is_asked),
+        WORLD_TEST(a_systemd_that_is_not_there_is_not_waited_for),
+        WORLD_TEST(a_goodbye_names_what_may_still_run),
+        WORLD_TEST(a_goodbye_names_what_is_held_where_no_manager_was_reached),
+        WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),
+        WORLD_TEST(a_soft_reboot_starts_what_was_launched_again)
+)

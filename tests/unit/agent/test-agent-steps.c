@@ -405,24 +405,20 @@ static void what_systemd_does_not_have_in_memory_has_no_state(void **state) {
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(one_turn_plans_so_many_units_and_no_more),
-                WORLD_TEST(nothing_is_planned_before_systemd_is_known),
-                WORLD_TEST(who_waits_is_woken_when_its_time_has_come),
-                WORLD_TEST(loads_of_one_turn_leave_together),
-                WORLD_TEST(systemd_hears_of_nothing_that_is_not_in_the_ledger),
-                WORLD_TEST(what_the_ledger_cannot_take_is_not_begun),
-                WORLD_TEST(a_removal_is_told_when_the_ledger_has_forgotten),
-                WORLD_TEST(a_start_is_promised_and_then_fulfilled),
-                WORLD_TEST(a_restart_keeps_the_run_before_it),
-                WORLD_TEST(the_end_of_a_oneshot_is_recorded),
-                WORLD_TEST(a_unit_at_rest_is_looked_at_without_a_record),
-                WORLD_TEST(each_step_has_a_number_of_its_own),
-                WORLD_TEST(a_oneshot_whose_name_is_too_long_for_a_pin_starts_without),
-                WORLD_TEST(drift_is_told_once_and_lasts_until_the_next_start),
-                WORLD_TEST(what_systemd_does_not_have_in_memory_has_no_state),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(one_turn_plans_so_many_units_and_no_more),
+        WORLD_TEST(nothing_is_planned_before_systemd_is_known),
+        WORLD_TEST(who_waits_is_woken_when_its_time_has_come),
+        WORLD_TEST(loads_of_one_turn_leave_together),
+        WORLD_TEST(systemd_hears_of_nothing_that_is_not_in_the_ledger),
+        WORLD_TEST(what_the_ledger_cannot_take_is_not_begun),
+        WORLD_TEST(a_removal_is_told_when_the_ledger_has_forgotten),
+        WORLD_TEST(a_start_is_promised_and_then_fulfilled),
+        WORLD_TEST(a_restart_keeps_the_run_before_it),
+        WORLD_TEST(the_end_of_a_oneshot_is_recorded),
+        WORLD_TEST(a_unit_at_rest_is_looked_at_without_a_record),
+        WORLD_TEST(each_step_has_a_number_of_its_own),
+        WORLD_TEST(a_oneshot_whose_name_is_too_long_for_a_pin_starts_without),
+        WORLD_TEST(drift_is_told_once_and_lasts_until_the_next_start),
+        WORLD_TEST(what_systemd_does_not_have_in_memory_has_no_state)
+)

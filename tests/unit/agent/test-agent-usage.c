@@ -8,6 +8,7 @@
 
 #include "agent-private.h"
 #include "fake-pid1.h"
+#include "messages.h"
 
 static FakePid1 *pid1;
 static char *root;
@@ -75,15 +76,13 @@ static const Argosy__Response__UsageRow *row_of(const Received *h, const char *u
 }
 
 static int query(Received *h, const char *pattern, uint32_t interval_ms, uint64_t *ret) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
         char *patterns[] = {(char *) pattern};
 
         top.patterns = patterns;
         top.n_patterns = pattern != NULL;
         top.interval_ms = interval_ms;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         return agent_call(w.agent, 0, 0, &request, on_page, h, ret);
 }
 
@@ -324,8 +323,8 @@ static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
 }
 
 static void too_many_patterns_are_refused(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
         char *patterns[65];
         uint64_t cancel;
         Received h = {};
@@ -334,8 +333,6 @@ static void too_many_patterns_are_refused(void **state) {
                 patterns[i] = (char *) (i < 64 ? "a*" : "b*");
         top.patterns = patterns;
         top.n_patterns = ELEMENTSOF(patterns);
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), -E2BIG);
         patterns[64] = (char *) "plain.service";
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
@@ -360,24 +357,20 @@ static void too_many_looks_are_refused(void **state) {
 }
 
 static void the_leader_looks_through_its_link(void **state) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
         Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
         const Argosy__Response *response;
 
         meet_leader(NULL, 0);
         start("web.service", false);
         record("system.slice/web.service", 1);
         top.interval_ms = 100;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         call.id = 78;
         call.node = NODE;
         call.request = &request;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &call;
         agent_on_message(w.agent, &m);
         loop_until(w.call_reply);
         assert_int_equal(w.call_reply->call_reply->id, 78);
@@ -392,8 +385,8 @@ static void the_leader_looks_through_its_link(void **state) {
 }
 
 static void status_has_what_the_unit_uses(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *names[] = {(char *) "web.service", (char *) "idle.service"};
         Received h = {};
         uint64_t cancel;
@@ -404,8 +397,6 @@ static void status_has_what_the_unit_uses(void **state) {
         record("told/web.service", 777); // as its property says
         status.names = names;
         status.n_names = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
         assert_int_equal(h.n_pages, 2);
@@ -426,18 +417,14 @@ static void status_has_what_the_unit_uses(void **state) {
 
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_up, world_down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(active_units_have_rows),
-                WORLD_TEST(units_elsewhere_are_asked_for_once),
-                WORLD_TEST(a_look_goes_on_until_it_is_cancelled),
-                WORLD_TEST(rows_come_in_pages_and_a_page_may_end_it),
-                WORLD_TEST(units_may_go_during_a_reading),
-                WORLD_TEST(too_many_patterns_are_refused),
-                WORLD_TEST(too_many_looks_are_refused),
-                WORLD_TEST(the_leader_looks_through_its_link),
-                WORLD_TEST(status_has_what_the_unit_uses),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(active_units_have_rows),
+        WORLD_TEST(units_elsewhere_are_asked_for_once),
+        WORLD_TEST(a_look_goes_on_until_it_is_cancelled),
+        WORLD_TEST(rows_come_in_pages_and_a_page_may_end_it),
+        WORLD_TEST(units_may_go_during_a_reading),
+        WORLD_TEST(too_many_patterns_are_refused),
+        WORLD_TEST(too_many_looks_are_refused),
+        WORLD_TEST(the_leader_looks_through_its_link),
+        WORLD_TEST(status_has_what_the_unit_uses)
+)

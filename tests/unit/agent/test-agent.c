@@ -5,6 +5,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "messages.h"
 
 static void starts_a_hundred_units_in_one_batch(void **state) {
         enum { N = 100 };
@@ -271,8 +272,8 @@ static void on_local_answer(const Argosy__Response *response, void *userdata) {
 }
 
 static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
+        Argosy__Request request = REQUEST_OF(LOCAL_STOP, local_stop, &stop);
         Argosy__Response rows = ARGOSY__RESPONSE__INIT;
         char *names[] = {(char *) "web.service", (char *) "other.service"};
         uint64_t cancel;
@@ -287,8 +288,6 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         assert_string_equal(rows.units->rows[0]->active, "active");
         stop.names = names;
         stop.n_names = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
-        request.local_stop = &stop;
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_local_answer, NULL, &cancel), 0);
         loop_until(local_answer);
         assert_int_equal(local_answer->change->units[0]->status, 0);
@@ -299,31 +298,24 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
 }
 
 static void ask_for_status(uint64_t id, const char *name) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *names[] = {(char *) name};
 
         status.names = names;
         status.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         call.id = id;
         call.node = NODE;
         call.request = &request;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = &call;
         agent_on_message(w.agent, &m);
 }
 
 static void cancel_call(uint64_t id) {
-        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__CallCancel cancel = MESSAGE_OF(to_host__call_cancel, .id = id);
+        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
 
-        cancel.id = id;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
-        m.call_cancel = &cancel;
         agent_on_message(w.agent, &m);
 }
 
@@ -361,24 +353,20 @@ static void the_leader_gets_the_status_of_a_unit(void **state) {
         assert_string_equal(response->status_reply->properties[0]->key, "Id");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(starts_a_hundred_units_in_one_batch),
-                WORLD_TEST(a_loaded_unit_is_parsed_and_not_started),
-                WORLD_TEST(stop_then_start_then_removal),
-                WORLD_TEST(restart_happens_once_however_often_it_is_ordered),
-                WORLD_TEST(one_failing_unit_holds_up_no_other),
-                WORLD_TEST(units_survive_a_restart_of_argosyd),
-                WORLD_TEST(stopped_by_hand_stays_stopped_and_is_drift),
-                WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
-                WORLD_TEST(looking_at_a_unit_again_writes_nothing),
-                WORLD_TEST(a_stop_overtakes_a_start),
-                WORLD_TEST(what_was_held_back_starts_again_by_the_same_order),
-                WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),
-                WORLD_TEST(local_units_are_listed_and_stopped_without_a_leader),
-                WORLD_TEST(the_leader_gets_the_status_of_a_unit),
-                WORLD_TEST(the_leader_gets_the_status_of_all_units_that_it_asks_about),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(starts_a_hundred_units_in_one_batch),
+        WORLD_TEST(a_loaded_unit_is_parsed_and_not_started),
+        WORLD_TEST(stop_then_start_then_removal),
+        WORLD_TEST(restart_happens_once_however_often_it_is_ordered),
+        WORLD_TEST(one_failing_unit_holds_up_no_other),
+        WORLD_TEST(units_survive_a_restart_of_argosyd),
+        WORLD_TEST(stopped_by_hand_stays_stopped_and_is_drift),
+        WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
+        WORLD_TEST(looking_at_a_unit_again_writes_nothing),
+        WORLD_TEST(a_stop_overtakes_a_start),
+        WORLD_TEST(what_was_held_back_starts_again_by_the_same_order),
+        WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),
+        WORLD_TEST(local_units_are_listed_and_stopped_without_a_leader),
+        WORLD_TEST(the_leader_gets_the_status_of_a_unit),
+        WORLD_TEST(the_leader_gets_the_status_of_all_units_that_it_asks_about)
+)

@@ -57,12 +57,8 @@ static void what_somebody_waits_for_is_asked_for(void **state) {
         assert_false(beat_is_quiet(&p, 5 * SEC));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(one_of_three_asks_and_two_seconds_of_five_are_left),
-                cmocka_unit_test(where_a_lease_has_few_beats_more_of_them_ask),
-                cmocka_unit_test(what_somebody_waits_for_is_asked_for),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(one_of_three_asks_and_two_seconds_of_five_are_left),
+        cmocka_unit_test(where_a_lease_has_few_beats_more_of_them_ask),
+        cmocka_unit_test(what_somebody_waits_for_is_asked_for)
+)

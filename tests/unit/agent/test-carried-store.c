@@ -418,23 +418,19 @@ static void no_link_leads_nowhere_after_a_crash(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_folder_has_its_files_under_their_names),
-                TEST(a_new_folder_takes_the_place_of_the_old_one),
-                TEST(what_runs_keeps_a_folder_that_has_the_files_already),
-                TEST(what_is_bound_stays_and_its_files_change_in_it),
-                TEST(what_stays_is_the_old_one_until_all_of_the_new_one_is_there),
-                TEST(a_content_is_gone_with_the_last_that_has_it),
-                TEST(a_folder_is_not_made_without_all_its_files),
-                TEST(a_folder_goes_with_what_could_not_be_made_of_it),
-                TEST(a_quarter_of_the_file_system_stays_free),
-                TEST(what_many_files_take_is_known_before),
-                TEST(what_no_folder_has_is_listed),
-                TEST(what_is_not_of_its_hash_is_not_taken),
-                TEST(what_nobody_has_is_swept),
-                TEST(no_link_leads_nowhere_after_a_crash),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_folder_has_its_files_under_their_names),
+        TEST(a_new_folder_takes_the_place_of_the_old_one),
+        TEST(what_runs_keeps_a_folder_that_has_the_files_already),
+        TEST(what_is_bound_stays_and_its_files_change_in_it),
+        TEST(what_stays_is_the_old_one_until_all_of_the_new_one_is_there),
+        TEST(a_content_is_gone_with_the_last_that_has_it),
+        TEST(a_folder_is_not_made_without_all_its_files),
+        TEST(a_folder_goes_with_what_could_not_be_made_of_it),
+        TEST(a_quarter_of_the_file_system_stays_free),
+        TEST(what_many_files_take_is_known_before),
+        TEST(what_no_folder_has_is_listed),
+        TEST(what_is_not_of_its_hash_is_not_taken),
+        TEST(what_nobody_has_is_swept),
+        TEST(no_link_leads_nowhere_after_a_crash)
+)

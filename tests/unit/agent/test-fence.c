@@ -77,16 +77,12 @@ static void a_damaged_file_is_not_an_empty_one(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(generation_beats_term_beats_index),
-                cmocka_unit_test_setup_teardown(what_was_saved_is_found_again, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_saved_fence_survives_a_power_cut, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_later_fence_needs_no_room, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_damaged_file_is_not_an_empty_one, tmpdir_make,
-                                                tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(generation_beats_term_beats_index),
+        cmocka_unit_test_setup_teardown(what_was_saved_is_found_again, tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_saved_fence_survives_a_power_cut, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_later_fence_needs_no_room, tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_damaged_file_is_not_an_empty_one, tmpdir_make,
+                                        tmpdir_drop)
+)

@@ -57,14 +57,10 @@ static void a_laden_systemd_is_not_idle_and_seldom_looks(void **state) {
         assert_in_range(idle, 0, 2 * FILES_BUSY_PACE_US / 1000);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nothing_is_never_due),
-                cmocka_unit_test(the_first_file_is_due_at_once),
-                cmocka_unit_test(a_full_batch_waits_for_nothing),
-                cmocka_unit_test(the_more_jobs_the_more_is_gathered),
-                cmocka_unit_test(a_laden_systemd_is_not_idle_and_seldom_looks),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nothing_is_never_due),
+        cmocka_unit_test(the_first_file_is_due_at_once),
+        cmocka_unit_test(a_full_batch_waits_for_nothing),
+        cmocka_unit_test(the_more_jobs_the_more_is_gathered),
+        cmocka_unit_test(a_laden_systemd_is_not_idle_and_seldom_looks)
+)

@@ -89,14 +89,10 @@ static void of_a_damaged_one_nothing_is_believed(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(the_first_that_was_pulled_goes_first_whatever_clocks_say,
-                                          teardown),
-                cmocka_unit_test_teardown(a_unit_has_one_image_of_before, teardown),
-                cmocka_unit_test_teardown(it_is_read_as_it_was_written, teardown),
-                cmocka_unit_test_teardown(of_a_damaged_one_nothing_is_believed, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(the_first_that_was_pulled_goes_first_whatever_clocks_say,
+                                  teardown),
+        cmocka_unit_test_teardown(a_unit_has_one_image_of_before, teardown),
+        cmocka_unit_test_teardown(it_is_read_as_it_was_written, teardown),
+        cmocka_unit_test_teardown(of_a_damaged_one_nothing_is_believed, teardown)
+)

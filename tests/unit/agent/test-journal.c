@@ -68,14 +68,10 @@ static void it_is_said_when_all_was_read_and_more_is_waited_for(void **state) {
         reader_closed = false;
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_journal_of_nobody_is_empty, loop_setup, loop_teardown),
-                cmocka_unit_test_setup_teardown(following_ends_only_when_it_is_closed, loop_setup,
-                                                loop_teardown),
-                cmocka_unit_test_setup_teardown(it_is_said_when_all_was_read_and_more_is_waited_for,
-                                                loop_setup, loop_teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(the_journal_of_nobody_is_empty, loop_setup, loop_teardown),
+        cmocka_unit_test_setup_teardown(following_ends_only_when_it_is_closed, loop_setup,
+                                        loop_teardown),
+        cmocka_unit_test_setup_teardown(it_is_said_when_all_was_read_and_more_is_waited_for,
+                                        loop_setup, loop_teardown)
+)

@@ -34,12 +34,8 @@ static void what_is_no_lease_buys_nothing(void **state) {
         assert_int_equal(lease_file_open("link", &f), -ELOOP);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_lease_outlives_the_daemon_that_wrote_it, tmpdir_enter,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_is_no_lease_buys_nothing, tmpdir_enter, tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_lease_outlives_the_daemon_that_wrote_it, tmpdir_enter,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_is_no_lease_buys_nothing, tmpdir_enter, tmpdir_drop)
+)

@@ -71,10 +71,7 @@ static void what_systemd_says_of_a_file_is_kept_while_that_is_in_place(void **st
                          LOAD(UNKNOWN));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_is_systemds_word_as_long_as_the_unit_is_in_memory),
-                cmocka_unit_test(what_systemd_says_of_a_file_is_kept_while_that_is_in_place),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_is_systemds_word_as_long_as_the_unit_is_in_memory),
+        cmocka_unit_test(what_systemd_says_of_a_file_is_kept_while_that_is_in_place)
+)

@@ -900,32 +900,28 @@ static void a_healthy_unit_is_never_stopped_for_other_reasons(void **state) {
         assert_int_equal(n, 3 << 12);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_new_unit_is_written_parsed_and_started),
-                cmocka_unit_test(what_was_left_behind_becomes_ours_as_it_runs),
-                cmocka_unit_test(a_start_is_a_number),
-                cmocka_unit_test(a_restart_is_a_number),
-                cmocka_unit_test(stopping_happens_once),
-                cmocka_unit_test(only_oneshots_end_for_good),
-                cmocka_unit_test(a_unit_that_was_stopped_when_cut_off_starts_again),
-                cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
-                cmocka_unit_test(a_one_shot_is_pinned_until_its_outcome_is_known),
-                cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
-                cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
-                cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
-                cmocka_unit_test(a_start_of_what_runs_with_other_secrets_is_a_restart),
-                cmocka_unit_test(a_start_comes_behind_a_look_at_what_files_are_bound_over),
-                cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
-                cmocka_unit_test(what_gets_nothing_new_but_files_goes_on),
-                cmocka_unit_test(what_got_new_files_is_reloaded_once),
-                cmocka_unit_test(what_is_stopped_for_a_new_file_brings_back_what_went_with_it),
-                cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
-                cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),
-                cmocka_unit_test(what_is_not_wanted_leaves_no_trace),
-                cmocka_unit_test(a_failing_step_waits_and_is_reported),
-                cmocka_unit_test(a_healthy_unit_is_never_stopped_for_other_reasons),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_new_unit_is_written_parsed_and_started),
+        cmocka_unit_test(what_was_left_behind_becomes_ours_as_it_runs),
+        cmocka_unit_test(a_start_is_a_number),
+        cmocka_unit_test(a_restart_is_a_number),
+        cmocka_unit_test(stopping_happens_once),
+        cmocka_unit_test(only_oneshots_end_for_good),
+        cmocka_unit_test(a_unit_that_was_stopped_when_cut_off_starts_again),
+        cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
+        cmocka_unit_test(a_one_shot_is_pinned_until_its_outcome_is_known),
+        cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
+        cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
+        cmocka_unit_test(what_systemd_would_refuse_stops_nothing),
+        cmocka_unit_test(a_start_of_what_runs_with_other_secrets_is_a_restart),
+        cmocka_unit_test(a_start_comes_behind_a_look_at_what_files_are_bound_over),
+        cmocka_unit_test(nothing_is_stopped_before_the_files_of_the_new_content_are_here),
+        cmocka_unit_test(what_gets_nothing_new_but_files_goes_on),
+        cmocka_unit_test(what_got_new_files_is_reloaded_once),
+        cmocka_unit_test(what_is_stopped_for_a_new_file_brings_back_what_went_with_it),
+        cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
+        cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),
+        cmocka_unit_test(what_is_not_wanted_leaves_no_trace),
+        cmocka_unit_test(a_failing_step_waits_and_is_reported),
+        cmocka_unit_test(a_healthy_unit_is_never_stopped_for_other_reasons)
+)

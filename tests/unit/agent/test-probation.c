@@ -140,22 +140,18 @@ static void what_remains_after_its_exit_has_passed(void **state) {
         assert_int_equal(becomes(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "exited", "success", 1005), PASSED);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(what_stays_up_passes_with_time, setup),
-                cmocka_unit_test_setup(what_systemd_does_before_the_program_is_no_life_of_it, setup),
-                cmocka_unit_test_setup(a_program_lives_from_when_it_began, setup),
-                cmocka_unit_test_setup(marks_leave_together, setup),
-                cmocka_unit_test_setup(what_fails_is_told_by_its_state, setup),
-                cmocka_unit_test_setup(what_fails_later_has_passed, setup),
-                cmocka_unit_test_setup(when_an_end_was_read_does_not_matter, setup),
-                cmocka_unit_test_setup(of_an_end_that_was_not_told_the_shorter_time_counts, setup),
-                cmocka_unit_test_setup(a_restart_is_a_failure, setup),
-                cmocka_unit_test_setup(what_ended_well_may_be_about_to_be_restarted, setup),
-                cmocka_unit_test_setup(who_is_waited_for_after_its_end_has_not_lived_longer, setup),
-                cmocka_unit_test_setup(a_condition_of_the_program_is_no_good_end, setup),
-                cmocka_unit_test_setup(what_remains_after_its_exit_has_passed, setup),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(what_stays_up_passes_with_time, setup),
+        cmocka_unit_test_setup(what_systemd_does_before_the_program_is_no_life_of_it, setup),
+        cmocka_unit_test_setup(a_program_lives_from_when_it_began, setup),
+        cmocka_unit_test_setup(marks_leave_together, setup),
+        cmocka_unit_test_setup(what_fails_is_told_by_its_state, setup),
+        cmocka_unit_test_setup(what_fails_later_has_passed, setup),
+        cmocka_unit_test_setup(when_an_end_was_read_does_not_matter, setup),
+        cmocka_unit_test_setup(of_an_end_that_was_not_told_the_shorter_time_counts, setup),
+        cmocka_unit_test_setup(a_restart_is_a_failure, setup),
+        cmocka_unit_test_setup(what_ended_well_may_be_about_to_be_restarted, setup),
+        cmocka_unit_test_setup(who_is_waited_for_after_its_end_has_not_lived_longer, setup),
+        cmocka_unit_test_setup(a_condition_of_the_program_is_no_good_end, setup),
+        cmocka_unit_test_setup(what_remains_after_its_exit_has_passed, setup)
+)

@@ -51,13 +51,9 @@ static void what_is_no_user_and_password_is_refused(void **state) {
         assert_int_equal(compose("/c", "me:pass", &(SecretBytes){}), -EINVAL);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_user_is_shown_to_the_registry_of_the_image),
-                cmocka_unit_test(a_line_end_is_no_part_of_the_password),
-                cmocka_unit_test(a_password_may_have_colons_and_quotes),
-                cmocka_unit_test(what_is_no_user_and_password_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_user_is_shown_to_the_registry_of_the_image),
+        cmocka_unit_test(a_line_end_is_no_part_of_the_password),
+        cmocka_unit_test(a_password_may_have_colons_and_quotes),
+        cmocka_unit_test(what_is_no_user_and_password_is_refused)
+)

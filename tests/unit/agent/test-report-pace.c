@@ -66,16 +66,12 @@ static void many_are_told_together_from_the_second_on(void **state) {
         assert_int_equal(report_gather(1000, SEC, SEC + REPORT_GATHER_US), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_changes_now_and_then_is_told_at_once),
-                cmocka_unit_test(a_start_is_told_step_by_step),
-                cmocka_unit_test(a_few_jobs_are_told_at_once),
-                cmocka_unit_test(many_are_told_together_from_the_second_on),
-                cmocka_unit_test(a_crash_loop_costs_one_report_a_second),
-                cmocka_unit_test(a_delay_is_short_and_ends_in_a_report),
-                cmocka_unit_test(peace_brings_the_burst_back),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_changes_now_and_then_is_told_at_once),
+        cmocka_unit_test(a_start_is_told_step_by_step),
+        cmocka_unit_test(a_few_jobs_are_told_at_once),
+        cmocka_unit_test(many_are_told_together_from_the_second_on),
+        cmocka_unit_test(a_crash_loop_costs_one_report_a_second),
+        cmocka_unit_test(a_delay_is_short_and_ends_in_a_report),
+        cmocka_unit_test(peace_brings_the_burst_back)
+)

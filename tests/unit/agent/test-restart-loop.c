@@ -56,15 +56,11 @@ static void a_new_start_ends_it(void **state) {
         assert_int_equal(restart_loop_ends_us(&loop), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(three_restarts_after_failures_within_ten_minutes_are_a_loop),
-                cmocka_unit_test(what_fails_now_and_then_does_not_loop),
-                cmocka_unit_test(what_ends_well_and_is_restarted_does_not_loop),
-                cmocka_unit_test(several_that_are_seen_at_once_count_each),
-                cmocka_unit_test(a_loop_does_not_end_with_a_good_run_that_is_short),
-                cmocka_unit_test(a_new_start_ends_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(three_restarts_after_failures_within_ten_minutes_are_a_loop),
+        cmocka_unit_test(what_fails_now_and_then_does_not_loop),
+        cmocka_unit_test(what_ends_well_and_is_restarted_does_not_loop),
+        cmocka_unit_test(several_that_are_seen_at_once_count_each),
+        cmocka_unit_test(a_loop_does_not_end_with_a_good_run_that_is_short),
+        cmocka_unit_test(a_new_start_ends_it)
+)

@@ -61,13 +61,9 @@ static void who_asks_without_end_gets_a_share_of_the_time(void **state) {
         assert_share(10 * SEC);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nobody_looks_unasked),
-                cmocka_unit_test(what_comes_together_is_one_look),
-                cmocka_unit_test(what_comes_while_one_looks_is_looked_at_again),
-                cmocka_unit_test(who_asks_without_end_gets_a_share_of_the_time),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nobody_looks_unasked),
+        cmocka_unit_test(what_comes_together_is_one_look),
+        cmocka_unit_test(what_comes_while_one_looks_is_looked_at_again),
+        cmocka_unit_test(who_asks_without_end_gets_a_share_of_the_time)
+)

@@ -63,13 +63,9 @@ static void other_slices_are_not_counted_as_ours(void **state) {
         assert_int_equal(s.n_plain, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(few_units_need_no_slices),
-                cmocka_unit_test(slices_are_filled_one_after_the_other),
-                cmocka_unit_test(beyond_the_last_slice_the_least_filled_is_used),
-                cmocka_unit_test(other_slices_are_not_counted_as_ours),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(few_units_need_no_slices),
+        cmocka_unit_test(slices_are_filled_one_after_the_other),
+        cmocka_unit_test(beyond_the_last_slice_the_least_filled_is_used),
+        cmocka_unit_test(other_slices_are_not_counted_as_ours)
+)

@@ -217,20 +217,16 @@ static void what_a_timer_runs_is_left_alone(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WORLD_TEST(links_under_the_system_follow_what_is_to_run),
-                WORLD_TEST(a_new_start_has_its_links_at_once),
-                WORLD_TEST(a_oneshot_that_is_done_is_wanted_by_nothing_of_the_systems),
-                WORLD_TEST(argosyd_may_end_between_any_two_of_these),
-                WORLD_TEST(a_target_in_memory_is_read_again_before_it_starts),
-                WORLD_TEST(a_target_that_left_memory_needs_no_reload),
-                WORLD_TEST(the_first_restart_after_argosyd_was_away_reads_links_again),
-                WORLD_TEST(an_alias_of_somebody_else_refuses_the_unit),
-                WORLD_TEST(a_timer_starts_when_all_that_came_with_it_is_written),
-                WORLD_TEST(a_service_starts_after_the_socket_that_came_with_it),
-                WORLD_TEST(what_a_timer_runs_is_left_alone),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WORLD_TEST(links_under_the_system_follow_what_is_to_run),
+        WORLD_TEST(a_new_start_has_its_links_at_once),
+        WORLD_TEST(a_oneshot_that_is_done_is_wanted_by_nothing_of_the_systems),
+        WORLD_TEST(argosyd_may_end_between_any_two_of_these),
+        WORLD_TEST(a_target_in_memory_is_read_again_before_it_starts),
+        WORLD_TEST(a_target_that_left_memory_needs_no_reload),
+        WORLD_TEST(the_first_restart_after_argosyd_was_away_reads_links_again),
+        WORLD_TEST(an_alias_of_somebody_else_refuses_the_unit),
+        WORLD_TEST(a_timer_starts_when_all_that_came_with_it_is_written),
+        WORLD_TEST(a_service_starts_after_the_socket_that_came_with_it),
+        WORLD_TEST(what_a_timer_runs_is_left_alone)
+)

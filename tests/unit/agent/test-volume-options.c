@@ -71,12 +71,8 @@ static void what_is_there_is_adopted_if_it_is_alike(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_unit_says_how_a_volume_is_made),
-                cmocka_unit_test(what_makes_no_volume_says_nothing),
-                cmocka_unit_test(what_is_there_is_adopted_if_it_is_alike),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_unit_says_how_a_volume_is_made),
+        cmocka_unit_test(what_makes_no_volume_says_nothing),
+        cmocka_unit_test(what_is_there_is_adopted_if_it_is_alike)
+)

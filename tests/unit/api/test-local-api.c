@@ -10,6 +10,7 @@
 #include "frame.h"
 #include "local-api.h"
 #include "log.h"
+#include "messages.h"
 #include "str.h"
 #include "stream.h"
 
@@ -151,12 +152,10 @@ static int end(void **state) {
         uv_run(&w.loop, UV_RUN_ONCE)
 
 static void ask_on(Stream *s, uint64_t id) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        Argosy__Request q = REQUEST_OF(VERSION, version, &version);
 
         q.id = id;
-        q.what_case = ARGOSY__REQUEST__WHAT_VERSION;
-        q.version = &version;
         assert_int_equal(stream_send(s, &q.base), 0);
 }
 
@@ -648,7 +647,7 @@ static void one_of_several_answers_without_room_is_the_last(void **state) {
 static void what_a_frame_becomes_is_known_before(void **state) {
         enum { FIELDS = 60000 };
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_UNITS, list_units, &list);
         _cleanup_free_ char **patterns = calloc(FIELDS, sizeof(*patterns));
 
         be_open_to_all(state);
@@ -658,8 +657,6 @@ static void what_a_frame_becomes_is_known_before(void **state) {
         list.patterns = patterns;
         list.n_patterns = FIELDS; // 120 kB
         q.id = 7;
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        q.list_units = &list;
         come_as(4242, &many[0]);
         assert_int_equal(stream_send(many[0].stream, &q.base), 0);
         RUN_UNTIL(many[0].closed);

@@ -67,13 +67,9 @@ static void nothing_is_something_too(void **state) {
         arena_done(&a);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_piece_is_aligned_and_nobody_elses),
-                cmocka_unit_test(what_is_at_rest_holds_one_chunk_at_most),
-                cmocka_unit_test(what_nobody_has_is_refused),
-                cmocka_unit_test(nothing_is_something_too),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_piece_is_aligned_and_nobody_elses),
+        cmocka_unit_test(what_is_at_rest_holds_one_chunk_at_most),
+        cmocka_unit_test(what_nobody_has_is_refused),
+        cmocka_unit_test(nothing_is_something_too)
+)

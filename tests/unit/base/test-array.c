@@ -70,13 +70,9 @@ static void more_than_can_be_counted_changes_nothing(void **state) {
         assert_in_range(allocated, 10, 20);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_is_appended_stays),
-                cmocka_unit_test(there_is_room_for_as_many_as_are_needed),
-                cmocka_unit_test(an_array_of_exactly_its_length_is_made_longer),
-                cmocka_unit_test(more_than_can_be_counted_changes_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_is_appended_stays),
+        cmocka_unit_test(there_is_room_for_as_many_as_are_needed),
+        cmocka_unit_test(an_array_of_exactly_its_length_is_made_longer),
+        cmocka_unit_test(more_than_can_be_counted_changes_nothing)
+)

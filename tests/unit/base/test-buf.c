@@ -82,14 +82,10 @@ static void crc_is_the_same_wherever_bytes_lie_and_are_parted(void **state) {
                 }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(grows_and_shrinks_from_the_front),
-                cmocka_unit_test(gives_its_bytes_away_as_a_string),
-                cmocka_unit_test(breaks_lines_between_words),
-                cmocka_unit_test(crc_is_castagnolis),
-                cmocka_unit_test(crc_is_the_same_wherever_bytes_lie_and_are_parted),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(grows_and_shrinks_from_the_front),
+        cmocka_unit_test(gives_its_bytes_away_as_a_string),
+        cmocka_unit_test(breaks_lines_between_words),
+        cmocka_unit_test(crc_is_castagnolis),
+        cmocka_unit_test(crc_is_the_same_wherever_bytes_lie_and_are_parted)
+)

@@ -67,17 +67,13 @@ static void empties_trees_without_following_links(void **state) {
         assert_int_equal(access("keep", F_OK), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(replaces_whole_files, tmpdir_enter, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns,
-                                                tmpdir_enter, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, tmpdir_enter, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_stands_where_the_new_file_is_written_is_in_nobodys_way,
-                                                tmpdir_enter, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(empties_trees_without_following_links, tmpdir_enter,
-                                                tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(replaces_whole_files, tmpdir_enter, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns,
+                                        tmpdir_enter, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, tmpdir_enter, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_stands_where_the_new_file_is_written_is_in_nobodys_way,
+                                        tmpdir_enter, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(empties_trees_without_following_links, tmpdir_enter,
+                                        tmpdir_drop)
+)

@@ -82,16 +82,12 @@ static void many_senders_share_one_window(void **state) {
         assert_int_equal(flow_window_share(1, 1), FLOW_WINDOW_SHARE_MIN);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_is_not_heard_stops_within_the_window),
-                cmocka_unit_test(who_is_heard_goes_on),
-                cmocka_unit_test(when_all_marks_are_taken_it_is_open),
-                cmocka_unit_test(a_few_lines_now_and_then_are_not_marked_one_by_one),
-                cmocka_unit_test(a_taker_that_lies_or_repeats_itself_changes_nothing),
-                cmocka_unit_test(without_a_window_nothing_is_marked_and_nothing_waits),
-                cmocka_unit_test(many_senders_share_one_window),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_is_not_heard_stops_within_the_window),
+        cmocka_unit_test(who_is_heard_goes_on),
+        cmocka_unit_test(when_all_marks_are_taken_it_is_open),
+        cmocka_unit_test(a_few_lines_now_and_then_are_not_marked_one_by_one),
+        cmocka_unit_test(a_taker_that_lies_or_repeats_itself_changes_nothing),
+        cmocka_unit_test(without_a_window_nothing_is_marked_and_nothing_waits),
+        cmocka_unit_test(many_senders_share_one_window)
+)

@@ -146,16 +146,12 @@ static void a_file_has_each_row_at_once_and_all_in_the_end(void **state) {
                          strlen("[{\"unit\":\"a.service\"},{}]\n") + 100000 * strlen("\"k\":\"v\",") - 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(commas_stand_between_values),
-                cmocka_unit_test(pretty_is_the_same_with_lines),
-                cmocka_unit_test(an_empty_list_is_two_brackets),
-                cmocka_unit_test(strings_are_escaped_and_made_valid),
-                cmocka_unit_test(odd_bytes_are_found_wherever_they_stand),
-                cmocka_unit_test(numbers_are_whole),
-                cmocka_unit_test(a_file_has_each_row_at_once_and_all_in_the_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(commas_stand_between_values),
+        cmocka_unit_test(pretty_is_the_same_with_lines),
+        cmocka_unit_test(an_empty_list_is_two_brackets),
+        cmocka_unit_test(strings_are_escaped_and_made_valid),
+        cmocka_unit_test(odd_bytes_are_found_wherever_they_stand),
+        cmocka_unit_test(numbers_are_whole),
+        cmocka_unit_test(a_file_has_each_row_at_once_and_all_in_the_end)
+)

@@ -17,10 +17,6 @@ static void a_zone_that_was_changed_counts_at_once(void **state) {
         assert_int_equal(hour_in("EST5"), 5);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_zone_that_was_changed_counts_at_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_zone_that_was_changed_counts_at_once)
+)

@@ -303,18 +303,14 @@ static void without_memory_to_grow_it_is_as_it_was(void **state) {
         map_done(&m);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(hashes_as_others_do),
-                cmocka_unit_test(finds_what_was_added_and_nothing_else),
-                cmocka_unit_test(may_take_while_walking),
-                cmocka_unit_test(gives_back_the_slots_of_many),
-                cmocka_unit_test(grows_a_few_slots_at_a_time),
-                cmocka_unit_test(finds_and_takes_while_it_grows),
-                cmocka_unit_test(may_take_while_walking_while_it_grows),
-                cmocka_unit_test(frees_what_is_in_either_table),
-                cmocka_unit_test(without_memory_to_grow_it_is_as_it_was),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(hashes_as_others_do),
+        cmocka_unit_test(finds_what_was_added_and_nothing_else),
+        cmocka_unit_test(may_take_while_walking),
+        cmocka_unit_test(gives_back_the_slots_of_many),
+        cmocka_unit_test(grows_a_few_slots_at_a_time),
+        cmocka_unit_test(finds_and_takes_while_it_grows),
+        cmocka_unit_test(may_take_while_walking_while_it_grows),
+        cmocka_unit_test(frees_what_is_in_either_table),
+        cmocka_unit_test(without_memory_to_grow_it_is_as_it_was)
+)

@@ -75,13 +75,9 @@ static void the_table_of_this_process_is_read(void **state) {
         free(found);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_path_lies_on_the_innermost_mount_above_it),
-                cmocka_unit_test(where_nothing_is_mounted_there_is_no_answer),
-                cmocka_unit_test(the_device_is_that_of_what_is_seen_there),
-                cmocka_unit_test(the_table_of_this_process_is_read),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_path_lies_on_the_innermost_mount_above_it),
+        cmocka_unit_test(where_nothing_is_mounted_there_is_no_answer),
+        cmocka_unit_test(the_device_is_that_of_what_is_seen_there),
+        cmocka_unit_test(the_table_of_this_process_is_read)
+)

@@ -161,15 +161,11 @@ static void may_take_while_walking_while_it_grows(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(finds_what_was_added_and_nothing_else),
-                cmocka_unit_test(has_slots_for_what_it_holds),
-                cmocka_unit_test(keeps_the_first_of_a_name),
-                cmocka_unit_test(may_take_while_walking),
-                cmocka_unit_test(grows_a_few_slots_at_a_time),
-                cmocka_unit_test(may_take_while_walking_while_it_grows),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(finds_what_was_added_and_nothing_else),
+        cmocka_unit_test(has_slots_for_what_it_holds),
+        cmocka_unit_test(keeps_the_first_of_a_name),
+        cmocka_unit_test(may_take_while_walking),
+        cmocka_unit_test(grows_a_few_slots_at_a_time),
+        cmocka_unit_test(may_take_while_walking_while_it_grows)
+)

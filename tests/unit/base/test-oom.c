@@ -58,11 +58,7 @@ static void everything_else_is_handed_on(void **state) {
         assert_int_equal(oom_check(-ENOSPC), -ENOSPC);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_has_no_memory_for_a_table_ends_and_says_so),
-                cmocka_unit_test(everything_else_is_handed_on),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_has_no_memory_for_a_table_ends_and_says_so),
+        cmocka_unit_test(everything_else_is_handed_on)
+)

@@ -272,14 +272,10 @@ static void pages_have_room_for_records_of_any_size(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_view_stays_as_it_was),
-                cmocka_unit_test(a_page_is_copied_once_for_a_snapshot),
-                cmocka_unit_test(numbers_are_given_again),
-                cmocka_unit_test(a_thread_reads_while_the_loop_changes),
-                cmocka_unit_test(pages_have_room_for_records_of_any_size),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(every_view_stays_as_it_was),
+        cmocka_unit_test(a_page_is_copied_once_for_a_snapshot),
+        cmocka_unit_test(numbers_are_given_again),
+        cmocka_unit_test(a_thread_reads_while_the_loop_changes),
+        cmocka_unit_test(pages_have_room_for_records_of_any_size)
+)

@@ -37,12 +37,8 @@ static void who_is_gone_was_never_born(void **state) {
         assert_int_equal(process_birth(child), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_process_was_born_after_its_parent_and_before_now),
-                cmocka_unit_test(a_name_like_a_field_is_none),
-                cmocka_unit_test(who_is_gone_was_never_born),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_process_was_born_after_its_parent_and_before_now),
+        cmocka_unit_test(a_name_like_a_field_is_none),
+        cmocka_unit_test(who_is_gone_was_never_born)
+)

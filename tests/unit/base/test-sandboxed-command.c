@@ -142,17 +142,13 @@ static void what_is_not_there_is_said(void **state) {
         assert_int_equal(sandboxed_command_start(&(SandboxedConfig){cat, &file, 1}, &c), -EINVAL);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_finds_its_files_and_leaves_none),
-                cmocka_unit_test(it_is_nobody_if_we_are_root),
-                cmocka_unit_test(it_may_have_a_home_that_goes_with_it),
-                cmocka_unit_test(it_gets_no_socket_and_no_other_process),
-                cmocka_unit_test(what_it_writes_is_read_if_it_is_a_file),
-                cmocka_unit_test(it_prints_no_more_than_is_kept),
-                cmocka_unit_test(who_takes_too_long_is_ended),
-                cmocka_unit_test(what_is_not_there_is_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_finds_its_files_and_leaves_none),
+        cmocka_unit_test(it_is_nobody_if_we_are_root),
+        cmocka_unit_test(it_may_have_a_home_that_goes_with_it),
+        cmocka_unit_test(it_gets_no_socket_and_no_other_process),
+        cmocka_unit_test(what_it_writes_is_read_if_it_is_a_file),
+        cmocka_unit_test(it_prints_no_more_than_is_kept),
+        cmocka_unit_test(who_takes_too_long_is_ended),
+        cmocka_unit_test(what_is_not_there_is_said)
+)

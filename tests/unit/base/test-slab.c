@@ -89,12 +89,8 @@ static void it_counts_what_it_holds(void **state) {
         assert_int_equal(s.bytes, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(objects_do_not_share_bytes),
-                cmocka_unit_test(room_is_used_again),
-                cmocka_unit_test(it_counts_what_it_holds),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(objects_do_not_share_bytes),
+        cmocka_unit_test(room_is_used_again),
+        cmocka_unit_test(it_counts_what_it_holds)
+)

@@ -131,15 +131,11 @@ static void who_keeps_too_much_is_cut(void **state) {
         snapshot_clock_done(&c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_nobody_can_reach_is_freed_at_once),
-                cmocka_unit_test(the_oldest_snapshot_keeps_what_was_retired_since),
-                cmocka_unit_test(who_is_older_than_the_newest_may_be_reached),
-                cmocka_unit_test(one_turn_frees_no_more_than_it_is_told),
-                cmocka_unit_test(there_are_eight_at_most),
-                cmocka_unit_test(who_keeps_too_much_is_cut),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_nobody_can_reach_is_freed_at_once),
+        cmocka_unit_test(the_oldest_snapshot_keeps_what_was_retired_since),
+        cmocka_unit_test(who_is_older_than_the_newest_may_be_reached),
+        cmocka_unit_test(one_turn_frees_no_more_than_it_is_told),
+        cmocka_unit_test(there_are_eight_at_most),
+        cmocka_unit_test(who_keeps_too_much_is_cut)
+)

@@ -154,19 +154,15 @@ static void a_path_lies_beneath_whole_folders(void **state) {
         assert_false(path_is_beneath("/srv", "/srv/web"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(spans_are_read_as_systemd_writes_them),
-                cmocka_unit_test(words_of_people_turn_no_text_around),
-                cmocka_unit_test(numbers_have_limits),
-                cmocka_unit_test(hex_goes_there_and_back),
-                cmocka_unit_test(a_part_of_a_url_is_decoded_once),
-                cmocka_unit_test(what_is_wrong_is_said_in_whole_characters),
-                cmocka_unit_test(an_escape_ends_with_its_part),
-                cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
-                cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),
-                cmocka_unit_test(a_path_lies_beneath_whole_folders),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(spans_are_read_as_systemd_writes_them),
+        cmocka_unit_test(words_of_people_turn_no_text_around),
+        cmocka_unit_test(numbers_have_limits),
+        cmocka_unit_test(hex_goes_there_and_back),
+        cmocka_unit_test(a_part_of_a_url_is_decoded_once),
+        cmocka_unit_test(what_is_wrong_is_said_in_whole_characters),
+        cmocka_unit_test(an_escape_ends_with_its_part),
+        cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
+        cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),
+        cmocka_unit_test(a_path_lies_beneath_whole_folders)
+)

@@ -39,12 +39,8 @@ static void there_is_an_end_of_words(void **state) {
         string_interner_done(&w);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_word_is_kept_once),
-                cmocka_unit_test(long_words_are_cut_and_stay_equal),
-                cmocka_unit_test(there_is_an_end_of_words),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_word_is_kept_once),
+        cmocka_unit_test(long_words_are_cut_and_stay_equal),
+        cmocka_unit_test(there_is_an_end_of_words)
+)

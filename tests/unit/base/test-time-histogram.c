@@ -24,11 +24,7 @@ static void bounds_ascend(void **state) {
                 assert_true(time_bounds_us[i - 1] < time_bounds_us[i]);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_time_counts_up_to_the_first_bound_that_holds_it),
-                cmocka_unit_test(bounds_ascend),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_time_counts_up_to_the_first_bound_that_holds_it),
+        cmocka_unit_test(bounds_ascend)
+)

@@ -102,14 +102,10 @@ static void what_is_stopped_or_begun_anew_is_not_over(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(whoever_says_nothing_runs_into_it_once),
-                TEST(what_came_while_we_stood_still_came_in_time),
-                TEST(as_late_as_we_were_others_may_be),
-                TEST(it_runs_from_when_it_is_started),
-                TEST(what_is_stopped_or_begun_anew_is_not_over),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(whoever_says_nothing_runs_into_it_once),
+        TEST(what_came_while_we_stood_still_came_in_time),
+        TEST(as_late_as_we_were_others_may_be),
+        TEST(it_runs_from_when_it_is_started),
+        TEST(what_is_stopped_or_begun_anew_is_not_over)
+)

@@ -14,10 +14,6 @@ static void a_moment_is_told_in_utc(void **state) {
         assert_true(strlen(text) < UTC_TIME_SIZE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_moment_is_told_in_utc),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_moment_is_told_in_utc)
+)

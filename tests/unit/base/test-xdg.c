@@ -86,14 +86,10 @@ static void the_root_directory_can_be_a_home(void **state) {
         xdg_done(&x);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(without_variables_the_defaults_lie_in_the_home_directory),
-                cmocka_unit_test(variables_win),
-                cmocka_unit_test(relative_and_empty_values_are_ignored),
-                cmocka_unit_test(a_user_without_a_home_has_only_what_the_variables_name),
-                cmocka_unit_test(the_root_directory_can_be_a_home),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(without_variables_the_defaults_lie_in_the_home_directory),
+        cmocka_unit_test(variables_win),
+        cmocka_unit_test(relative_and_empty_values_are_ignored),
+        cmocka_unit_test(a_user_without_a_home_has_only_what_the_variables_name),
+        cmocka_unit_test(the_root_directory_can_be_a_home)
+)

@@ -259,18 +259,14 @@ static void a_manifest_that_is_there_is_made_anew(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(files_folders_and_patterns_are_read),
-                TEST(no_link_is_followed_and_nothing_special_is_read),
-                TEST(sockets_and_devices_are_not_opened),
-                TEST(what_changes_while_it_is_read_is_refused),
-                TEST(what_cannot_be_read_is_said),
-                TEST(a_name_has_a_limit_and_a_unit_one_for_its_files),
-                TEST(what_is_missing_or_has_another_name_is_said),
-                TEST(what_is_too_large_is_not_read),
-                TEST(a_manifest_that_is_there_is_made_anew),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(files_folders_and_patterns_are_read),
+        TEST(no_link_is_followed_and_nothing_special_is_read),
+        TEST(sockets_and_devices_are_not_opened),
+        TEST(what_changes_while_it_is_read_is_refused),
+        TEST(what_cannot_be_read_is_said),
+        TEST(a_name_has_a_limit_and_a_unit_one_for_its_files),
+        TEST(what_is_missing_or_has_another_name_is_said),
+        TEST(what_is_too_large_is_not_read),
+        TEST(a_manifest_that_is_there_is_made_anew)
+)

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "fake-daemon.h"
 #include "frame.h"
+#include "messages.h"
 
 static const volatile sig_atomic_t not_interrupted, interrupted = 1;
 
@@ -21,11 +22,9 @@ static uint64_t in_seconds(unsigned n) {
 // Sends a Version request and returns what receiving says.
 static int ask(Client *c, uint64_t deadline_us, Argosy__Response **ret) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(VERSION, version, &version);
         int r;
 
-        q.what_case = ARGOSY__REQUEST__WHAT_VERSION;
-        q.version = &version;
         r = client_send(c, &q, deadline_us);
         return r < 0 ? r : client_receive(c, deadline_us, ret);
 }
@@ -235,7 +234,7 @@ static void an_interrupt_ends_waiting_at_once(void **state) {
 
 static void a_request_beyond_a_frame_is_not_sent(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[] = {&file};
         _cleanup_free_ uint8_t *content = calloc(1, FRAME_MAX_LOCAL);
         Client c;
@@ -244,29 +243,23 @@ static void a_request_beyond_a_frame_is_not_sent(void **state) {
         file.content.len = FRAME_MAX_LOCAL;
         change.files = files;
         change.n_files = 1;
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &change;
         client_init(&c, "/nonexistent/argosy.sock", NULL);
         assert_int_equal(client_send(&c, &q, CLIENT_NEVER), -EMSGSIZE);
         assert_non_null(strstr(c.why, "larger than 32 MiB"));
         client_done(&c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(an_answer_may_come_byte_by_byte),
-                cmocka_unit_test(an_oversized_answer_is_refused_at_its_first_bytes),
-                cmocka_unit_test(garbage_is_refused),
-                cmocka_unit_test(an_answer_to_another_question_is_refused),
-                cmocka_unit_test(half_an_answer_is_a_lost_connection),
-                cmocka_unit_test(nobody_listens_is_said_with_the_path),
-                cmocka_unit_test(who_may_use_it_is_said_of_the_socket_that_is_there),
-                cmocka_unit_test(a_full_backlog_is_no_daemon_that_does_not_run),
-                cmocka_unit_test(a_path_that_is_too_long_is_no_overflow),
-                cmocka_unit_test(silence_ends_at_the_deadline),
-                cmocka_unit_test(an_interrupt_ends_waiting_at_once),
-                cmocka_unit_test(a_request_beyond_a_frame_is_not_sent),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(an_answer_may_come_byte_by_byte),
+        cmocka_unit_test(an_oversized_answer_is_refused_at_its_first_bytes),
+        cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(an_answer_to_another_question_is_refused),
+        cmocka_unit_test(half_an_answer_is_a_lost_connection),
+        cmocka_unit_test(nobody_listens_is_said_with_the_path),
+        cmocka_unit_test(who_may_use_it_is_said_of_the_socket_that_is_there),
+        cmocka_unit_test(a_full_backlog_is_no_daemon_that_does_not_run),
+        cmocka_unit_test(a_path_that_is_too_long_is_no_overflow),
+        cmocka_unit_test(silence_ends_at_the_deadline),
+        cmocka_unit_test(an_interrupt_ends_waiting_at_once),
+        cmocka_unit_test(a_request_beyond_a_frame_is_not_sent)
+)

@@ -9,6 +9,7 @@
 
 #include "fileio.h"
 #include "hash.h"
+#include "messages.h"
 
 #define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
 #define TWO "2222222222222222222222222222222222222222222222222222222222222222"
@@ -62,7 +63,7 @@ static Argosy__Request *read_apply(FakeDaemon *d, bool dry_run) {
 
 static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t same, const char *refusal) {
         Argosy__Response__ApplyPlan plan = ARGOSY__RESPONSE__APPLY_PLAN__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(APPLY_PLAN, apply_plan, &plan, .final = true);
 
         plan.rows = &row;
         plan.n_rows = row != NULL;
@@ -70,9 +71,6 @@ static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t 
         plan.refusal = (char *) refusal;
         plan.revision = REVISION;
         plan.plan = PRINT;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_APPLY_PLAN;
-        r.apply_plan = &plan;
         fake_reply(d, &r);
 }
 
@@ -122,7 +120,7 @@ static void programs_get_the_plan_with_its_revision(void **state) {
 static void plans_another_content(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = new_row();
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
         Argosy__Request *q;
 
         row.made = false;
@@ -135,9 +133,6 @@ static void plans_another_content(FakeDaemon *d) {
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], TWO));
         done(q);
         cat.content = (ProtobufCBinaryData){strlen(SLEEPER DROP_IN), (uint8_t *) SLEEPER DROP_IN};
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -235,7 +230,7 @@ static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
 static void starts_in_vain(FakeDaemon *d) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
 
         fake_accept(d);
         done(read_apply(d, true));
@@ -244,9 +239,6 @@ static void starts_in_vain(FakeDaemon *d) {
         result.name = (char *) "a.service";
         change.units = &results;
         change.n_units = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         fake_reply(d, &r);
         done(read_apply(d, true));
         reply_seen(d, "failed", true, false);
@@ -385,7 +377,7 @@ static void tells_set(FakeDaemon *d) {
 
 static void tells_content(FakeDaemon *d, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
         Argosy__Request *q = fake_read(d);
         char hex[HASH_HEX_SIZE];
 
@@ -394,9 +386,6 @@ static void tells_content(FakeDaemon *d, const char *content) {
         done(q);
         cat.name = (char *) "a.service";
         cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         fake_reply(d, &r);
 }
 
@@ -452,21 +441,17 @@ static void a_set_without_units_is_not_exported(void **state) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define FOLDER_CASE(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
-                FOLDER_CASE(programs_get_the_plan_with_its_revision),
-                FOLDER_CASE(programs_get_the_parts_that_differ),
-                FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
-                FOLDER_CASE(a_plan_says_by_its_status_what_an_apply_would_do),
-                FOLDER_CASE(units_that_are_wrong_after_it_are_named),
-                FOLDER_CASE(a_key_is_the_same_request_again_and_the_plan_goes_with_it),
-                FOLDER_CASE(an_update_of_a_folder_is_waited_for_as_a_rollout),
-                FOLDER_CASE(what_would_be_refused_is_not_asked_for),
-                CASE(an_export_fetches_what_it_does_not_have),
-                CASE(a_content_that_is_another_one_is_not_written),
-                CASE(a_set_without_units_is_not_exported),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        FOLDER_CASE(a_plan_is_the_difference_and_changes_nothing),
+        FOLDER_CASE(programs_get_the_plan_with_its_revision),
+        FOLDER_CASE(programs_get_the_parts_that_differ),
+        FOLDER_CASE(nothing_to_do_is_said_or_an_empty_list),
+        FOLDER_CASE(a_plan_says_by_its_status_what_an_apply_would_do),
+        FOLDER_CASE(units_that_are_wrong_after_it_are_named),
+        FOLDER_CASE(a_key_is_the_same_request_again_and_the_plan_goes_with_it),
+        FOLDER_CASE(an_update_of_a_folder_is_waited_for_as_a_rollout),
+        FOLDER_CASE(what_would_be_refused_is_not_asked_for),
+        CASE(an_export_fetches_what_it_does_not_have),
+        CASE(a_content_that_is_another_one_is_not_written),
+        CASE(a_set_without_units_is_not_exported)
+)

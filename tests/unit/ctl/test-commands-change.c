@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- changes
 
@@ -63,7 +64,7 @@ static void every_failure_is_named_and_the_exit_is_1(void **state) {
 static void answers_with_a_cursor(FakeDaemon *d) {
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units = &unit;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_START));
@@ -71,11 +72,8 @@ static void answers_with_a_cursor(FakeDaemon *d) {
         unit.revision = 5;
         change.units = &units;
         change.n_units = 1;
-        r.final = true;
         r.job = 7;
         r.cursor = (char *) "c0ffee";
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -90,7 +88,7 @@ static void programs_are_told_where_their_change_stands_in_the_stream(void **sta
 static void one_fails_on_a_node(FakeDaemon *d) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         char *lines[] = {"n2 systemd[1]: a.service: no ExecStart=.", "n2 a[7]: alas"};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -105,9 +103,6 @@ static void one_fails_on_a_node(FakeDaemon *d) {
         done(q);
         status.log = lines;
         status.n_log = 2;
-        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
-        r.status_reply = &status;
-        r.final = true;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -300,7 +295,7 @@ static void interrupts_the_wait(FakeDaemon *d) {
 static void interrupts_the_wait_for_a_job(FakeDaemon *d) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_START));
@@ -308,8 +303,6 @@ static void interrupts_the_wait_for_a_job(FakeDaemon *d) {
         result.revision = 7;
         change.units = &results;
         change.n_units = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         r.job = 12;
         r.final = true;
         fake_reply(d, &r);
@@ -424,7 +417,7 @@ static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
         Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)),
                                      **pointers = calloc(n, sizeof(*pointers));
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
         Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
 
         assert(units && pointers);
@@ -437,9 +430,6 @@ static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
         }
         change.units = pointers;
         change.n_units = n;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         fake_reply(d, &r);
         done(q);
         free(pointers);
@@ -499,31 +489,27 @@ static void stop_local_needs_no_leader(void **state) {
         assert_string_equal(o.err, "argosyctl: stop a.service: is not ours\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(start_is_silent_when_all_is_well),
-                cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
-                cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
-                cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
-                cmocka_unit_test(results_come_as_json),
-                cmocka_unit_test(programs_are_told_where_their_change_stands_in_the_stream),
-                cmocka_unit_test(an_answer_in_parts_is_one_answer_whoever_gives_the_rest),
-                cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
-                cmocka_unit_test(who_does_not_wait_is_told_as_well),
-                cmocka_unit_test(and_at_the_end_of_ones_patience),
-                cmocka_unit_test(a_failure_counts_more),
-                cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
-                cmocka_unit_test(a_wait_survives_daemon_and_leader),
-                cmocka_unit_test(ctrl_c_names_the_job_that_goes_on),
-                cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
-                cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
-                cmocka_unit_test(no_block_and_submit_do_not_wait),
-                cmocka_unit_test(a_change_without_a_leader_fails),
-                cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
-                cmocka_unit_test(no_request_names_more_units_than_a_leader_takes),
-                cmocka_unit_test(the_daemons_reason_is_waited_for),
-                cmocka_unit_test(stop_local_needs_no_leader),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(start_is_silent_when_all_is_well),
+        cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
+        cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
+        cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
+        cmocka_unit_test(results_come_as_json),
+        cmocka_unit_test(programs_are_told_where_their_change_stands_in_the_stream),
+        cmocka_unit_test(an_answer_in_parts_is_one_answer_whoever_gives_the_rest),
+        cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
+        cmocka_unit_test(who_does_not_wait_is_told_as_well),
+        cmocka_unit_test(and_at_the_end_of_ones_patience),
+        cmocka_unit_test(a_failure_counts_more),
+        cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
+        cmocka_unit_test(a_wait_survives_daemon_and_leader),
+        cmocka_unit_test(ctrl_c_names_the_job_that_goes_on),
+        cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
+        cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
+        cmocka_unit_test(no_block_and_submit_do_not_wait),
+        cmocka_unit_test(a_change_without_a_leader_fails),
+        cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
+        cmocka_unit_test(no_request_names_more_units_than_a_leader_takes),
+        cmocka_unit_test(the_daemons_reason_is_waited_for),
+        cmocka_unit_test(stop_local_needs_no_leader)
+)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- hosts that are not heard
 
@@ -121,7 +122,7 @@ static void has_a_role(FakeDaemon *d) {
         Argosy__Response__RoleUse cpu = ARGOSY__RESPONSE__ROLE_USE__INIT, *uses = &cpu;
         Argosy__Response__RoleRow row = ARGOSY__RESPONSE__ROLE_ROW__INIT, *rows = &row;
         Argosy__Response__Roles roles = ARGOSY__RESPONSE__ROLES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(ROLES, roles, &roles, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
@@ -139,9 +140,6 @@ static void has_a_role(FakeDaemon *d) {
         row.n_uses = 1;
         roles.rows = &rows;
         roles.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_ROLES;
-        r.roles = &roles;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -215,7 +213,7 @@ static void has_rights(FakeDaemon *d) {
                                                ARGOSY__RESPONSE__ACCESS_ROW__INIT},
                                     *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
         Argosy__Response__Access access = ARGOSY__RESPONSE__ACCESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(ACCESS, access, &access, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
@@ -232,9 +230,6 @@ static void has_rights(FakeDaemon *d) {
                 rows[i].grant = &grants[i];
         access.rows = pointers;
         access.n_rows = ELEMENTSOF(pointers);
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_ACCESS;
-        r.access = &access;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -297,18 +292,14 @@ static void a_join_is_asked_once(void **state) {
         assert_non_null(strstr(o.err, "the connection to argosyd was lost"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(settings_of_a_role_are_named_as_options_of_units_are),
-                cmocka_unit_test(what_is_no_setting_never_reaches_the_daemon),
-                cmocka_unit_test(roles_are_shown_for_people_and_programs),
-                cmocka_unit_test(a_right_is_given_and_taken_back_in_the_same_words),
-                cmocka_unit_test(what_is_no_right_never_reaches_the_daemon),
-                cmocka_unit_test(rights_are_shown_as_they_are_typed),
-                cmocka_unit_test(a_pool_is_made_of_nodes_and_labels),
-                cmocka_unit_test(what_the_host_has_done_with_a_manager_is_said_apart),
-                cmocka_unit_test(a_join_is_asked_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(settings_of_a_role_are_named_as_options_of_units_are),
+        cmocka_unit_test(what_is_no_setting_never_reaches_the_daemon),
+        cmocka_unit_test(roles_are_shown_for_people_and_programs),
+        cmocka_unit_test(a_right_is_given_and_taken_back_in_the_same_words),
+        cmocka_unit_test(what_is_no_right_never_reaches_the_daemon),
+        cmocka_unit_test(rights_are_shown_as_they_are_typed),
+        cmocka_unit_test(a_pool_is_made_of_nodes_and_labels),
+        cmocka_unit_test(what_the_host_has_done_with_a_manager_is_said_apart),
+        cmocka_unit_test(a_join_is_asked_once)
+)

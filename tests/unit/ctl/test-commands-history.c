@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 #define ONE "1111111111111111111111111111111111111111111111111111111111111111"
 #define TWO "2222222222222222222222222222222222222222222222222222222222222222"
@@ -28,7 +29,7 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
         Argosy__Response__JobUnitRow units[ELEMENTSOF(changes)], *unit_pointers[ELEMENTSOF(changes)];
         Argosy__Response__JobRow rows[ELEMENTSOF(changes)], *pointers[ELEMENTSOF(changes)];
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         for (size_t i = 0; i < n; i++) {
                 const Change *c = &changes[first + i];
@@ -55,9 +56,6 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
         jobs.rows = pointers;
         jobs.n_rows = n;
         jobs.before = before;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -73,7 +71,7 @@ static void read_history(FakeDaemon *d, uint64_t before) {
 static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) {
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &row;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
@@ -82,9 +80,6 @@ static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) 
         row.revision = revision;
         jobs.rows = &rows;
         jobs.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -409,7 +404,7 @@ static void reply_template(FakeDaemon *d, uint32_t more_units) {
         Argosy__Response__JobSettingRow settings[3], *setting_pointers[3];
         Argosy__Response__JobRow rows[2], *pointers[2];
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         for (size_t i = 0; i < 2; i++) {
                 units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
@@ -443,9 +438,6 @@ static void reply_template(FakeDaemon *d, uint32_t more_units) {
         rows[1].more_units = more_units;
         jobs.rows = pointers;
         jobs.n_rows = 2;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -553,15 +545,12 @@ static void programs_get_what_differs_with_its_hashes(void **state) {
 
 static void reply_any_content(FakeDaemon *d, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && q->cat->n_revs == 1);
         cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
         done(q);
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         fake_reply(d, &r);
 }
 
@@ -605,7 +594,7 @@ static void reply_late(FakeDaemon *d, uint64_t complete_from) {
         Argosy__Response__JobUnitRow units[3], *pointers[3];
         Argosy__Response__JobRow rows[3], *row_pointers[3];
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after == 40);
@@ -628,9 +617,6 @@ static void reply_late(FakeDaemon *d, uint64_t complete_from) {
         jobs.rows = row_pointers;
         jobs.n_rows = 3;
         jobs.complete_from = complete_from;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -675,7 +661,7 @@ static void a_job_that_was_held_back_counts_when_it_began(void **state) {
 static void lists_what_there_was(FakeDaemon *d) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -688,9 +674,6 @@ static void lists_what_there_was(FakeDaemon *d) {
         row.state = (char *) "inactive";
         files.rows = &rows;
         files.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         fake_reply(d, &r);
         knows_job(d, 4);
         read_all_changes(d, 0);
@@ -745,22 +728,17 @@ static void old_files_are_erased_by_their_hashes(void **state) {
 
 static void reply_results(FakeDaemon *d, Argosy__Response__UnitResult *results, size_t n) {
         Argosy__Response__UnitResult *pointers[] = {&results[0], &results[1], &results[2]};
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = pointers, .n_units = n);
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
 
-        change.units = pointers;
-        change.n_units = n;
-        r.final = true;
         r.job = 12;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         fake_reply(d, &r);
 }
 
 static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int status) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb && q->wait->n_items == 1);
@@ -771,9 +749,6 @@ static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int sta
         result.node = (char *) "n2";
         progress.done = &results;
         progress.n_done = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
 }
 
@@ -782,7 +757,7 @@ static void tells_the_cause(FakeDaemon *d, const char *name) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         char *lines[] = {
                 "n2 systemd[1]: a.service: Failed to load environment files: No such file or directory"};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status, .final = true);
         Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1);
@@ -790,9 +765,6 @@ static void tells_the_cause(FakeDaemon *d, const char *name) {
         done(q);
         status.log = lines;
         status.n_log = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
-        r.status_reply = &status;
-        r.final = true;
         fake_reply(d, &r);
 }
 
@@ -908,27 +880,23 @@ static void what_is_refused_is_said(void **state) {
         assert_string_equal(o.err, "argosyctl: a.service was changed since by job 9\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_history_says_what_each_job_did),
-                cmocka_unit_test(a_history_names_parts_that_differ),
-                cmocka_unit_test(programs_get_both_sides),
-                cmocka_unit_test(a_file_is_shown_as_it_was),
-                cmocka_unit_test(a_difference_is_printed),
-                cmocka_unit_test(an_image_differs_in_a_line_of_its_own),
-                cmocka_unit_test(what_differs_in_files_that_come_with_a_unit_is_printed),
-                cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
-                cmocka_unit_test(what_changed_alike_is_printed_once),
-                cmocka_unit_test(programs_get_what_differs_with_its_hashes),
-                cmocka_unit_test(a_job_that_was_held_back_counts_when_it_began),
-                cmocka_unit_test(of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missing),
-                cmocka_unit_test(units_are_listed_as_they_were),
-                cmocka_unit_test(old_files_are_erased_by_their_hashes),
-                cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),
-                cmocka_unit_test(what_is_undone_in_parts_is_said_once),
-                cmocka_unit_test(a_plan_is_printed),
-                cmocka_unit_test(what_is_refused_is_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_history_says_what_each_job_did),
+        cmocka_unit_test(a_history_names_parts_that_differ),
+        cmocka_unit_test(programs_get_both_sides),
+        cmocka_unit_test(a_file_is_shown_as_it_was),
+        cmocka_unit_test(a_difference_is_printed),
+        cmocka_unit_test(an_image_differs_in_a_line_of_its_own),
+        cmocka_unit_test(what_differs_in_files_that_come_with_a_unit_is_printed),
+        cmocka_unit_test(all_that_differs_between_two_jobs_is_printed),
+        cmocka_unit_test(what_changed_alike_is_printed_once),
+        cmocka_unit_test(programs_get_what_differs_with_its_hashes),
+        cmocka_unit_test(a_job_that_was_held_back_counts_when_it_began),
+        cmocka_unit_test(of_jobs_that_went_on_and_are_not_kept_it_is_said_that_they_are_missing),
+        cmocka_unit_test(units_are_listed_as_they_were),
+        cmocka_unit_test(old_files_are_erased_by_their_hashes),
+        cmocka_unit_test(each_unit_is_waited_for_as_what_it_comes_to),
+        cmocka_unit_test(what_is_undone_in_parts_is_said_once),
+        cmocka_unit_test(a_plan_is_printed),
+        cmocka_unit_test(what_is_refused_is_said)
+)

@@ -6,22 +6,18 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- requests
 
 static void answer(FakeDaemon *d, const char *unit, uint64_t job) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
 
         result.name = (char *) unit;
         result.revision = 5;
-        change.units = &results;
-        change.n_units = 1;
-        r.final = true;
         r.job = job;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         fake_reply(d, &r);
 }
 
@@ -208,14 +204,11 @@ static void keys_have_limits(void **state) {
 static void reply_jobs(FakeDaemon *d, Argosy__Response__JobRow *rows, size_t n, uint64_t before) {
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow *pointers[2] = {rows, rows + 1};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         jobs.rows = pointers;
         jobs.n_rows = n;
         jobs.before = before;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -391,7 +384,7 @@ static void jobs_are_chosen_by_state_and_time(void **state) {
 static void asks_for_a_node(FakeDaemon *d) {
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow job = row(9), *pointers[] = {&job};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -401,9 +394,6 @@ static void asks_for_a_node(FakeDaemon *d) {
         done(q);
         jobs.rows = pointers;
         jobs.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -425,12 +415,9 @@ static void reads_wait(FakeDaemon *d, uint64_t number) {
 }
 
 static void reply_two_left(FakeDaemon *d) {
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = 2);
+        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress);
 
-        progress.remaining = 2;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
 }
 
@@ -662,33 +649,29 @@ static void what_cannot_be_asked_for_again_is_refused(void **state) {
         assert_int_equal(f.code, 2);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_words_that_were_typed_go_with_a_change),
-                cmocka_unit_test(who_wants_to_read_more_is_told_in_words),
-                cmocka_unit_test(programs_find_the_number_with_each_unit),
-                cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
-                cmocka_unit_test(a_reason_goes_with_all_that_is_a_job),
-                cmocka_unit_test(who_leaves_without_the_cluster_tells_nobody_why),
-                cmocka_unit_test(other_keys_are_other_requests),
-                cmocka_unit_test(what_has_a_key_is_not_asked_for_in_halves),
-                cmocka_unit_test(the_reason_of_a_node_needs_no_jobs),
-                cmocka_unit_test(what_is_sent_again_says_how_old_it_is),
-                cmocka_unit_test(keys_have_limits),
-                cmocka_unit_test(jobs_are_asked_for_until_there_are_enough),
-                cmocka_unit_test(programs_get_all_fields_of_a_job),
-                cmocka_unit_test(a_job_is_shown_with_its_units),
-                cmocka_unit_test(programs_get_a_list_of_jobs),
-                cmocka_unit_test(jobs_are_chosen_by_state_and_time),
-                cmocka_unit_test(jobs_are_chosen_by_node),
-                cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
-                cmocka_unit_test(what_failed_is_named),
-                cmocka_unit_test(what_is_not_there_is_not_waited_for),
-                cmocka_unit_test(of_a_job_whose_end_was_not_seen_nothing_is_claimed),
-                cmocka_unit_test(what_did_not_end_well_is_asked_for_again),
-                cmocka_unit_test(what_ended_well_is_never_asked_for_again),
-                cmocka_unit_test(what_cannot_be_asked_for_again_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_words_that_were_typed_go_with_a_change),
+        cmocka_unit_test(who_wants_to_read_more_is_told_in_words),
+        cmocka_unit_test(programs_find_the_number_with_each_unit),
+        cmocka_unit_test(a_key_is_the_same_request_whoever_sends_it),
+        cmocka_unit_test(a_reason_goes_with_all_that_is_a_job),
+        cmocka_unit_test(who_leaves_without_the_cluster_tells_nobody_why),
+        cmocka_unit_test(other_keys_are_other_requests),
+        cmocka_unit_test(what_has_a_key_is_not_asked_for_in_halves),
+        cmocka_unit_test(the_reason_of_a_node_needs_no_jobs),
+        cmocka_unit_test(what_is_sent_again_says_how_old_it_is),
+        cmocka_unit_test(keys_have_limits),
+        cmocka_unit_test(jobs_are_asked_for_until_there_are_enough),
+        cmocka_unit_test(programs_get_all_fields_of_a_job),
+        cmocka_unit_test(a_job_is_shown_with_its_units),
+        cmocka_unit_test(programs_get_a_list_of_jobs),
+        cmocka_unit_test(jobs_are_chosen_by_state_and_time),
+        cmocka_unit_test(jobs_are_chosen_by_node),
+        cmocka_unit_test(a_job_is_waited_for_wherever_it_goes_on),
+        cmocka_unit_test(what_failed_is_named),
+        cmocka_unit_test(what_is_not_there_is_not_waited_for),
+        cmocka_unit_test(of_a_job_whose_end_was_not_seen_nothing_is_claimed),
+        cmocka_unit_test(what_did_not_end_well_is_asked_for_again),
+        cmocka_unit_test(what_ended_well_is_never_asked_for_again),
+        cmocka_unit_test(what_cannot_be_asked_for_again_is_refused)
+)

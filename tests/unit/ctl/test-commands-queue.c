@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 static void reply_held(FakeDaemon *d, uint64_t job) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
@@ -16,17 +17,12 @@ static void reply_held(FakeDaemon *d, uint64_t job) {
 
 static void reply_row(FakeDaemon *d, uint64_t number, const char *state) {
         Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &job;
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = &rows, .n_rows = 1);
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         job.job = number;
         job.verb = (char *) "stop";
         job.state = (char *) state;
-        jobs.rows = &rows;
-        jobs.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         fake_reply(d, &r);
 }
 
@@ -88,7 +84,7 @@ static void what_waits_for_others_is_waited_for(void **state) {
 static void is_called_off(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3], *pointers[3] = {&results[0], &results[1], &results[2]};
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -105,9 +101,6 @@ static void is_called_off(FakeDaemon *d) {
         results[2].message = "the file is gone";
         change.units = pointers;
         change.n_units = 3;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
-        r.final = true;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -287,7 +280,7 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
                                               ARGOSY__RESPONSE__QUEUE_ROW__INIT};
         Argosy__Response__QueueRow *pointers[2] = {&rows[0], &rows[1]};
         Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(QUEUE, queue, &queue, .final = true);
 
         for (size_t i = 0; i < n; i++)
                 rows[i].rule = &rules[i];
@@ -304,9 +297,6 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
         queue.files_mib = 32;
         queue.files_bytes = 2049;
         queue.undo_from = 117;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
-        r.queue = &queue;
         fake_reply(d, &r);
 }
 
@@ -491,27 +481,23 @@ static void what_is_no_size_is_not_sent(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
-                cmocka_unit_test(what_waits_for_others_is_waited_for),
-                cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
-                cmocka_unit_test(what_was_called_off_in_parts_is_said_once),
-                cmocka_unit_test(nobody_waits_who_has_said_so),
-                cmocka_unit_test(whoever_does_not_wait_is_told_the_number),
-                cmocka_unit_test(a_rebalance_that_is_held_is_a_job_like_others),
-                cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
-                cmocka_unit_test(numbers_of_jobs_are_numbers),
-                cmocka_unit_test(jobs_are_released_together),
-                cmocka_unit_test(a_rule_is_what_was_typed),
-                cmocka_unit_test(what_is_no_rule_is_not_sent),
-                cmocka_unit_test(rules_are_listed_in_their_order),
-                cmocka_unit_test(programs_get_the_rules),
-                cmocka_unit_test(a_queue_is_closed_for_a_reason),
-                cmocka_unit_test(the_past_has_a_size),
-                cmocka_unit_test(files_of_units_have_a_size),
-                cmocka_unit_test(what_is_no_size_is_not_sent),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_is_to_be_held_is_not_waited_for),
+        cmocka_unit_test(what_waits_for_others_is_waited_for),
+        cmocka_unit_test(what_was_called_off_and_what_goes_on_is_said),
+        cmocka_unit_test(what_was_called_off_in_parts_is_said_once),
+        cmocka_unit_test(nobody_waits_who_has_said_so),
+        cmocka_unit_test(whoever_does_not_wait_is_told_the_number),
+        cmocka_unit_test(a_rebalance_that_is_held_is_a_job_like_others),
+        cmocka_unit_test(whatever_is_held_its_job_is_waited_for),
+        cmocka_unit_test(numbers_of_jobs_are_numbers),
+        cmocka_unit_test(jobs_are_released_together),
+        cmocka_unit_test(a_rule_is_what_was_typed),
+        cmocka_unit_test(what_is_no_rule_is_not_sent),
+        cmocka_unit_test(rules_are_listed_in_their_order),
+        cmocka_unit_test(programs_get_the_rules),
+        cmocka_unit_test(a_queue_is_closed_for_a_reason),
+        cmocka_unit_test(the_past_has_a_size),
+        cmocka_unit_test(files_of_units_have_a_size),
+        cmocka_unit_test(what_is_no_size_is_not_sent)
+)

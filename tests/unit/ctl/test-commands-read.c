@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- reading
 
@@ -17,7 +18,7 @@ static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, si
                        bool drift, uint64_t stale_ms) {
         Argosy__Response__UnitRow units[4], *pointers[4];
         Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNITS, units, &list);
 
         for (size_t i = 0; i < n; i++) {
                 units[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
@@ -34,8 +35,6 @@ static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, si
         list.n_rows = n;
         list.first = (uint32_t) first;
         r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
-        r.units = &list;
         r.stale_ms = stale_ms;
         r.no_leader = stale_ms > 0;
         fake_reply(d, &r);
@@ -159,7 +158,7 @@ static void lists_two_nodes(FakeDaemon *d) {
                                              ARGOSY__RESPONSE__NODE_ROW__INIT},
                                   *pointers[] = {&rows[0], &rows[1]};
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
@@ -169,9 +168,6 @@ static void lists_two_nodes(FakeDaemon *d) {
         rows[1].mode = (char *) "draining";
         nodes.rows = pointers;
         nodes.n_rows = 2;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -334,14 +330,11 @@ static void cat_changes_no_byte(void **state) {
 static void cats_commands(FakeDaemon *d) {
         static const char content[] = "[Unit]\r\n\t# a\x1b[2J\0b\n# c";
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
         cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -387,14 +380,12 @@ static void a_terminal_gets_no_commands_out_of_a_file(void **state) {
 
 static void reply_line(FakeDaemon *d, const char *line, bool final) {
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) line};
 
         journal.lines = lines;
         journal.n_lines = 1;
         r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        r.journal = &journal;
         fake_reply(d, &r);
 }
 
@@ -442,7 +433,7 @@ static void matches(FakeDaemon *d) {
         static const char *const names[] = {"web@.service", "web@1.service", "web@2.service"};
         Argosy__Response__UnitFileRow rows[3], *pointers[3];
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -457,9 +448,6 @@ static void matches(FakeDaemon *d) {
         }
         files.rows = pointers;
         files.n_rows = 3;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         fake_reply(d, &r);
         q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->change->n_names == 2 && streq(q->change->names[0], "web@1.service"));
@@ -477,16 +465,13 @@ static void a_pattern_means_the_units_that_there_are(void **state) {
 static void matches_too_many(FakeDaemon *d) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
         row.unit = (char *) "web@{1..100001}.service"; // as so many rows
         files.rows = &rows;
         files.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -510,7 +495,7 @@ static void status_of_a_slip(FakeDaemon *d) {
         static const char *const names[] = {"wide.service", "web.service", "web.timer"};
         Argosy__Response__UnitFileRow rows[3], *pointers[3];
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -528,9 +513,6 @@ static void status_of_a_slip(FakeDaemon *d) {
         }
         files.rows = pointers;
         files.n_rows = 3;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -567,8 +549,8 @@ static void status_of_an_unknown_unit_exits_4(void **state) {
 // ---- counters
 
 static void counters_of_two(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter rows[2] = {ARGOSY__RESPONSE__COUNTER__INIT,
                                              ARGOSY__RESPONSE__COUNTER__INIT},
                                   *pointers[] = {&rows[0], &rows[1]};
@@ -585,9 +567,6 @@ static void counters_of_two(FakeDaemon *d) {
         rows[1].help = (char *) "changes found";
         counters.rows = pointers;
         counters.n_rows = 2;
-        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        r.counters = &counters;
-        r.final = true;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -605,8 +584,8 @@ static void counters_are_shown_for_people_and_programs(void **state) {
 }
 
 static void counters_of_states_and_times(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter rows[4], *pointers[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
         static const char *const words[4][2] = {
                 {"start", "done"}, {"start", "failed"}, {"stop", "done"}, {"online", NULL}};
@@ -644,9 +623,6 @@ static void counters_of_states_and_times(FakeDaemon *d) {
         counters.turns = &turns;
         counters.times = times;
         counters.n_times = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        r.counters = &counters;
-        r.final = true;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -679,8 +655,9 @@ static void counters_of_states_and_times_are_shown_for_people_and_programs(void 
 // One reading of a node with one unit that has used so much CPU time since the beginning.
 static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_t cpu_us, bool final) {
         Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
-        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Usage usage =
+                MESSAGE_OF(response__usage, .node = (char *) node, .rows = rows, .n_rows = 1, .last = true);
+        Argosy__Response r = RESPONSE_OF(USAGE, usage, &usage);
 
         row.unit = (char *) "web.service";
         row.known = 1 + 2;
@@ -688,13 +665,7 @@ static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_
         row.at_us = at_us;
         row.cpu_us = cpu_us;
         row.tasks = 3;
-        usage.node = (char *) node;
-        usage.rows = rows;
-        usage.n_rows = 1;
-        usage.last = true;
         r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
-        r.usage = &usage;
         fake_reply(d, &r);
 }
 
@@ -762,15 +733,13 @@ static void top_of_an_unknown_node_fails(void **state) {
 static void reply_why(FakeDaemon *d, uint32_t number, const char *unit) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
 
         row.unit = (char *) unit;
         row.node = (char *) "-";
         status.row = &row;
         status.why = (char *) "no node takes it";
         status.number = number;
-        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
-        r.status_reply = &status;
         fake_reply(d, &r);
 }
 
@@ -804,35 +773,31 @@ static void each_unit_is_explained_once_however_often_it_begins_anew(void **stat
         assert_string_equal(o.out, "a.service: no node takes it\nb.service: no node takes it\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_list_shows_drift_and_its_age),
-                cmocka_unit_test(nodes_are_chosen_by_state_and_mode),
-                cmocka_unit_test(a_list_for_programs_is_bare),
-                cmocka_unit_test(units_are_listed_by_the_labels_of_their_nodes),
-                cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),
-                cmocka_unit_test(a_list_of_which_a_part_is_missing_is_asked_for_again),
-                cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
-                cmocka_unit_test(what_is_no_command_is_quoted_without_what_a_terminal_obeys),
-                cmocka_unit_test(output_that_is_lost_is_an_error),
-                cmocka_unit_test(an_unknown_field_is_a_usage_error),
-                cmocka_unit_test(is_active_exits_as_systemctl_does),
-                cmocka_unit_test(a_question_is_asked_again_after_a_restart),
-                cmocka_unit_test(cat_changes_no_byte),
-                cmocka_unit_test(a_terminal_gets_no_commands_out_of_a_file),
-                cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
-                cmocka_unit_test(a_pattern_means_the_units_that_there_are),
-                cmocka_unit_test(a_pattern_of_too_many_units_is_refused_and_says_so),
-                cmocka_unit_test(status_of_an_unknown_unit_exits_4),
-                cmocka_unit_test(a_name_that_is_not_there_is_answered_with_the_one_that_was_meant),
-                cmocka_unit_test(a_name_that_was_made_of_a_file_of_another_type_says_so),
-                cmocka_unit_test(counters_are_shown_for_people_and_programs),
-                cmocka_unit_test(counters_of_states_and_times_are_shown_for_people_and_programs),
-                cmocka_unit_test(top_prints_once_with_rates_for_programs),
-                cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
-                cmocka_unit_test(top_of_an_unknown_node_fails),
-                cmocka_unit_test(each_unit_is_explained_once_however_often_it_begins_anew),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_list_shows_drift_and_its_age),
+        cmocka_unit_test(nodes_are_chosen_by_state_and_mode),
+        cmocka_unit_test(a_list_for_programs_is_bare),
+        cmocka_unit_test(units_are_listed_by_the_labels_of_their_nodes),
+        cmocka_unit_test(a_list_in_parts_is_one_list_whoever_gives_the_rest),
+        cmocka_unit_test(a_list_of_which_a_part_is_missing_is_asked_for_again),
+        cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
+        cmocka_unit_test(what_is_no_command_is_quoted_without_what_a_terminal_obeys),
+        cmocka_unit_test(output_that_is_lost_is_an_error),
+        cmocka_unit_test(an_unknown_field_is_a_usage_error),
+        cmocka_unit_test(is_active_exits_as_systemctl_does),
+        cmocka_unit_test(a_question_is_asked_again_after_a_restart),
+        cmocka_unit_test(cat_changes_no_byte),
+        cmocka_unit_test(a_terminal_gets_no_commands_out_of_a_file),
+        cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
+        cmocka_unit_test(a_pattern_means_the_units_that_there_are),
+        cmocka_unit_test(a_pattern_of_too_many_units_is_refused_and_says_so),
+        cmocka_unit_test(status_of_an_unknown_unit_exits_4),
+        cmocka_unit_test(a_name_that_is_not_there_is_answered_with_the_one_that_was_meant),
+        cmocka_unit_test(a_name_that_was_made_of_a_file_of_another_type_says_so),
+        cmocka_unit_test(counters_are_shown_for_people_and_programs),
+        cmocka_unit_test(counters_of_states_and_times_are_shown_for_people_and_programs),
+        cmocka_unit_test(top_prints_once_with_rates_for_programs),
+        cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
+        cmocka_unit_test(top_of_an_unknown_node_fails),
+        cmocka_unit_test(each_unit_is_explained_once_however_often_it_begins_anew)
+)

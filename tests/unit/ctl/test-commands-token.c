@@ -9,6 +9,7 @@
 
 #include "access-token.h"
 #include "macro.h"
+#include "messages.h"
 
 // What the daemon was asked for last.
 static struct Asked {
@@ -22,7 +23,7 @@ static void takes_a_token(FakeDaemon *d) {
         Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
         Argosy__Response__TokenRow row = ARGOSY__RESPONSE__TOKEN_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -44,9 +45,6 @@ static void takes_a_token(FakeDaemon *d) {
         row.state = (char *) "active";
         tokens.rows = rows;
         tokens.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_TOKENS;
-        r.tokens = &tokens;
         fake_reply(d, &r);
         done(q);
         fake_expect_end(d);
@@ -202,7 +200,7 @@ static void has_tokens(FakeDaemon *d) {
                                               ARGOSY__RESPONSE__TOKEN_ROW__INIT},
                                    *pointers[] = {&rows[0], &rows[1], &rows[2]};
         Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
 
         fake_accept(d);
         done(fake_read(d));
@@ -226,9 +224,6 @@ static void has_tokens(FakeDaemon *d) {
         rows[1].state = (char *) "revoked";
         tokens.rows = pointers;
         tokens.n_rows = ELEMENTSOF(pointers);
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_TOKENS;
-        r.tokens = &tokens;
         fake_reply(d, &r);
         fake_expect_end(d);
 }

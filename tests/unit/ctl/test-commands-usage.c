@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- roles and pools
 
@@ -75,8 +76,8 @@ static void bad_names_never_reach_the_daemon(void **state) {
 // ---- the argosyd of a user
 
 static void gives_a_token(FakeDaemon *d) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Token token = ARGOSY__RESPONSE__TOKEN__INIT;
+        Argosy__Response response = RESPONSE_OF(TOKEN, token, &token, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -86,9 +87,6 @@ static void gives_a_token(FakeDaemon *d) {
         token.token = (char *) "secret";
         token.address = (char *) "10.0.0.1";
         token.port = 4242;
-        response.what_case = ARGOSY__RESPONSE__WHAT_TOKEN;
-        response.token = &token;
-        response.final = true;
         fake_reply(d, &response);
 }
 
@@ -136,16 +134,12 @@ static void user_without_a_runtime_directory_says_what_is_missing(void **state) 
         assert_non_null(strstr(none.err, "systemctl --user"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(user_means_the_socket_in_the_runtime_directory),
-                cmocka_unit_test(user_without_a_runtime_directory_says_what_is_missing),
-                cmocka_unit_test(without_a_daemon_the_path_is_named),
-                cmocka_unit_test(usage_errors_exit_2),
-                cmocka_unit_test(a_family_of_verbs_has_help_of_its_own),
-                cmocka_unit_test(help_fits_a_terminal),
-                cmocka_unit_test(bad_names_never_reach_the_daemon),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(user_means_the_socket_in_the_runtime_directory),
+        cmocka_unit_test(user_without_a_runtime_directory_says_what_is_missing),
+        cmocka_unit_test(without_a_daemon_the_path_is_named),
+        cmocka_unit_test(usage_errors_exit_2),
+        cmocka_unit_test(a_family_of_verbs_has_help_of_its_own),
+        cmocka_unit_test(help_fits_a_terminal),
+        cmocka_unit_test(bad_names_never_reach_the_daemon)
+)

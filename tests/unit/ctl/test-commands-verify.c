@@ -12,6 +12,7 @@
 #include "exit-code.h"
 #include "fileio.h"
 #include "json.h"
+#include "messages.h"
 
 static char dir[32];
 
@@ -157,21 +158,16 @@ static void what_systemd_would_refuse_is_an_error(void **state) {
 static void reply_node(FakeDaemon *d, const char *node, const char *text, uint32_t nodes, bool final) {
         Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT, *findings[] = {&finding};
         Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT, *files[] = {&file};
-        Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Verify verify =
+                MESSAGE_OF(response__verify, .node = (char *) node, .systemd = (char *) "systemd 252",
+                           .files = files, .n_files = 1, .nodes = nodes);
+        Argosy__Response r = RESPONSE_OF(VERIFY, verify, &verify);
 
         finding.line = 2;
         finding.kind = ARGOSY__FINDING_KIND__FINDING_WARNING;
         finding.text = (char *) text;
         file.findings = findings;
         file.n_findings = text != NULL;
-        verify.node = (char *) node;
-        verify.systemd = (char *) "systemd 252";
-        verify.files = files;
-        verify.n_files = 1;
-        verify.nodes = nodes;
-        r.what_case = ARGOSY__RESPONSE__WHAT_VERIFY;
-        r.verify = &verify;
         r.final = final;
         fake_reply(d, &r);
 }
@@ -231,7 +227,7 @@ static void nodes_that_differ_are_named(void **state) {
 static void one_secret_is_there(FakeDaemon *d) {
         Argosy__Response__SecretRow row = ARGOSY__RESPONSE__SECRET_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Secrets secrets = ARGOSY__RESPONSE__SECRETS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(SECRETS, secrets, &secrets, .final = true);
         Argosy__Request *q;
 
         read_verify(d);
@@ -242,9 +238,6 @@ static void one_secret_is_there(FakeDaemon *d) {
         row.name = (char *) "there";
         secrets.rows = rows;
         secrets.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_SECRETS;
-        r.secrets = &secrets;
-        r.final = true;
         fake_reply(d, &r);
 }
 
@@ -305,21 +298,17 @@ static void submit_prints_the_same_as_warnings(void **state) {
         assert_string_equal(quiet.err, "");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(options_of_argosy_need_no_systemd, setup, teardown),
-                cmocka_unit_test_setup_teardown(all_that_is_wrong_in_a_file_is_said, setup, teardown),
-                cmocka_unit_test_setup_teardown(sections_and_names_are_looked_at, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_folder_is_read_to_its_end, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(clean_files_are_clean, setup, teardown),
-                cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
-                cmocka_unit_test_setup_teardown(nodes_that_differ_are_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_secret_that_is_not_there_is_a_warning, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_node_that_cannot_tell_is_said, setup, teardown),
-                cmocka_unit_test_setup_teardown(submit_prints_the_same_as_warnings, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(options_of_argosy_need_no_systemd, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_that_is_wrong_in_a_file_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(sections_and_names_are_looked_at, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_is_read_to_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(clean_files_are_clean, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_that_systemd_ignores_are_warnings, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_systemd_would_refuse_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(nodes_that_differ_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_secret_that_is_not_there_is_a_warning, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_cannot_tell_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(submit_prints_the_same_as_warnings, setup, teardown)
+)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command-words.h"
+#include "messages.h"
 
 // ---- drain
 
@@ -72,7 +73,7 @@ static void is_stuck(FakeDaemon *d) {
         Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals[] = {&refusal};
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
         Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
 
         fake_accept(d);
         expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_MAINTENANCE);
@@ -85,11 +86,8 @@ static void is_stuck(FakeDaemon *d) {
         progress.done = units;
         progress.n_done = 1;
         progress.remaining = 3;
-        r.final = true;
         r.status = ENOSPC;
         r.message = (char *) "no node takes what is left";
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
         fake_expect_end(d);
 }
@@ -160,7 +158,7 @@ static void ctrl_c_lets_the_drain_be(void **state) {
 // What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
 static void ends_in_three_ways(FakeDaemon *d) {
         Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
         Argosy__Request *q;
 
         fake_accept(d);
@@ -170,11 +168,8 @@ static void ends_in_three_ways(FakeDaemon *d) {
         reply_ok(d);
         expect_drain_wait(d, "n1");
         progress.remaining = 1;
-        r.final = true;
         r.status = EBUSY;
         r.message = (char *) "1 unit cannot leave";
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
         expect_drain_wait(d, "n2");
         reply_error(d, ECANCELED, "n2 is not being drained any more", false);
@@ -267,7 +262,7 @@ static void interrupts_the_update(FakeDaemon *d) {
 static void interrupts_the_update_of_a_job(FakeDaemon *d) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         fake_accept(d);
         done(fake_read(d));
@@ -275,8 +270,6 @@ static void interrupts_the_update_of_a_job(FakeDaemon *d) {
         result.revision = 7;
         change.units = &results;
         change.n_units = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         r.job = 12;
         r.final = true;
         fake_reply(d, &r);
@@ -341,7 +334,7 @@ static void of_an_update_behind_a_lost_connection_nothing_is_claimed(void **stat
 static void reply_moves(FakeDaemon *d, const char *const *units, uint32_t remaining, bool more, bool final) {
         Argosy__Response__Rebalance__Move moves[RESULTS_MAX], *pointers[RESULTS_MAX];
         Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(REBALANCE, rebalance, &rebalance);
 
         for (size_t n = 0; units[n]; n++) {
                 moves[n] = (Argosy__Response__Rebalance__Move) ARGOSY__RESPONSE__REBALANCE__MOVE__INIT;
@@ -356,8 +349,6 @@ static void reply_moves(FakeDaemon *d, const char *const *units, uint32_t remain
         rebalance.remaining = remaining;
         rebalance.more = more;
         r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_REBALANCE;
-        r.rebalance = &rebalance;
         fake_reply(d, &r);
 }
 #define UNITS(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
@@ -565,33 +556,29 @@ static void what_for_has_to_be_said(void **state) {
         assert_non_null(strstr(o.err, "--for="));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_drain_is_waited_for_over_daemon_and_leader),
-                cmocka_unit_test(what_no_node_takes_is_named),
-                cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
-                cmocka_unit_test(of_a_drain_behind_a_lost_connection_nothing_is_claimed),
-                cmocka_unit_test(ctrl_c_lets_the_drain_be),
-                cmocka_unit_test(each_node_is_waited_for_whatever_became_of_the_others),
-                cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
-                cmocka_unit_test(why_an_update_goes_back_is_said_once),
-                cmocka_unit_test(ctrl_c_names_the_job_of_the_update),
-                cmocka_unit_test(of_an_update_behind_a_lost_connection_nothing_is_claimed),
-                cmocka_unit_test(ctrl_c_lets_the_update_be),
-                cmocka_unit_test(an_update_that_takes_too_long_goes_on),
-                cmocka_unit_test(a_rebalance_goes_on_under_the_next_leader),
-                cmocka_unit_test(what_was_moved_is_enough),
-                cmocka_unit_test(a_rebalance_is_not_waited_for_if_nobody_wants_that),
-                cmocka_unit_test(a_rebalance_that_takes_too_long_goes_on),
-                cmocka_unit_test(of_a_rebalance_behind_a_lost_connection_nothing_is_claimed),
-                cmocka_unit_test(ctrl_c_lets_the_rebalance_be),
-                cmocka_unit_test(a_rebalance_that_is_refused_is_not_asked_for_again),
-                cmocka_unit_test(a_state_is_waited_for_over_daemon_and_leader),
-                cmocka_unit_test(a_unit_that_there_is_not_has_a_status_of_its_own),
-                cmocka_unit_test(what_may_still_run_has_one_too),
-                cmocka_unit_test(what_is_not_so_in_time_is_named),
-                cmocka_unit_test(what_for_has_to_be_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_drain_is_waited_for_over_daemon_and_leader),
+        cmocka_unit_test(what_no_node_takes_is_named),
+        cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
+        cmocka_unit_test(of_a_drain_behind_a_lost_connection_nothing_is_claimed),
+        cmocka_unit_test(ctrl_c_lets_the_drain_be),
+        cmocka_unit_test(each_node_is_waited_for_whatever_became_of_the_others),
+        cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
+        cmocka_unit_test(why_an_update_goes_back_is_said_once),
+        cmocka_unit_test(ctrl_c_names_the_job_of_the_update),
+        cmocka_unit_test(of_an_update_behind_a_lost_connection_nothing_is_claimed),
+        cmocka_unit_test(ctrl_c_lets_the_update_be),
+        cmocka_unit_test(an_update_that_takes_too_long_goes_on),
+        cmocka_unit_test(a_rebalance_goes_on_under_the_next_leader),
+        cmocka_unit_test(what_was_moved_is_enough),
+        cmocka_unit_test(a_rebalance_is_not_waited_for_if_nobody_wants_that),
+        cmocka_unit_test(a_rebalance_that_takes_too_long_goes_on),
+        cmocka_unit_test(of_a_rebalance_behind_a_lost_connection_nothing_is_claimed),
+        cmocka_unit_test(ctrl_c_lets_the_rebalance_be),
+        cmocka_unit_test(a_rebalance_that_is_refused_is_not_asked_for_again),
+        cmocka_unit_test(a_state_is_waited_for_over_daemon_and_leader),
+        cmocka_unit_test(a_unit_that_there_is_not_has_a_status_of_its_own),
+        cmocka_unit_test(what_may_still_run_has_one_too),
+        cmocka_unit_test(what_is_not_so_in_time_is_named),
+        cmocka_unit_test(what_for_has_to_be_said)
+)

@@ -7,6 +7,7 @@
 
 #include "command-words.h"
 #include "event-cursor.h"
+#include "messages.h"
 #include "tmpdir.h"
 
 #define AT_US UINT64_C(1795000000000000)
@@ -31,22 +32,17 @@ static void expect_question(FakeDaemon *d, const char *cursor, bool from_now) {
 }
 
 static Argosy__Event state_event(uint64_t seq, char **values, size_t n, uint32_t *changed) {
-        Argosy__Event e = ARGOSY__EVENT__INIT;
+        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_STATE, .seq = seq,
+                                     .at_us = AT_US, .values = values, .n_values = n, .changed = changed,
+                                     .n_changed = changed != NULL);
 
-        e.kind = ARGOSY__EVENT_KIND__EVENT_STATE;
-        e.seq = seq;
-        e.at_us = AT_US;
-        e.values = values;
-        e.n_values = n;
-        e.changed = changed;
-        e.n_changed = changed != NULL;
         return e;
 }
 
 static void reply_events(FakeDaemon *d, uint64_t seq, const Argosy__Event *events, size_t n) {
         Argosy__Response__Events m = ARGOSY__RESPONSE__EVENTS__INIT;
         ProtobufCBinaryData packed[4];
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &m, .final = true);
         uint8_t bytes[4][512];
 
         assert(n <= 4);
@@ -55,9 +51,6 @@ static void reply_events(FakeDaemon *d, uint64_t seq, const Argosy__Event *event
         m.cursor = (char *) at(seq);
         m.events = packed;
         m.n_events = n;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &m;
         fake_reply(d, &r);
 }
 
@@ -146,22 +139,17 @@ static void programs_get_a_line_of_json_for_each_with_its_cursor(void **state) {
 
 static void reply_lead(FakeDaemon *d, const char *cursor, const char *leader) {
         Argosy__Response__Events m = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Event e = ARGOSY__EVENT__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &m, .final = true);
+        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_LEADER,
+                                     .mark = ARGOSY__EVENT_MARK__EVENT_HERE, .at_us = AT_US);
         char *values[] = {(char *) leader, (char *) "7",
                           (char *) (*leader ? "" : "n2 reaches no host that leads")};
         uint8_t bytes[256];
 
-        e.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
-        e.mark = ARGOSY__EVENT_MARK__EVENT_HERE;
-        e.at_us = AT_US;
         e.values = values;
         e.n_values = ELEMENTSOF(values);
         m.cursor = (char *) cursor;
         m.here = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes};
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &m;
         fake_reply(d, &r);
 }
 
@@ -389,26 +377,22 @@ static void what_is_no_cursor_or_kind_is_refused(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_goes_on_over_daemon_and_leader),
-                cmocka_unit_test(people_and_programs_are_told_that_nobody_leads),
-                cmocka_unit_test(programs_get_a_line_of_json_for_each_with_its_cursor),
-                cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again,
-                                                tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(
-                        a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run, tmpdir_make,
-                        tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_program_is_not_run_again_and_again_for_want_of_a_cursor,
-                                                tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_job_is_a_place_to_begin_at_also_when_it_is_started_again,
-                                                tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_is_kept_and_is_no_cursor_is_said, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test(what_is_no_cursor_or_kind_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_goes_on_over_daemon_and_leader),
+        cmocka_unit_test(people_and_programs_are_told_that_nobody_leads),
+        cmocka_unit_test(programs_get_a_line_of_json_for_each_with_its_cursor),
+        cmocka_unit_test_setup_teardown(a_program_is_run_for_each_and_has_it_all, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_program_that_fails_ends_it_and_is_given_that_event_again,
+                                        tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(
+                a_cursor_that_cannot_be_kept_is_known_before_a_program_is_run, tmpdir_make,
+                tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_program_is_not_run_again_and_again_for_want_of_a_cursor,
+                                        tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_job_is_a_place_to_begin_at_also_when_it_is_started_again,
+                                        tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_is_kept_and_is_no_cursor_is_said, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test(what_is_no_cursor_or_kind_is_refused)
+)

@@ -195,17 +195,13 @@ static void what_differs_in_everything_takes_no_time(void **state) {
         assert_non_null(strstr(text, "@@ -1,100000 +1,100000 @@\n"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_line_is_changed),
-                cmocka_unit_test(the_same_is_nothing),
-                cmocka_unit_test(lines_come_and_go),
-                cmocka_unit_test(what_is_apart_stands_apart),
-                cmocka_unit_test(the_last_newline_is_missed),
-                cmocka_unit_test(a_terminal_gets_colours_and_no_commands),
-                cmocka_unit_test(a_difference_leads_from_one_to_the_other),
-                cmocka_unit_test(what_differs_in_everything_takes_no_time),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_line_is_changed),
+        cmocka_unit_test(the_same_is_nothing),
+        cmocka_unit_test(lines_come_and_go),
+        cmocka_unit_test(what_is_apart_stands_apart),
+        cmocka_unit_test(the_last_newline_is_missed),
+        cmocka_unit_test(a_terminal_gets_colours_and_no_commands),
+        cmocka_unit_test(a_difference_leads_from_one_to_the_other),
+        cmocka_unit_test(what_differs_in_everything_takes_no_time)
+)

@@ -115,13 +115,9 @@ static void keys_are_never_the_same(void **state) {
         assert_int_equal(door_head_length("GET / HTTP/1.1\r\n\r", 17), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_has_the_key_passes_and_nobody_else),
-                cmocka_unit_test(the_secret_is_good_once),
-                cmocka_unit_test(what_is_between_the_two_of_us_is_not_passed_on),
-                cmocka_unit_test(keys_are_never_the_same),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_has_the_key_passes_and_nobody_else),
+        cmocka_unit_test(the_secret_is_good_once),
+        cmocka_unit_test(what_is_between_the_two_of_us_is_not_passed_on),
+        cmocka_unit_test(keys_are_never_the_same)
+)

@@ -132,14 +132,10 @@ static void trouble_has_a_colour(void **state) {
         assert_int_equal(node_fields.colour(fields[1], &n), COLOUR_NONE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(defaults_are_the_promised_columns),
-                cmocka_unit_test(fields_are_chosen_by_either_name),
-                cmocka_unit_test(unknown_fields_are_named_with_the_known_ones),
-                cmocka_unit_test(values_come_from_the_row),
-                cmocka_unit_test(trouble_has_a_colour),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(defaults_are_the_promised_columns),
+        cmocka_unit_test(fields_are_chosen_by_either_name),
+        cmocka_unit_test(unknown_fields_are_named_with_the_known_ones),
+        cmocka_unit_test(values_come_from_the_row),
+        cmocka_unit_test(trouble_has_a_colour)
+)

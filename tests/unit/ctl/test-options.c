@@ -207,17 +207,13 @@ static void help_names_every_verb_and_option(void **state) {
         assert_false(help_words(stderr, &verb_table, "nonsense", NULL, 0));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(options_may_stand_anywhere),
-                cmocka_unit_test(a_letter_means_what_the_verb_takes),
-                cmocka_unit_test(cluster_verbs_have_two_words),
-                cmocka_unit_test(bad_lines_say_what_is_wrong),
-                cmocka_unit_test(help_and_version_need_nothing_else),
-                cmocka_unit_test(the_tables_fit_together),
-                cmocka_unit_test(whoever_takes_a_reason_can_be_bound_to_a_revision),
-                cmocka_unit_test(help_names_every_verb_and_option),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(options_may_stand_anywhere),
+        cmocka_unit_test(a_letter_means_what_the_verb_takes),
+        cmocka_unit_test(cluster_verbs_have_two_words),
+        cmocka_unit_test(bad_lines_say_what_is_wrong),
+        cmocka_unit_test(help_and_version_need_nothing_else),
+        cmocka_unit_test(the_tables_fit_together),
+        cmocka_unit_test(whoever_takes_a_reason_can_be_bound_to_a_revision),
+        cmocka_unit_test(help_names_every_verb_and_option)
+)

@@ -23,10 +23,6 @@ static void the_bar_fits_the_terminal(void **state) {
         expect((ProgressState){"stop", 0, 0, 1, 3}, 80, "stop 0/1 (3s)");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_bar_fits_the_terminal),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_bar_fits_the_terminal)
+)

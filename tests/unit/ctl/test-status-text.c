@@ -221,19 +221,15 @@ static void a_global_unit_is_active_if_it_is_somewhere(void **state) {
         assert_string_equal(active_state_of_two("inactive", "unknown"), "inactive");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_running_service_looks_as_in_systemctl),
-                cmocka_unit_test(drop_ins_stand_below_the_file),
-                cmocka_unit_test(what_is_used_is_that_of_the_control_group),
-                cmocka_unit_test(a_unit_that_nobody_takes_says_why),
-                cmocka_unit_test(failure_drift_and_an_old_file_are_visible),
-                cmocka_unit_test(an_answer_without_a_row_is_survived),
-                cmocka_unit_test(timestamps_are_read_in_both_forms),
-                cmocka_unit_test(exit_codes_are_systemctls),
-                cmocka_unit_test(one_active_unit_is_enough),
-                cmocka_unit_test(a_global_unit_is_active_if_it_is_somewhere),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_running_service_looks_as_in_systemctl),
+        cmocka_unit_test(drop_ins_stand_below_the_file),
+        cmocka_unit_test(what_is_used_is_that_of_the_control_group),
+        cmocka_unit_test(a_unit_that_nobody_takes_says_why),
+        cmocka_unit_test(failure_drift_and_an_old_file_are_visible),
+        cmocka_unit_test(an_answer_without_a_row_is_survived),
+        cmocka_unit_test(timestamps_are_read_in_both_forms),
+        cmocka_unit_test(exit_codes_are_systemctls),
+        cmocka_unit_test(one_active_unit_is_enough),
+        cmocka_unit_test(a_global_unit_is_active_if_it_is_somewhere)
+)

@@ -75,14 +75,10 @@ static void cells_are_cleaned_and_coloured(void **state) {
         expect(&t, (TextStyle){.colour = true}, false, "\x1b[1;31mx?[1m\x1b[0m y\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
-                cmocka_unit_test(an_optional_column_without_cells_is_not_there),
-                cmocka_unit_test(a_narrow_terminal_shortens_names_only),
-                cmocka_unit_test(an_empty_table_is_its_header),
-                cmocka_unit_test(cells_are_cleaned_and_coloured),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(an_optional_column_without_cells_is_not_there),
+        cmocka_unit_test(a_narrow_terminal_shortens_names_only),
+        cmocka_unit_test(an_empty_table_is_its_header),
+        cmocka_unit_test(cells_are_cleaned_and_coloured)
+)

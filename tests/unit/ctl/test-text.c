@@ -145,17 +145,13 @@ static void times_are_shown_in_the_local_zone(void **state) {
         assert_string_equal(taken(&b), "Thu 2025-11-20 10:00:00 UTC");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(spans_have_two_units_at_most),
-                cmocka_unit_test(sizes_are_powers_of_1024),
-                cmocka_unit_test(columns_are_counted_as_a_terminal_has_them),
-                cmocka_unit_test(long_names_lose_their_middle),
-                cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
-                cmocka_unit_test(only_true_utf8_is_taken),
-                cmocka_unit_test(colours_can_be_off),
-                cmocka_unit_test(times_are_shown_in_the_local_zone),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(spans_have_two_units_at_most),
+        cmocka_unit_test(sizes_are_powers_of_1024),
+        cmocka_unit_test(columns_are_counted_as_a_terminal_has_them),
+        cmocka_unit_test(long_names_lose_their_middle),
+        cmocka_unit_test(nothing_reaches_the_terminal_as_a_command),
+        cmocka_unit_test(only_true_utf8_is_taken),
+        cmocka_unit_test(colours_can_be_off),
+        cmocka_unit_test(times_are_shown_in_the_local_zone)
+)

@@ -195,17 +195,13 @@ static void words_of_orders(void **state) {
 
 #define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                VIEW_TEST(rates_come_from_two_readings_and_their_own_times),
-                VIEW_TEST(another_run_has_no_rate_yet),
-                VIEW_TEST(what_is_not_known_stays_so),
-                VIEW_TEST(a_reading_is_shown_when_it_is_complete),
-                VIEW_TEST(nodes_come_and_go),
-                VIEW_TEST(another_connection_begins_readings_anew),
-                VIEW_TEST(orders),
-                cmocka_unit_test(words_of_orders),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        VIEW_TEST(rates_come_from_two_readings_and_their_own_times),
+        VIEW_TEST(another_run_has_no_rate_yet),
+        VIEW_TEST(what_is_not_known_stays_so),
+        VIEW_TEST(a_reading_is_shown_when_it_is_complete),
+        VIEW_TEST(nodes_come_and_go),
+        VIEW_TEST(another_connection_begins_readings_anew),
+        VIEW_TEST(orders),
+        cmocka_unit_test(words_of_orders)
+)

@@ -655,30 +655,26 @@ static void a_folder_is_made(void **state) {
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                CASE(units_are_what_files_and_the_set_file_say),
-                CASE(a_containers_file_is_that_of_its_service),
-                CASE(a_unit_is_of_one_kind),
-                CASE(what_units_bring_along_is_a_part_of_the_folder),
-                CASE(what_is_no_unit_is_named_or_does_not_count),
-                CASE(a_unit_is_one_whatever_it_is_called),
-                CASE(a_link_to_a_file_is_that_file),
-                CASE(what_cannot_be_a_unit_ends_it),
-                CASE(a_folder_that_is_none_is_said),
-                CASE(there_is_an_end_to_files),
-                CASE(what_is_written_is_read_again),
-                CASE(drop_ins_are_part_of_the_content),
-                CASE(drop_ins_lead_nowhere_else),
-                CASE(what_containers_name_is_no_unit),
-                CASE(drop_ins_are_files_of_their_own),
-                CASE(nothing_is_written_through_a_link),
-                CASE(only_what_differs_is_touched),
-                CASE(a_folder_of_somebody_else_is_left_alone),
-                CASE(names_that_a_folder_would_not_show_are_refused),
-                CASE(an_export_in_the_middle_is_not_applied_and_goes_on),
-                CASE(a_folder_is_made),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(units_are_what_files_and_the_set_file_say),
+        CASE(a_containers_file_is_that_of_its_service),
+        CASE(a_unit_is_of_one_kind),
+        CASE(what_units_bring_along_is_a_part_of_the_folder),
+        CASE(what_is_no_unit_is_named_or_does_not_count),
+        CASE(a_unit_is_one_whatever_it_is_called),
+        CASE(a_link_to_a_file_is_that_file),
+        CASE(what_cannot_be_a_unit_ends_it),
+        CASE(a_folder_that_is_none_is_said),
+        CASE(there_is_an_end_to_files),
+        CASE(what_is_written_is_read_again),
+        CASE(drop_ins_are_part_of_the_content),
+        CASE(drop_ins_lead_nowhere_else),
+        CASE(what_containers_name_is_no_unit),
+        CASE(drop_ins_are_files_of_their_own),
+        CASE(nothing_is_written_through_a_link),
+        CASE(only_what_differs_is_touched),
+        CASE(a_folder_of_somebody_else_is_left_alone),
+        CASE(names_that_a_folder_would_not_show_are_refused),
+        CASE(an_export_in_the_middle_is_not_applied_and_goes_on),
+        CASE(a_folder_is_made)
+)

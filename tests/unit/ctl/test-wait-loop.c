@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "fake-daemon.h"
+#include "messages.h"
 #include "str.h"
 #include "wait-loop.h"
 
@@ -125,13 +126,10 @@ static void expect_ask(FakeDaemon *d, unsigned number) {
 }
 
 static void reply_left(FakeDaemon *d, uint32_t remaining, bool final) {
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = remaining);
+        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress);
 
-        progress.remaining = remaining;
         r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
 }
 

@@ -91,13 +91,9 @@ static void what_goes_on_is_waited_for_by_its_jobs(void **state) {
         wait_set_done(&w[1]);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(only_open_units_are_asked_for_again),
-                cmocka_unit_test(a_result_counts_once),
-                cmocka_unit_test(what_goes_on_is_waited_for_by_its_jobs),
-                cmocka_unit_test(an_end_is_judged_by_what_is_open),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(only_open_units_are_asked_for_again),
+        cmocka_unit_test(a_result_counts_once),
+        cmocka_unit_test(what_goes_on_is_waited_for_by_its_jobs),
+        cmocka_unit_test(an_end_is_judged_by_what_is_open)
+)

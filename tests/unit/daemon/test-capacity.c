@@ -65,13 +65,9 @@ static void limits_are_read_anew_each_time(void **state) {
         assert_true(capacity_equal(&c, &without));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_machine_has_what_it_has),
-                cmocka_unit_test(a_container_has_no_more_than_its_limits),
-                cmocka_unit_test(a_part_is_kept_back_and_more_may_be_promised),
-                cmocka_unit_test_setup_teardown(limits_are_read_anew_each_time, tmpdir_make, tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_machine_has_what_it_has),
+        cmocka_unit_test(a_container_has_no_more_than_its_limits),
+        cmocka_unit_test(a_part_is_kept_back_and_more_may_be_promised),
+        cmocka_unit_test_setup_teardown(limits_are_read_anew_each_time, tmpdir_make, tmpdir_drop)
+)

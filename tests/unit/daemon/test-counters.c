@@ -289,15 +289,11 @@ static void the_manual_has_every_figure_and_no_other(void **state) {
         assert_int_equal(n, ELEMENTSOF(families) + COUNTED_TIMES + 1); // the last: turns of the loop
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_row_shows_the_field_of_its_name),
-                cmocka_unit_test(programs_find_the_names_that_they_know),
-                cmocka_unit_test(what_does_not_run_has_counted_nothing),
-                cmocka_unit_test(times_of_the_log_are_its_own),
-                cmocka_unit_test(what_a_leader_counts_by_verb_is_shown),
-                cmocka_unit_test(the_manual_has_every_figure_and_no_other),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_row_shows_the_field_of_its_name),
+        cmocka_unit_test(programs_find_the_names_that_they_know),
+        cmocka_unit_test(what_does_not_run_has_counted_nothing),
+        cmocka_unit_test(times_of_the_log_are_its_own),
+        cmocka_unit_test(what_a_leader_counts_by_verb_is_shown),
+        cmocka_unit_test(the_manual_has_every_figure_and_no_other)
+)

@@ -4,6 +4,7 @@
 // order what has become of it is promised, kept and said.
 #include "daemon-voters.h"
 #include "log-world.h"
+#include "messages.h"
 
 // ---- becoming a voter, and no longer being one
 
@@ -12,11 +13,9 @@ static void has_key(void) {
 }
 
 static void order_open(uint32_t raft_id) {
-        Argosy__ToHost__StoreOpen m = ARGOSY__TO_HOST__STORE_OPEN__INIT;
+        Argosy__ToHost__StoreOpen m = MESSAGE_OF(to_host__store_open, .raft_id = raft_id, .generation = 4);
         Argosy__VoterSecret key = ARGOSY__VOTER_SECRET__INIT, *keys = &key;
 
-        m.raft_id = raft_id;
-        m.generation = 4;
         key.name = (char *) VOTER_SECRET_CA;
         key.number = 1;
         key.value = (ProtobufCBinaryData){w.bad_secret ? 0 : 3, (uint8_t *) "key"};
@@ -493,38 +492,34 @@ static void a_secret_that_comes_while_it_stops_to_vote_is_not_kept(void **state)
         assert_int_equal(w.d.secrets.n, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                LOG_TEST(a_new_voter_has_the_key_and_a_log_before_the_number),
-                LOG_TEST(who_cannot_become_a_voter_says_so_and_goes_on),
-                LOG_TEST(a_voter_that_cannot_have_another_number_stays_one),
-                LOG_TEST(who_has_no_room_for_a_log_keeps_nothing_of_it),
-                LOG_TEST(who_cannot_open_the_log_of_a_voter_is_none),
-                LOG_TEST(who_cannot_note_that_it_is_a_voter_is_none),
-                LOG_TEST(what_is_promised_is_kept_when_the_promise_cannot_be_taken_back),
-                LOG_TEST(a_key_that_could_not_be_cleared_away_goes_later),
-                LOG_TEST(a_number_that_could_not_be_taken_out_goes_later),
-                LOG_TEST(an_old_number_is_not_written_again_when_the_new_one_could_not_be),
-                LOG_TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
-                LOG_TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
-                LOG_TEST(who_is_no_voter_any_more_knows_who_votes_now),
-                LOG_TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
-                LOG_TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
-                LOG_TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
-                LOG_TEST(who_is_asked_again_while_the_disk_is_slow_answers_both),
-                LOG_TEST(the_newest_number_counts_while_the_disk_is_slow),
-                LOG_TEST(who_is_sent_away_before_its_log_is_made_is_none),
-                LOG_TEST(what_was_called_off_while_the_old_log_closed_is_not_begun),
-                LOG_TEST(voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number),
-                LOG_TEST(voters_that_change_while_a_log_goes_do_not_promise_it_again),
-                LOG_TEST(what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody),
-                LOG_TEST(what_waits_for_the_disk_when_the_daemon_ends_is_not_begun),
-                LOG_TEST(a_secret_is_acknowledged_when_it_is_on_the_disk),
-                LOG_TEST(a_secret_that_cannot_be_written_is_not_acknowledged),
-                LOG_TEST(secrets_are_for_voters_only),
-                LOG_TEST(a_secret_that_the_log_names_no_more_goes),
-                LOG_TEST(a_secret_that_comes_while_it_stops_to_vote_is_not_kept),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        LOG_TEST(a_new_voter_has_the_key_and_a_log_before_the_number),
+        LOG_TEST(who_cannot_become_a_voter_says_so_and_goes_on),
+        LOG_TEST(a_voter_that_cannot_have_another_number_stays_one),
+        LOG_TEST(who_has_no_room_for_a_log_keeps_nothing_of_it),
+        LOG_TEST(who_cannot_open_the_log_of_a_voter_is_none),
+        LOG_TEST(who_cannot_note_that_it_is_a_voter_is_none),
+        LOG_TEST(what_is_promised_is_kept_when_the_promise_cannot_be_taken_back),
+        LOG_TEST(a_key_that_could_not_be_cleared_away_goes_later),
+        LOG_TEST(a_number_that_could_not_be_taken_out_goes_later),
+        LOG_TEST(an_old_number_is_not_written_again_when_the_new_one_could_not_be),
+        LOG_TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
+        LOG_TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
+        LOG_TEST(who_is_no_voter_any_more_knows_who_votes_now),
+        LOG_TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
+        LOG_TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
+        LOG_TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
+        LOG_TEST(who_is_asked_again_while_the_disk_is_slow_answers_both),
+        LOG_TEST(the_newest_number_counts_while_the_disk_is_slow),
+        LOG_TEST(who_is_sent_away_before_its_log_is_made_is_none),
+        LOG_TEST(what_was_called_off_while_the_old_log_closed_is_not_begun),
+        LOG_TEST(voters_that_change_while_a_log_is_made_are_in_the_file_with_its_number),
+        LOG_TEST(voters_that_change_while_a_log_goes_do_not_promise_it_again),
+        LOG_TEST(what_the_disk_has_done_when_the_daemon_ends_is_told_to_nobody),
+        LOG_TEST(what_waits_for_the_disk_when_the_daemon_ends_is_not_begun),
+        LOG_TEST(a_secret_is_acknowledged_when_it_is_on_the_disk),
+        LOG_TEST(a_secret_that_cannot_be_written_is_not_acknowledged),
+        LOG_TEST(secrets_are_for_voters_only),
+        LOG_TEST(a_secret_that_the_log_names_no_more_goes),
+        LOG_TEST(a_secret_that_comes_while_it_stops_to_vote_is_not_kept)
+)

@@ -383,29 +383,25 @@ static void a_snapshot_of_the_log_is_the_state_when_it_was_taken(void **state) {
         assert_false(cluster_state_reclaim(w.d.state));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                LOG_TEST(a_new_cluster_leads_when_its_own_record_is_in_the_log),
-                LOG_TEST(a_first_record_that_did_not_get_through_is_written_by_who_leads_next),
-                LOG_TEST(a_recovered_cluster_begins_a_generation_that_nobody_has_seen),
-                LOG_TEST(a_recovered_cluster_of_thousands_of_hosts_can_be_led),
-                LOG_TEST(the_leader_begins_before_the_mesh_says_so_and_ends_before),
-                LOG_TEST(a_leader_that_closes_stops_leading_first),
-                LOG_TEST(nobody_hears_of_a_leader_before_its_tables_are_whole),
-                LOG_TEST(who_is_followed_before_its_tables_are_whole_has_never_led),
-                LOG_TEST(the_socket_follows_when_all_that_is_committed_is_applied),
-                LOG_TEST(hosts_are_told_when_all_that_is_committed_is_applied),
-                LOG_TEST(whom_an_old_snapshot_names_is_told_when_the_log_is_complete),
-                LOG_TEST(a_leader_ends_no_links_by_itself),
-                LOG_TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),
-                LOG_TEST(a_slow_disk_holds_up_no_change_of_voters),
-                LOG_TEST(where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key),
-                LOG_TEST(a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log),
-                LOG_TEST(what_is_no_batch_is_an_error),
-                LOG_TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
-                LOG_TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
-                LOG_TEST(a_snapshot_of_the_log_is_the_state_when_it_was_taken),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        LOG_TEST(a_new_cluster_leads_when_its_own_record_is_in_the_log),
+        LOG_TEST(a_first_record_that_did_not_get_through_is_written_by_who_leads_next),
+        LOG_TEST(a_recovered_cluster_begins_a_generation_that_nobody_has_seen),
+        LOG_TEST(a_recovered_cluster_of_thousands_of_hosts_can_be_led),
+        LOG_TEST(the_leader_begins_before_the_mesh_says_so_and_ends_before),
+        LOG_TEST(a_leader_that_closes_stops_leading_first),
+        LOG_TEST(nobody_hears_of_a_leader_before_its_tables_are_whole),
+        LOG_TEST(who_is_followed_before_its_tables_are_whole_has_never_led),
+        LOG_TEST(the_socket_follows_when_all_that_is_committed_is_applied),
+        LOG_TEST(hosts_are_told_when_all_that_is_committed_is_applied),
+        LOG_TEST(whom_an_old_snapshot_names_is_told_when_the_log_is_complete),
+        LOG_TEST(a_leader_ends_no_links_by_itself),
+        LOG_TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),
+        LOG_TEST(a_slow_disk_holds_up_no_change_of_voters),
+        LOG_TEST(where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key),
+        LOG_TEST(a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log),
+        LOG_TEST(what_is_no_batch_is_an_error),
+        LOG_TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
+        LOG_TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
+        LOG_TEST(a_snapshot_of_the_log_is_the_state_when_it_was_taken)
+)

@@ -35,11 +35,7 @@ static void at_the_ends_there_is_an_answer(void **state) {
         assert_true(our_round(1e300) == 1e300);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_samples_are_made_of_is_as_libm_has_it),
-                cmocka_unit_test(at_the_ends_there_is_an_answer),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_samples_are_made_of_is_as_libm_has_it),
+        cmocka_unit_test(at_the_ends_there_is_an_answer)
+)

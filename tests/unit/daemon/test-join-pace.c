@@ -65,12 +65,8 @@ static void all_together_have_a_pace_too(void **state) {
         assert_int_equal(n, JOIN_BURST * JOIN_RATE_OF_ALL);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(an_address_is_heard_at_its_pace, begin),
-                cmocka_unit_test_setup(who_asks_without_end_keeps_nobody_out, begin),
-                cmocka_unit_test_setup(all_together_have_a_pace_too, begin),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(an_address_is_heard_at_its_pace, begin),
+        cmocka_unit_test_setup(who_asks_without_end_keeps_nobody_out, begin),
+        cmocka_unit_test_setup(all_together_have_a_pace_too, begin)
+)

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "frame.h"
 #include "last-words.h"
+#include "messages.h"
 #include "str.h"
 #include "stream.h"
 
@@ -39,13 +40,11 @@ static int client(void) {
 }
 
 static void ask(int fd, uint64_t id) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        Argosy__Request request = REQUEST_OF(VERSION, version, &version);
         _cleanup_buf_ Buf frame = {};
 
         request.id = id;
-        request.what_case = ARGOSY__REQUEST__WHAT_VERSION;
-        request.version = &version;
         assert_int_equal(frame_append(&frame, &request.base, FRAME_MAX_LOCAL), 0);
         assert_int_equal(send(fd, frame.data, frame.len, 0), frame.len);
 }
@@ -122,12 +121,8 @@ static void who_comes_while_it_stays_is_answered_at_once(void **state) {
         assert_in_range((answered_us - begin_us) / USEC_PER_MSEC, 400, 4000);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(everybody_who_waits_hears_why, begin, end),
-                cmocka_unit_test_setup_teardown(who_says_nothing_or_nonsense_waits_no_more, begin, end),
-                cmocka_unit_test_setup_teardown(who_comes_while_it_stays_is_answered_at_once, begin, end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(everybody_who_waits_hears_why, begin, end),
+        cmocka_unit_test_setup_teardown(who_says_nothing_or_nonsense_waits_no_more, begin, end),
+        cmocka_unit_test_setup_teardown(who_comes_while_it_stays_is_answered_at_once, begin, end)
+)

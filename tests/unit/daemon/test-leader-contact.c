@@ -46,12 +46,8 @@ static void a_leader_that_does_not_answer_is_lost_until_it_does(void **state) {
         assert_false(leader_contact_is_lost(&c, 8000 * MS));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_leader_that_is_heard_is_not_lost),
-                cmocka_unit_test(a_gap_between_two_leaders_is_no_loss_at_once),
-                cmocka_unit_test(a_leader_that_does_not_answer_is_lost_until_it_does),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_leader_that_is_heard_is_not_lost),
+        cmocka_unit_test(a_gap_between_two_leaders_is_no_loss_at_once),
+        cmocka_unit_test(a_leader_that_does_not_answer_is_lost_until_it_does)
+)

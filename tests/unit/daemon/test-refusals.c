@@ -71,12 +71,8 @@ static void many_addresses_are_not_many_lines(void **state) {
         assert_true(take("10.0.0.9", why)); // there is room again
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(the_first_is_said_and_the_others_are_counted, setup),
-                cmocka_unit_test_setup(what_was_counted_is_said_at_the_end, setup),
-                cmocka_unit_test_setup(many_addresses_are_not_many_lines, setup),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(the_first_is_said_and_the_others_are_counted, setup),
+        cmocka_unit_test_setup(what_was_counted_is_said_at_the_end, setup),
+        cmocka_unit_test_setup(many_addresses_are_not_many_lines, setup)
+)

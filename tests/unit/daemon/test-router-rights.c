@@ -243,18 +243,14 @@ static void a_token_that_a_host_still_knows_is_what_the_leader_says(void **state
         assert_int_equal(w.status, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                ROUTER_TEST(who_asks_is_said_to_the_leader),
-                ROUTER_TEST(what_this_host_answers_alone_needs_a_right),
-                ROUTER_TEST(whatever_this_host_answers_alone_needs_its_right),
-                ROUTER_TEST(this_host_judges_by_what_it_knows),
-                ROUTER_TEST(without_a_leader_only_who_may_see_all_is_answered_from_here),
-                ROUTER_TEST(who_loses_his_right_follows_nothing_here_any_more),
-                ROUTER_TEST(a_host_that_knows_no_tokens_asks_the_leader),
-                ROUTER_TEST(a_host_that_no_leader_tells_judges_a_token_that_it_knows),
-                ROUTER_TEST(a_token_that_a_host_still_knows_is_what_the_leader_says),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        ROUTER_TEST(who_asks_is_said_to_the_leader),
+        ROUTER_TEST(what_this_host_answers_alone_needs_a_right),
+        ROUTER_TEST(whatever_this_host_answers_alone_needs_its_right),
+        ROUTER_TEST(this_host_judges_by_what_it_knows),
+        ROUTER_TEST(without_a_leader_only_who_may_see_all_is_answered_from_here),
+        ROUTER_TEST(who_loses_his_right_follows_nothing_here_any_more),
+        ROUTER_TEST(a_host_that_knows_no_tokens_asks_the_leader),
+        ROUTER_TEST(a_host_that_no_leader_tells_judges_a_token_that_it_knows),
+        ROUTER_TEST(a_token_that_a_host_still_knows_is_what_the_leader_says)
+)

@@ -9,6 +9,7 @@
 
 #include "flow-window.h"
 #include "leader-contact.h"
+#include "messages.h"
 #include "route.h"
 
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
@@ -322,7 +323,7 @@ static void submit_wait(size_t n) {
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT,
                                     **items = calloc(n, sizeof(*items));
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(WAIT, wait, &wait);
         Route *route;
 
         assert_non_null(items);
@@ -331,8 +332,6 @@ static void submit_wait(size_t n) {
         item.name = (char *) "a.service";
         wait.items = items;
         wait.n_items = n;
-        q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        q.wait = &wait;
         assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
                          0);
         free(items);
@@ -375,7 +374,7 @@ static Route *submit_long(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
         Route *route;
 
         file.content.data = calloc(1, A_MIB);
@@ -383,8 +382,6 @@ static Route *submit_long(void) {
         assert_non_null(file.content.data);
         change.files = &files;
         change.n_files = 1;
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &change;
         q.job = &job;
         assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
                          0);
@@ -484,7 +481,7 @@ static void what_takes_the_leader_too_much_memory_is_not_sent(void **state) {
         enum { MANY = 600000 };
         char **patterns = calloc(MANY, sizeof(*patterns));
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_UNITS, list_units, &list);
         Route *route;
 
         assert_non_null(patterns);
@@ -492,8 +489,6 @@ static void what_takes_the_leader_too_much_memory_is_not_sent(void **state) {
                 patterns[i] = (char *) protobuf_c_empty_string;
         list.patterns = patterns;
         list.n_patterns = MANY;
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        q.list_units = &list;
         leader_is(2);
         assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
                          0);
@@ -798,51 +793,47 @@ static void a_second_leave_is_refused(void **state) {
         assert_int_equal(w.status, EBUSY);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                ROUTER_TEST(a_request_waits_for_a_leader_and_goes_there),
-                ROUTER_TEST(nobody_is_turned_away_before_what_has_come_is_read),
-                ROUTER_TEST(nobody_is_turned_away_while_somebody_leads),
-                ROUTER_TEST(what_was_not_answered_is_sent_again_to_the_next_leader),
-                ROUTER_TEST(the_next_leader_hears_how_old_it_is),
-                ROUTER_TEST(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
-                ROUTER_TEST(of_other_hosts_is_told_who_has_a_key),
-                ROUTER_TEST(who_follows_events_is_told_that_nobody_leads),
-                ROUTER_TEST(a_leader_that_hangs_is_none),
-                ROUTER_TEST(the_leader_is_watched_for_who_follows_and_for_who_has_asked),
-                ROUTER_TEST(a_stream_does_not_begin_while_nobody_leads),
-                ROUTER_TEST(a_journal_that_flowed_ends_with_the_leader),
-                ROUTER_TEST(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
-                ROUTER_TEST(who_wants_a_small_window_has_one_that_is_not_too_small),
-                ROUTER_TEST(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
-                ROUTER_TEST(in_the_leaders_process_it_is_asked_directly),
-                ROUTER_TEST(of_a_long_wait_no_copy_is_made),
-                ROUTER_TEST(a_long_request_is_packed_by_the_pool),
-                ROUTER_TEST(long_requests_are_packed_one_at_a_time_and_wait_for_the_link),
-                ROUTER_TEST(a_long_request_goes_to_the_next_leader),
-                ROUTER_TEST(a_long_request_may_be_cancelled_at_any_time),
-                ROUTER_TEST(what_takes_the_leader_too_much_memory_is_not_sent),
-                ROUTER_TEST(a_long_request_that_no_link_takes_waits_for_a_leader),
-                ROUTER_TEST(a_read_without_a_leader_is_answered_with_its_age),
-                ROUTER_TEST(a_long_list_without_a_leader_comes_later),
-                ROUTER_TEST(a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one),
-                ROUTER_TEST(a_long_list_without_a_leader_can_be_cancelled),
-                ROUTER_TEST(what_units_use_is_watched_here_until_somebody_leads),
-                ROUTER_TEST(what_units_use_elsewhere_needs_a_leader),
-                ROUTER_TEST(a_cancelled_request_is_cancelled_where_it_is),
-                ROUTER_TEST(without_a_leader_the_agent_answers_for_its_own_units),
-                ROUTER_TEST(local_requests_need_no_leader),
-                ROUTER_TEST(being_removed_answers_a_leave_whose_answer_was_lost),
-                ROUTER_TEST(leaving_asks_the_leader_to_remove_this_host),
-                ROUTER_TEST(a_leave_that_is_held_back_forgets_nothing),
-                ROUTER_TEST(who_waits_for_a_manager_means_the_host_that_is_asked),
-                ROUTER_TEST(without_a_link_it_stays_until_there_is_one),
-                ROUTER_TEST(who_comes_costs_nothing_for_those_that_wait),
-                ROUTER_TEST(a_turn_sends_so_many_and_the_next_one_more),
-                ROUTER_TEST(those_whose_time_is_over_are_told_a_few_at_a_time),
-                ROUTER_TEST(at_the_end_nothing_is_left_with_the_leader),
-                ROUTER_TEST(a_second_leave_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        ROUTER_TEST(a_request_waits_for_a_leader_and_goes_there),
+        ROUTER_TEST(nobody_is_turned_away_before_what_has_come_is_read),
+        ROUTER_TEST(nobody_is_turned_away_while_somebody_leads),
+        ROUTER_TEST(what_was_not_answered_is_sent_again_to_the_next_leader),
+        ROUTER_TEST(the_next_leader_hears_how_old_it_is),
+        ROUTER_TEST(of_what_a_leader_had_nobody_says_that_it_did_not_begin),
+        ROUTER_TEST(of_other_hosts_is_told_who_has_a_key),
+        ROUTER_TEST(who_follows_events_is_told_that_nobody_leads),
+        ROUTER_TEST(a_leader_that_hangs_is_none),
+        ROUTER_TEST(the_leader_is_watched_for_who_follows_and_for_who_has_asked),
+        ROUTER_TEST(a_stream_does_not_begin_while_nobody_leads),
+        ROUTER_TEST(a_journal_that_flowed_ends_with_the_leader),
+        ROUTER_TEST(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
+        ROUTER_TEST(who_wants_a_small_window_has_one_that_is_not_too_small),
+        ROUTER_TEST(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
+        ROUTER_TEST(in_the_leaders_process_it_is_asked_directly),
+        ROUTER_TEST(of_a_long_wait_no_copy_is_made),
+        ROUTER_TEST(a_long_request_is_packed_by_the_pool),
+        ROUTER_TEST(long_requests_are_packed_one_at_a_time_and_wait_for_the_link),
+        ROUTER_TEST(a_long_request_goes_to_the_next_leader),
+        ROUTER_TEST(a_long_request_may_be_cancelled_at_any_time),
+        ROUTER_TEST(what_takes_the_leader_too_much_memory_is_not_sent),
+        ROUTER_TEST(a_long_request_that_no_link_takes_waits_for_a_leader),
+        ROUTER_TEST(a_read_without_a_leader_is_answered_with_its_age),
+        ROUTER_TEST(a_long_list_without_a_leader_comes_later),
+        ROUTER_TEST(a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one),
+        ROUTER_TEST(a_long_list_without_a_leader_can_be_cancelled),
+        ROUTER_TEST(what_units_use_is_watched_here_until_somebody_leads),
+        ROUTER_TEST(what_units_use_elsewhere_needs_a_leader),
+        ROUTER_TEST(a_cancelled_request_is_cancelled_where_it_is),
+        ROUTER_TEST(without_a_leader_the_agent_answers_for_its_own_units),
+        ROUTER_TEST(local_requests_need_no_leader),
+        ROUTER_TEST(being_removed_answers_a_leave_whose_answer_was_lost),
+        ROUTER_TEST(leaving_asks_the_leader_to_remove_this_host),
+        ROUTER_TEST(a_leave_that_is_held_back_forgets_nothing),
+        ROUTER_TEST(who_waits_for_a_manager_means_the_host_that_is_asked),
+        ROUTER_TEST(without_a_link_it_stays_until_there_is_one),
+        ROUTER_TEST(who_comes_costs_nothing_for_those_that_wait),
+        ROUTER_TEST(a_turn_sends_so_many_and_the_next_one_more),
+        ROUTER_TEST(those_whose_time_is_over_are_told_a_few_at_a_time),
+        ROUTER_TEST(at_the_end_nothing_is_left_with_the_leader),
+        ROUTER_TEST(a_second_leave_is_refused)
+)

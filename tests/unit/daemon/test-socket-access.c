@@ -164,19 +164,15 @@ static void an_old_word_does_not_count_beside_the_log(void **state) {
         assert_true(may_all("others"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(until_somebody_has_said_it_is_a_new_cluster, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(what_is_known_is_not_written_again, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(a_log_that_is_behind_does_not_count, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(tokens_are_judged_by_the_time_of_the_cluster, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up,
-                                                tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(until_somebody_has_said_it_is_a_new_cluster, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_a_leader_has_said_outlives_the_process, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_known_is_not_written_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_log_that_is_behind_does_not_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokens_are_judged_by_the_time_of_the_cluster, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_old_word_does_not_count_beside_the_log, set_up,
+                                        tear_down)
+)

@@ -56,16 +56,12 @@ static void a_count_that_is_damaged_or_cannot_be_kept_ends_nothing(void **state)
         assert_int_equal(start_failed(NULL, -EROFS, "read-only", true), EXIT_FAILURE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(tries_become_rarer),
-                cmocka_unit_test_setup_teardown(failures_in_a_row_are_counted_until_a_start_succeeds,
-                                                tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_needs_a_person_is_not_tried_again, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_count_that_is_damaged_or_cannot_be_kept_ends_nothing,
-                                                tmpdir_make, tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(tries_become_rarer),
+        cmocka_unit_test_setup_teardown(failures_in_a_row_are_counted_until_a_start_succeeds,
+                                        tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_needs_a_person_is_not_tried_again, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_count_that_is_damaged_or_cannot_be_kept_ends_nothing,
+                                        tmpdir_make, tmpdir_drop)
+)

@@ -7,10 +7,11 @@
 
 #include "api-world.h"
 #include "feature-level.h"
+#include "messages.h"
 
 static void answer_change(HttpCall *call, int status, uint64_t job) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
 
         unit.name = (char *) "a.service";
@@ -18,8 +19,6 @@ static void answer_change(HttpCall *call, int status, uint64_t job) {
         unit.message = (char *) (status ? "a.service:7: no such option" : "");
         change.units = units;
         change.n_units = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         r.job = job;
         r.final = true;
         http_call_respond(call, &r);
@@ -60,17 +59,14 @@ static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
 }
 
 static void respond_job(HttpCall *call, const char *state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
 
         row.job = 17;
         row.state = (char *) state;
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
-        r.final = true;
         http_call_respond(call, &r);
 }
 
@@ -107,8 +103,8 @@ static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
 
 // A part of job 17: so many units, and how many are behind them.
 static void respond_part(HttpCall *call, size_t n, uint32_t more, bool no_leader) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
         _cleanup_free_ Argosy__Response__JobUnitRow **units = calloc(n, sizeof(*units));
@@ -123,8 +119,6 @@ static void respond_part(HttpCall *call, size_t n, uint32_t more, bool no_leader
         row.more_units = more;
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         r.no_leader = no_leader;
         r.final = true;
         http_call_respond(call, &r);
@@ -418,8 +412,8 @@ static void a_body_that_nobody_takes_is_refused(void **state) {
 }
 
 static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow ends[2], *end_pointers[] = {&ends[0], &ends[1]};
 
@@ -437,9 +431,6 @@ static void respond_ended_job(HttpCall *call, const char *state, uint32_t failed
         row.n_ends = ELEMENTSOF(ends);
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         http_call_respond(call, &r);
 }
 
@@ -480,29 +471,25 @@ static void what_ended_well_is_not_asked_for_again(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                API_TEST(a_change_is_answered_with_its_job),
-                API_TEST(a_change_of_which_nothing_was_done_is_a_problem),
-                API_TEST(who_only_announces_a_body_takes_room_from_nobody),
-                API_TEST(a_body_counts_as_long_as_what_was_made_of_it),
-                API_TEST(lines_are_asked_for_one_after_the_other),
-                API_TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
-                API_TEST(who_waits_is_told_how_it_ended),
-                API_TEST(who_has_waited_long_enough_is_told_how_far_it_is),
-                API_TEST(all_units_of_a_job_are_asked_for_one_part_after_the_other),
-                API_TEST(of_a_job_of_very_many_units_the_rest_is_counted),
-                API_TEST(a_job_is_told_by_a_leader_or_without_one_and_not_half_so),
-                API_TEST(what_a_leader_may_have_is_not_to_be_asked_for_again),
-                API_TEST(what_has_a_key_is_to_be_asked_for_again),
-                API_TEST(what_changes_nothing_is_to_be_asked_for_again),
-                API_TEST(what_is_a_job_by_then_is_told_with_its_number),
-                API_TEST(whose_job_cannot_be_waited_for_is_told_its_number),
-                API_TEST(lines_that_were_done_are_told_when_argosyd_ends),
-                API_TEST(a_body_that_nobody_takes_is_refused),
-                API_TEST(what_did_not_end_well_is_asked_for_again),
-                API_TEST(what_ended_well_is_not_asked_for_again),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        API_TEST(a_change_is_answered_with_its_job),
+        API_TEST(a_change_of_which_nothing_was_done_is_a_problem),
+        API_TEST(who_only_announces_a_body_takes_room_from_nobody),
+        API_TEST(a_body_counts_as_long_as_what_was_made_of_it),
+        API_TEST(lines_are_asked_for_one_after_the_other),
+        API_TEST(behind_a_line_without_an_answer_nothing_is_asked_for),
+        API_TEST(who_waits_is_told_how_it_ended),
+        API_TEST(who_has_waited_long_enough_is_told_how_far_it_is),
+        API_TEST(all_units_of_a_job_are_asked_for_one_part_after_the_other),
+        API_TEST(of_a_job_of_very_many_units_the_rest_is_counted),
+        API_TEST(a_job_is_told_by_a_leader_or_without_one_and_not_half_so),
+        API_TEST(what_a_leader_may_have_is_not_to_be_asked_for_again),
+        API_TEST(what_has_a_key_is_to_be_asked_for_again),
+        API_TEST(what_changes_nothing_is_to_be_asked_for_again),
+        API_TEST(what_is_a_job_by_then_is_told_with_its_number),
+        API_TEST(whose_job_cannot_be_waited_for_is_told_its_number),
+        API_TEST(lines_that_were_done_are_told_when_argosyd_ends),
+        API_TEST(a_body_that_nobody_takes_is_refused),
+        API_TEST(what_did_not_end_well_is_asked_for_again),
+        API_TEST(what_ended_well_is_not_asked_for_again)
+)

@@ -7,6 +7,7 @@
 
 #include "api-world.h"
 #include "error-response.h"
+#include "messages.h"
 
 static bool has_more; // what the leader says of a list
 static const char *tag;        // of it; NULL: none
@@ -160,13 +161,12 @@ static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
 static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit,
                           const char *error) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response__Usage usage = MESSAGE_OF(response__usage, .node = (char *) node);
         Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
 
         row.unit = (char *) unit;
         row.known = 1;
         row.cpu_us = 17;
-        usage.node = (char *) node;
         usage.rows = rows;
         usage.n_rows = unit ? 1 : 0;
         usage.number = number;
@@ -253,19 +253,15 @@ static void a_unit_that_is_not_there_is_not_found(void **state) {
         assert_true(has(c, "HTTP/1.1 404 "));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                API_TEST(a_list_in_parts_begins_anew_with_its_first_part),
-                API_TEST(a_list_of_which_a_part_is_missing_is_none),
-                API_TEST(a_page_says_where_the_next_one_is),
-                API_TEST(who_has_a_list_is_not_sent_it_again),
-                API_TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
-                API_TEST(what_units_use_comes_from_each_node),
-                API_TEST(what_nobody_can_say_of_usage_is_a_problem),
-                API_TEST(a_unit_that_nobody_wants_is_there_all_the_same),
-                API_TEST(why_nobody_leads_is_a_problem_as_of_anything),
-                API_TEST(a_unit_that_is_not_there_is_not_found),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        API_TEST(a_list_in_parts_begins_anew_with_its_first_part),
+        API_TEST(a_list_of_which_a_part_is_missing_is_none),
+        API_TEST(a_page_says_where_the_next_one_is),
+        API_TEST(who_has_a_list_is_not_sent_it_again),
+        API_TEST(of_one_unit_it_is_told_why_it_is_as_it_is),
+        API_TEST(what_units_use_comes_from_each_node),
+        API_TEST(what_nobody_can_say_of_usage_is_a_problem),
+        API_TEST(a_unit_that_nobody_wants_is_there_all_the_same),
+        API_TEST(why_nobody_leads_is_a_problem_as_of_anything),
+        API_TEST(a_unit_that_is_not_there_is_not_found)
+)

@@ -6,18 +6,15 @@
 #include "test.h"
 
 #include "api-world.h"
+#include "messages.h"
 
 // text NULL: there is none.
 static void respond_file(HttpCall *call, const char *text) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response__Cat cat = MESSAGE_OF(response__cat, .name = (char *) "a.service");
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
 
-        cat.name = (char *) "a.service";
         cat.content = (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *) text};
         r.status = text ? 0 : ENOENT;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         http_call_respond(call, &r);
 }
 
@@ -25,17 +22,14 @@ static void respond_file(HttpCall *call, const char *text) {
 #define REV_NOW "40d8baa" // as SHA-256 of that begins
 
 static void respond_unit_files(HttpCall *call, size_t n) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
 
         row.unit = (char *) "a.service";
         row.rev = (char *) REV_NOW;
         files.rows = rows;
         files.n_rows = n;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         http_call_respond(call, &r);
 }
 
@@ -64,8 +58,8 @@ static void a_unit_file_comes_with_its_text(void **state) {
 // One page of jobs: number `first` down to `last`, each of which has made a unit; before: where the next
 // page goes on.
 static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t before, bool no_leader) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Response__JobRow rows[4], *row_pointers[4];
         Argosy__Response__JobUnitRow units[4], *unit_pointers[4];
         char names[4][16];
@@ -88,10 +82,7 @@ static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t
         }
         jobs.rows = row_pointers;
         jobs.before = before;
-        r.final = true;
         r.no_leader = no_leader;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         http_call_respond(call, &r);
 }
 
@@ -228,16 +219,12 @@ static void a_unit_that_came_later_was_not_there(void **state) {
         assert_true(has(c, " 404 "));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                API_TEST(a_unit_file_comes_with_its_text),
-                API_TEST(what_differs_is_read_page_by_page),
-                API_TEST(what_differs_is_not_told_from_an_old_log),
-                API_TEST(what_differs_counts_as_any_answer_does),
-                API_TEST(for_who_has_gone_nothing_more_is_read),
-                API_TEST(a_unit_file_comes_as_it_was),
-                API_TEST(a_unit_that_came_later_was_not_there),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        API_TEST(a_unit_file_comes_with_its_text),
+        API_TEST(what_differs_is_read_page_by_page),
+        API_TEST(what_differs_is_not_told_from_an_old_log),
+        API_TEST(what_differs_counts_as_any_answer_does),
+        API_TEST(for_who_has_gone_nothing_more_is_read),
+        API_TEST(a_unit_file_comes_as_it_was),
+        API_TEST(a_unit_that_came_later_was_not_there)
+)

@@ -7,13 +7,14 @@
 #include "api-world.h"
 #include "error-response.h"
 #include "event-cursor.h"
+#include "messages.h"
 
 static const EventCursor place = {.cluster = "abcd", .generation = 1, .term = 1};
 
 static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
         _cleanup_free_ uint8_t *bytes = NULL;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
         char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) unit};
@@ -30,9 +31,6 @@ static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
         events.cursor = cursor;
         events.events = &packed;
         events.n_events = unit ? 1 : 0;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
-        r.final = true;
         http_call_respond(call, &r);
 }
 
@@ -107,8 +105,8 @@ static void a_stream_waits_for_the_next_leader(void **state) {
 }
 
 static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
         char cursor[EVENT_CURSOR_SIZE],
@@ -124,9 +122,6 @@ static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
         event.n_values = ELEMENTSOF(values);
         events.cursor = cursor;
         events.here = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
-        r.final = true;
         http_call_respond(call, &r);
 }
 
@@ -201,17 +196,13 @@ static void who_has_yet_to_read_a_stream_has_its_end_too(void **state) {
                     has(c, "\r\n0\r\n\r\n"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                API_TEST(events_come_as_they_happen),
-                API_TEST(a_program_may_have_lines),
-                API_TEST(a_stream_that_cannot_begin_is_a_problem),
-                API_TEST(a_stream_that_is_refused_later_says_so_and_ends),
-                API_TEST(a_stream_waits_for_the_next_leader),
-                API_TEST(a_stream_says_that_nobody_leads_and_stays_where_it_is),
-                API_TEST(streams_end_with_the_daemon),
-                API_TEST(who_has_yet_to_read_a_stream_has_its_end_too),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        API_TEST(events_come_as_they_happen),
+        API_TEST(a_program_may_have_lines),
+        API_TEST(a_stream_that_cannot_begin_is_a_problem),
+        API_TEST(a_stream_that_is_refused_later_says_so_and_ends),
+        API_TEST(a_stream_waits_for_the_next_leader),
+        API_TEST(a_stream_says_that_nobody_leads_and_stays_where_it_is),
+        API_TEST(streams_end_with_the_daemon),
+        API_TEST(who_has_yet_to_read_a_stream_has_its_end_too)
+)

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "error-response.h"
 #include "http-static.h"
+#include "messages.h"
 
 static void before_the_first_connection_there_is_no_thread(void **state) {
         uv_run(&world.loop, UV_RUN_NOWAIT);
@@ -65,8 +66,8 @@ static void a_head_has_no_body(void **state) {
 }
 
 static void figures_are_openmetrics(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter row = ARGOSY__RESPONSE__COUNTER__INIT, *rows[] = {&row};
         Client *c;
 
@@ -80,9 +81,6 @@ static void figures_are_openmetrics(void **state) {
         row.name = (char *) "slow_turns";
         counters.rows = rows;
         counters.n_rows = 1;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        r.counters = &counters;
         http_call_respond(w.calls[0], &r);
         RUN_UNTIL(has(c, "argosy_slow_turns_total 0\n# EOF\n"));
         assert_true(has(c, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));

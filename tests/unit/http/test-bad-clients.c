@@ -24,6 +24,7 @@
 #include "http-accounts.h"
 #include "http-call.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 #include "stream.h"
 #include "tmpdir.h"
@@ -333,8 +334,8 @@ static void one_user_has_some_of_the_copies_and_not_all(void **state) {
 
 // A part of job 17, and how many units are behind it.
 static void respond_part(HttpCall *call, uint32_t more) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *units[] = {&unit};
 
@@ -344,9 +345,6 @@ static void respond_part(HttpCall *call, uint32_t more) {
         row.more_units = more;
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
-        r.final = true;
         http_call_respond(call, &r);
 }
 

@@ -82,14 +82,10 @@ static void a_token_in_a_url_is_seen(void **state) {
         assert_false(http_target_has_token("/v1/units?access_tokens=x&pattern=access_token"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_proof_is_the_hash_of_the_text),
-                cmocka_unit_test(what_is_no_token_has_none),
-                cmocka_unit_test(a_session_is_found_among_cookies),
-                cmocka_unit_test(a_session_that_is_not_one_is_none),
-                cmocka_unit_test(a_token_in_a_url_is_seen),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_proof_is_the_hash_of_the_text),
+        cmocka_unit_test(what_is_no_token_has_none),
+        cmocka_unit_test(a_session_is_found_among_cookies),
+        cmocka_unit_test(a_session_that_is_not_one_is_none),
+        cmocka_unit_test(a_token_in_a_url_is_seen)
+)

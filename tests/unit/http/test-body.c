@@ -4,6 +4,7 @@
 #include "buf.h"
 #include "http-body.h"
 #include "macro.h"
+#include "messages.h"
 #include "str.h"
 
 static HttpPart packed(const Argosy__Response *r) {
@@ -16,8 +17,8 @@ static HttpPart packed(const Argosy__Response *r) {
 
 // Of units uN.service from `first` on.
 static HttpPart units(size_t first, size_t n) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = RESPONSE_OF(UNITS, units, &list);
         _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n + 1, sizeof(*rows));
         _cleanup_free_ Argosy__Response__UnitRow **pointers = calloc(n + 1, sizeof(*pointers));
         HttpPart p;
@@ -31,8 +32,6 @@ static HttpPart units(size_t first, size_t n) {
         list.rows = pointers;
         list.n_rows = n;
         list.first = (uint32_t) first;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
-        r.units = &list;
         p = packed(&r);
         for (size_t i = 0; i < n; i++)
                 free(rows[i].unit);
@@ -114,9 +113,9 @@ static void rows_are_chosen_by_state_and_node(void **state) {
                 {"/v1/hosts?node=n2", false},
         };
         Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *file_rows[] = {&file};
-        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = file_rows);
         Argosy__Response__NodeRow node = ARGOSY__RESPONSE__NODE_ROW__INIT, *node_rows[] = {&node};
-        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response__Nodes nodes = MESSAGE_OF(response__nodes, .rows = node_rows);
         Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT,
                                                 *members[] = {&member};
         Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
@@ -128,8 +127,6 @@ static void rows_are_chosen_by_state_and_node(void **state) {
         node.state = member.state = (char *) "online";
         node.mode = (char *) "draining";
         member.role = (char *) "leader";
-        files.rows = file_rows;
-        nodes.rows = node_rows;
         status.members = members;
         files.n_rows = nodes.n_rows = status.n_members = 1;
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -153,16 +150,14 @@ static void rows_are_chosen_by_state_and_node(void **state) {
 }
 
 static void what_is_known_without_a_leader_has_its_age(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes);
         _cleanup_free_ char *text = NULL;
         HttpPart part;
 
         r.no_leader = true;
         r.stale_ms = 1500;
         r.message = (char *) "\"odd\"\n";
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
         part = packed(&r);
         text = read_all(body_of("/v1/nodes", &part, 1), 4096);
         assert_string_equal(
@@ -171,16 +166,14 @@ static void what_is_known_without_a_leader_has_its_age(void **state) {
 }
 
 static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         _cleanup_free_ char *more = NULL, *last = NULL, *begin = NULL;
         char page[HTTP_PAGE_SIZE];
         HttpBody *b;
         HttpPart part;
 
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         row.job = 18;
         jobs.rows = rows;
         jobs.n_rows = 1;
@@ -201,8 +194,8 @@ static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
 
 // Units of job 17 from number `first` on; more: behind these.
 static HttpPart job(unsigned first, unsigned n, unsigned more) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow units[100], *pointers[100];
         Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
@@ -237,8 +230,6 @@ static HttpPart job(unsigned first, unsigned n, unsigned more) {
         row.more_units = more;
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         return packed(&r);
 }
 
@@ -286,8 +277,8 @@ static void a_job_of_many_units_is_one_document(void **state) {
 }
 
 static void what_would_move_is_told_as_of_a_start(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
+        Argosy__Response r = RESPONSE_OF(REBALANCE, rebalance, &rebalance);
         Argosy__Response__Rebalance__Move move = ARGOSY__RESPONSE__REBALANCE__MOVE__INIT, *moves[] = {&move};
         HttpTarget target = {.resource = HTTP_PLAN};
         _cleanup_free_ char *text = NULL;
@@ -300,8 +291,6 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
         move.why = (char *) "n3 has fewer";
         rebalance.moves = moves;
         rebalance.n_moves = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_REBALANCE;
-        r.rebalance = &rebalance;
         *part = packed(&r);
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":"
@@ -312,8 +301,8 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
 
 // Which rule is new; how the queue is is what a GET of it says.
 static void a_change_of_the_queue_says_what_came_of_it(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
+        Argosy__Response r = RESPONSE_OF(QUEUE, queue, &queue);
         Argosy__Response__QueueRow row = ARGOSY__RESPONSE__QUEUE_ROW__INIT, *rows[] = {&row};
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
         HttpTarget target = {.resource = HTTP_NEW_JOB};
@@ -325,8 +314,6 @@ static void a_change_of_the_queue_says_what_came_of_it(void **state) {
         row.rule = &rule;
         queue.rows = rows;
         queue.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_QUEUE;
-        r.queue = &queue;
         r.job = 17;
         r.held = true;
         *part = packed(&r);
@@ -384,23 +371,19 @@ static void what_cannot_be_read_ends_it_with_an_error(void **state) {
         http_body_free(b);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_list_says_whether_somebody_leads_and_has_all_fields),
-                cmocka_unit_test(an_empty_list_is_a_list),
-                cmocka_unit_test(rows_are_chosen_by_state_and_node),
-                cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
-                cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
-                cmocka_unit_test(a_job_says_what_became_of_its_units),
-                cmocka_unit_test(the_targets_of_a_job_are_the_names_of_all_its_units),
-                cmocka_unit_test(a_job_of_many_units_is_one_document),
-                cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
-                cmocka_unit_test(what_would_move_is_told_as_of_a_start),
-                cmocka_unit_test(pieces_and_parts_make_one_document),
-                cmocka_unit_test(states_choose_rows),
-                cmocka_unit_test(no_more_is_made_than_is_read),
-                cmocka_unit_test(what_cannot_be_read_ends_it_with_an_error),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_list_says_whether_somebody_leads_and_has_all_fields),
+        cmocka_unit_test(an_empty_list_is_a_list),
+        cmocka_unit_test(rows_are_chosen_by_state_and_node),
+        cmocka_unit_test(what_is_known_without_a_leader_has_its_age),
+        cmocka_unit_test(a_page_of_jobs_says_where_the_next_one_begins),
+        cmocka_unit_test(a_job_says_what_became_of_its_units),
+        cmocka_unit_test(the_targets_of_a_job_are_the_names_of_all_its_units),
+        cmocka_unit_test(a_job_of_many_units_is_one_document),
+        cmocka_unit_test(a_change_of_the_queue_says_what_came_of_it),
+        cmocka_unit_test(what_would_move_is_told_as_of_a_start),
+        cmocka_unit_test(pieces_and_parts_make_one_document),
+        cmocka_unit_test(states_choose_rows),
+        cmocka_unit_test(no_more_is_made_than_is_read),
+        cmocka_unit_test(what_cannot_be_read_ends_it_with_an_error)
+)

@@ -7,6 +7,7 @@
 #include "http-bulk.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "request-key.h"
 
 static const HttpTarget job = {.resource = HTTP_NEW_JOB};
@@ -159,8 +160,8 @@ static HttpPart packed(Argosy__Response *r) {
 }
 
 static void add_part_of(HttpBulkStep *s, uint32_t first, size_t n, int status, bool repeated) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
         Argosy__Response__UnitResult units[4], *pointers[4];
         char names[4][32];
 
@@ -175,8 +176,6 @@ static void add_part_of(HttpBulkStep *s, uint32_t first, size_t n, int status, b
         change.first = first;
         change.units = pointers;
         change.n_units = n;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         s->parts = realloc(s->parts, (s->n_parts + 1) * sizeof(*s->parts));
         s->parts[s->n_parts++] = packed(&r);
         s->n_units += n;
@@ -241,8 +240,8 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
 
 static void who_has_waited_is_told_how_each_job_ended(void **state) {
         HttpBulk *b = parsed(STOP(A "," B), NULL);
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow bad = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *ends[] = {&bad};
         size_t len;
@@ -257,8 +256,6 @@ static void who_has_waited_is_told_how_each_job_ended(void **state) {
         row.n_ends = 1;
         jobs.rows = rows;
         jobs.n_rows = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOBS;
-        r.jobs = &jobs;
         b->steps[0].end = packed(&r);
         text = http_bulk_answer(b, &len);
         assert_non_null(strstr(text, "\"status\":200,\"job\":7,\"state\":\"failed\""));
@@ -313,19 +310,15 @@ static void what_is_composed_of_all_lines_has_a_limit(void **state) {
         assert_in_range(line, 30, LINES - 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(operations_that_do_the_same_are_one_step),
-                cmocka_unit_test(a_step_has_all_names_and_each_file_once),
-                cmocka_unit_test(ids_follow_from_the_key_and_the_place),
-                cmocka_unit_test(a_fault_says_in_which_line_it_is),
-                cmocka_unit_test(there_may_be_so_many_lines),
-                cmocka_unit_test(what_is_composed_of_all_lines_has_a_limit),
-                cmocka_unit_test(each_line_has_its_units_from_whatever_part),
-                cmocka_unit_test(what_was_taken_is_told_as_taken_whatever_became_of_it),
-                cmocka_unit_test(who_has_waited_is_told_how_each_job_ended),
-                cmocka_unit_test(a_name_given_twice_counts_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(operations_that_do_the_same_are_one_step),
+        cmocka_unit_test(a_step_has_all_names_and_each_file_once),
+        cmocka_unit_test(ids_follow_from_the_key_and_the_place),
+        cmocka_unit_test(a_fault_says_in_which_line_it_is),
+        cmocka_unit_test(there_may_be_so_many_lines),
+        cmocka_unit_test(what_is_composed_of_all_lines_has_a_limit),
+        cmocka_unit_test(each_line_has_its_units_from_whatever_part),
+        cmocka_unit_test(what_was_taken_is_told_as_taken_whatever_became_of_it),
+        cmocka_unit_test(who_has_waited_is_told_how_each_job_ended),
+        cmocka_unit_test(a_name_given_twice_counts_once)
+)

@@ -9,6 +9,7 @@
 #include "event-kind.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 
 #define NEW ARGOSY__EVENT_MARK__EVENT_NEW
@@ -37,13 +38,10 @@ static void end(Story *s) {
 
 static void tell(Story *s, Argosy__EventKind kind, Argosy__EventMark mark, bool gone, const char *a,
                  const char *b, const char *c) {
-        Argosy__Event e = ARGOSY__EVENT__INIT;
+        Argosy__Event e = MESSAGE_OF(event, .kind = kind, .mark = mark, .gone = gone);
         char *values[] = {(char *) a, (char *) b, (char *) c};
         _cleanup_buf_ Buf packed = {};
 
-        e.kind = kind;
-        e.mark = mark;
-        e.gone = gone;
         e.values = values;
         e.n_values = ELEMENTSOF(values);
         assert_non_null(buf_reserve(&packed, argosy__event__get_packed_size(&e)));
@@ -313,20 +311,16 @@ static void a_copy_counts_before_there_is_a_document(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(of_nothing_there_is_a_document_too),
-                cmocka_unit_test(rows_have_the_fields_of_their_events),
-                cmocka_unit_test(what_is_told_again_or_gone_counts),
-                cmocka_unit_test(a_unit_with_a_mark_stands_for_all_that_nodes_say_of_it),
-                cmocka_unit_test(what_does_not_come_between_begins_and_complete_is_gone),
-                cmocka_unit_test(only_jobs_that_are_open_stand_in_the_state),
-                cmocka_unit_test(what_has_changed_says_what_is_gone_and_what_was_told_anew),
-                cmocka_unit_test(what_is_no_event_is_refused_and_unknown_kinds_are_left_out),
-                cmocka_unit_test(random_lives),
-                cmocka_unit_test(documents_share_what_has_not_changed),
-                cmocka_unit_test(a_copy_counts_before_there_is_a_document),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(of_nothing_there_is_a_document_too),
+        cmocka_unit_test(rows_have_the_fields_of_their_events),
+        cmocka_unit_test(what_is_told_again_or_gone_counts),
+        cmocka_unit_test(a_unit_with_a_mark_stands_for_all_that_nodes_say_of_it),
+        cmocka_unit_test(what_does_not_come_between_begins_and_complete_is_gone),
+        cmocka_unit_test(only_jobs_that_are_open_stand_in_the_state),
+        cmocka_unit_test(what_has_changed_says_what_is_gone_and_what_was_told_anew),
+        cmocka_unit_test(what_is_no_event_is_refused_and_unknown_kinds_are_left_out),
+        cmocka_unit_test(random_lives),
+        cmocka_unit_test(documents_share_what_has_not_changed),
+        cmocka_unit_test(a_copy_counts_before_there_is_a_document)
+)

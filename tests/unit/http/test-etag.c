@@ -57,11 +57,7 @@ static void only_the_place_counts_and_all_of_it(void **state) {
         assert_false(matches("%s", &other));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_tag_is_found_among_others),
-                cmocka_unit_test(only_the_place_counts_and_all_of_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_tag_is_found_among_others),
+        cmocka_unit_test(only_the_place_counts_and_all_of_it)
+)

@@ -4,6 +4,7 @@
 #include "answers-memo.h"
 #include "event-kind.h"
 #include "events-memo.h"
+#include "messages.h"
 #include "str.h"
 
 typedef struct Answer {
@@ -12,8 +13,8 @@ typedef struct Answer {
 } Answer;
 
 static void make_answer(Answer *a, uint64_t term, uint64_t first, size_t n, const char *mode) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events);
         EventCursor at = {.generation = 1, .term = term, .seq = first + n - 1};
         char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) "n1", (char *) mode};
         uint8_t packed[8][256];
@@ -21,20 +22,15 @@ static void make_answer(Answer *a, uint64_t term, uint64_t first, size_t n, cons
 
         assert_true(n <= ELEMENTSOF(list));
         for (size_t i = 0; i < n; i++) {
-                Argosy__Event e = ARGOSY__EVENT__INIT;
+                Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_NODE, .seq = first + i,
+                                             .values = values, .n_values = ELEMENTSOF(values));
 
-                e.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
-                e.seq = first + i;
-                e.values = values;
-                e.n_values = ELEMENTSOF(values);
                 list[i] = (ProtobufCBinaryData){argosy__event__pack(&e, packed[i]), packed[i]};
         }
         event_cursor_format(&at, cursor);
         events.cursor = cursor;
         events.events = list;
         events.n_events = n;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
         a->part = (HttpPart){a->data, argosy__response__pack(&r, a->data)};
 }
 
@@ -125,12 +121,8 @@ static void an_answer_is_known_by_all_of_it(void **state) {
         text_chunk_unref(text);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(an_answer_is_known_by_all_of_it),
-                cmocka_unit_test(what_was_written_before_changes_nothing),
-                cmocka_unit_test(what_was_kept_is_found_under_its_key_alone),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(an_answer_is_known_by_all_of_it),
+        cmocka_unit_test(what_was_written_before_changes_nothing),
+        cmocka_unit_test(what_was_kept_is_found_under_its_key_alone)
+)

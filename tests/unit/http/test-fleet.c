@@ -10,6 +10,7 @@
 #include "fleet-call.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 
 // ---- pages
@@ -171,7 +172,7 @@ static void answer_machines(Talk *t) {
         Argosy__Label rack = ARGOSY__LABEL__INIT, *labels = &rack;
         Argosy__Response__NodeRow rows[4], *list[4];
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_NODES);
         for (size_t i = 0; i < 4; i++) {
@@ -193,8 +194,6 @@ static void answer_machines(Talk *t) {
         rows[0].n_labels = 1;
         nodes.rows = list;
         nodes.n_rows = 4;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
         answer(t, &r);
 }
 
@@ -202,7 +201,7 @@ static void answer_file(Talk *t, const char *name, const char *desired, const ch
                         const char *node) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         row.unit = (char *) name;
@@ -211,35 +210,29 @@ static void answer_file(Talk *t, const char *name, const char *desired, const ch
         row.node = (char *) node;
         files.rows = &rows;
         files.n_rows = name != NULL;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         answer(t, &r);
 }
 
 static void answer_content(Talk *t, const char *text) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
         cat.name = t->asked->cat->names[0];
         cat.content = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
         answer(t, &r);
 }
 
 static void answer_change(Talk *t, int status, const char *message) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
         result.status = status;
         result.message = (char *) message;
         change.units = &results;
         change.n_units = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         answer(t, &r);
 }
 
@@ -393,7 +386,7 @@ static void answer_unplaced(Talk *t, size_t n) {
         _cleanup_free_ Argosy__Refusal *all = calloc(n, sizeof(*all)), **list = calloc(n, sizeof(*list));
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         for (size_t i = 0; i < n; i++) {
                 all[i] = (Argosy__Refusal) ARGOSY__REFUSAL__INIT;
@@ -406,8 +399,6 @@ static void answer_unplaced(Talk *t, size_t n) {
         result.n_refusals = n;
         change.units = &results;
         change.n_units = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
         answer(t, &r);
 }
 
@@ -465,7 +456,7 @@ typedef struct Row {
 static void answer_rows(Talk *t, const Row *from, size_t n) {
         Argosy__Response__UnitRow rows[8], *list[8];
         Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNITS, units, &units);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
         for (size_t i = 0; i < n; i++) {
@@ -480,8 +471,6 @@ static void answer_rows(Talk *t, const Row *from, size_t n) {
         }
         units.rows = list;
         units.n_rows = n;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
-        r.units = &units;
         answer(t, &r);
 }
 
@@ -489,7 +478,7 @@ static void answer_why(Talk *t, const char *name, const char *why) {
         Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals = &refusal;
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
 
         row.unit = (char *) name;
         refusal.node = (char *) "n1";
@@ -498,8 +487,6 @@ static void answer_why(Talk *t, const char *name, const char *why) {
         status.why = (char *) why;
         status.refusals = &refusals;
         status.n_refusals = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
-        r.status_reply = &status;
         assert_int_equal(fleet_call_take(t->call, &r), 0);
 }
 
@@ -519,11 +506,9 @@ static void the_state_of_what_waits_says_why(void **state) {
         assert_int_equal(t.asked->cat->n_names, 5); // all but d, which is on no machine and waits for none
         for (size_t i = 0; i < 3; i++) { // e and f have gone meanwhile
                 Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-                Argosy__Response r = ARGOSY__RESPONSE__INIT;
+                Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
                 cat.name = t.asked->cat->names[i];
-                r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-                r.cat = &cat;
                 assert_int_equal(fleet_call_take(t.call, &r), 0);
         }
         go_on(&t);
@@ -587,7 +572,7 @@ static void answer_many_machines(Talk *t, size_t n) {
         _cleanup_free_ Argosy__Response__NodeRow *rows = calloc(n, sizeof(*rows));
         _cleanup_free_ Argosy__Response__NodeRow **pointers = calloc(n, sizeof(*pointers));
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes);
 
         assert_true(rows && pointers);
         for (size_t i = 0; i < n; i++) {
@@ -598,8 +583,6 @@ static void answer_many_machines(Talk *t, size_t n) {
         }
         nodes.rows = pointers;
         nodes.n_rows = n;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
         answer(t, &r);
 }
 
@@ -621,12 +604,9 @@ static void of_many_nodes_the_reasons_are_asked_for_bit_by_bit(void **state) {
                 answer_rows(&t, rows, ELEMENTSOF(rows));
                 assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
                 for (size_t k = 0; k < ELEMENTSOF(rows); k++) {
-                        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-                        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+                        Argosy__Response__Cat cat = MESSAGE_OF(response__cat, .name = (char *) rows[k].unit);
+                        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
-                        cat.name = (char *) rows[k].unit;
-                        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-                        r.cat = &cat;
                         assert_int_equal(fleet_call_take(t.call, &r), 0);
                 }
                 for (size_t k = 0; n < 3; k++) {
@@ -667,7 +647,7 @@ static void answer_part(Talk *t, Part part) {
         _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n, sizeof(*rows)),
                                                  **list = calloc(n, sizeof(*list));
         Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_OF(UNITS, units, &units);
         char names[130][16];
 
         assert_true(n <= ELEMENTSOF(names));
@@ -683,8 +663,6 @@ static void answer_part(Talk *t, Part part) {
         units.n_rows = n;
         units.first = (uint32_t) part.first;
         units.more = part.more;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
-        r.units = &units;
         assert_int_equal(fleet_call_take(t->call, &r), 0);
 }
 
@@ -835,34 +813,30 @@ static void the_discovery_document_is_json(void **state) {
         fleet_call_free(t.call);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_token_is_the_one_that_fleet_makes),
-                cmocka_unit_test(what_is_no_token_of_ours_is_refused),
-                cmocka_unit_test(each_thing_has_its_methods),
-                cmocka_unit_test(a_file_of_options_is_what_fleet_makes_of_it),
-                cmocka_unit_test(machines_are_those_that_are_heard),
-                cmocka_unit_test(a_unit_is_shown_with_its_options),
-                cmocka_unit_test(a_unit_that_there_is_not_is_not_found),
-                cmocka_unit_test(a_new_unit_is_made),
-                cmocka_unit_test(who_says_nothing_new_has_to_say_what_it_is_to_be),
-                cmocka_unit_test(another_content_replaces_the_unit_which_is_inactive_then),
-                cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
-                cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
-                cmocka_unit_test(what_waits_for_a_place_is_taken),
-                cmocka_unit_test(what_waits_may_stop_waiting),
-                cmocka_unit_test(a_name_is_no_pattern),
-                cmocka_unit_test(the_state_of_what_waits_says_why),
-                cmocka_unit_test(a_unit_that_exists_has_a_state),
-                cmocka_unit_test(of_many_nodes_the_reasons_are_asked_for_bit_by_bit),
-                cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
-                cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
-                cmocka_unit_test(a_page_is_no_more_than_is_asked_for),
-                cmocka_unit_test(a_page_begins_where_the_one_before_ended),
-                cmocka_unit_test(metadata_is_changed_one_after_the_other),
-                cmocka_unit_test(what_is_wrong_in_a_body_is_refused),
-                cmocka_unit_test(the_discovery_document_is_json),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_token_is_the_one_that_fleet_makes),
+        cmocka_unit_test(what_is_no_token_of_ours_is_refused),
+        cmocka_unit_test(each_thing_has_its_methods),
+        cmocka_unit_test(a_file_of_options_is_what_fleet_makes_of_it),
+        cmocka_unit_test(machines_are_those_that_are_heard),
+        cmocka_unit_test(a_unit_is_shown_with_its_options),
+        cmocka_unit_test(a_unit_that_there_is_not_is_not_found),
+        cmocka_unit_test(a_new_unit_is_made),
+        cmocka_unit_test(who_says_nothing_new_has_to_say_what_it_is_to_be),
+        cmocka_unit_test(another_content_replaces_the_unit_which_is_inactive_then),
+        cmocka_unit_test(what_a_unit_is_to_be_is_a_verb),
+        cmocka_unit_test(what_can_run_nowhere_is_said_at_once),
+        cmocka_unit_test(what_waits_for_a_place_is_taken),
+        cmocka_unit_test(what_waits_may_stop_waiting),
+        cmocka_unit_test(a_name_is_no_pattern),
+        cmocka_unit_test(the_state_of_what_waits_says_why),
+        cmocka_unit_test(a_unit_that_exists_has_a_state),
+        cmocka_unit_test(of_many_nodes_the_reasons_are_asked_for_bit_by_bit),
+        cmocka_unit_test(without_a_leader_it_is_a_fleet_without_etcd),
+        cmocka_unit_test(a_page_is_cut_out_of_a_list_that_comes_in_parts),
+        cmocka_unit_test(a_page_is_no_more_than_is_asked_for),
+        cmocka_unit_test(a_page_begins_where_the_one_before_ended),
+        cmocka_unit_test(metadata_is_changed_one_after_the_other),
+        cmocka_unit_test(what_is_wrong_in_a_body_is_refused),
+        cmocka_unit_test(the_discovery_document_is_json)
+)

@@ -11,6 +11,7 @@
 #include "http-journal.h"
 #include "http-world.h"
 #include "message.h"
+#include "messages.h"
 
 enum { CLIENTS = 16, QUIET_MS = 200 };
 
@@ -91,15 +92,13 @@ static bool has_ended(const Client *c) {
 
 // NULL: none; the node says that it reads.
 static void line(size_t question, const char *text, bool final) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) text};
 
         journal.lines = lines;
         journal.n_lines = text ? 1 : 0;
         journal.node = (char *) "n1";
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        r.journal = &journal;
         r.final = final;
         http_call_respond(w.asked[question].call, &r);
 }
@@ -128,8 +127,8 @@ static void run_a_while(void) {
 }
 
 static void each_line_is_one_object(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) "one", (char *) "two"};
         uint8_t bytes[256];
         HttpPart part = {.data = bytes};
@@ -137,8 +136,6 @@ static void each_line_is_one_object(void **state) {
 
         journal.lines = lines;
         journal.n_lines = ELEMENTSOF(lines);
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        r.journal = &journal;
         part.len = argosy__response__pack(&r, bytes);
         assert_int_equal(http_journal_append(&part, "a.service", HTTP_STREAM_LINES, &out), 0);
         assert_int_equal(buf_append(&out, "", 1), 0);

@@ -84,12 +84,8 @@ static void values_have_a_limit(void **state) {
         assert_int_equal(parse(all, &value), -E2BIG);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(an_object_is_read),   cmocka_unit_test(what_is_no_object_is_refused),
-                cmocka_unit_test(a_nul_ends_no_text),  cmocka_unit_test(depth_has_a_limit),
-                cmocka_unit_test(values_have_a_limit),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(an_object_is_read),   cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(a_nul_ends_no_text),  cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(values_have_a_limit)
+)

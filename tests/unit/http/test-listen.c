@@ -72,13 +72,9 @@ static void what_is_taken_is_said(void **state) {
         close(fd);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(an_address_and_a_port),
-                cmocka_unit_test(nothing_else),
-                cmocka_unit_test(an_address_that_is_not_here_yet_is_bound),
-                cmocka_unit_test(what_is_taken_is_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(an_address_and_a_port),
+        cmocka_unit_test(nothing_else),
+        cmocka_unit_test(an_address_that_is_not_here_yet_is_bound),
+        cmocka_unit_test(what_is_taken_is_said)
+)

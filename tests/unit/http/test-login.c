@@ -55,12 +55,8 @@ static void a_cookie_is_for_nobody_else(void **state) {
         assert_string_equal(cookie, "__Host-argosy=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_token_is_all_there_is),
-                cmocka_unit_test(what_is_no_token_is_refused),
-                cmocka_unit_test(a_cookie_is_for_nobody_else),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_token_is_all_there_is),
+        cmocka_unit_test(what_is_no_token_is_refused),
+        cmocka_unit_test(a_cookie_is_for_nobody_else)
+)

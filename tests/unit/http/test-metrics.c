@@ -3,26 +3,21 @@
 
 #include "http-metrics.h"
 #include "macro.h"
+#include "messages.h"
 
 static Argosy__Response__Counter counter(const char *name, const char *help, uint64_t value) {
-        Argosy__Response__Counter c = ARGOSY__RESPONSE__COUNTER__INIT;
+        Argosy__Response__Counter c =
+                MESSAGE_OF(response__counter, .name = (char *) name, .help = (char *) help, .value = value);
 
-        c.name = (char *) name;
-        c.help = (char *) help;
-        c.value = value;
         return c;
 }
 
 static char *metrics_of(Argosy__Response__Counter **rows, size_t n) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .rows = rows, .n_rows = n);
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
         _cleanup_free_ uint8_t *data = NULL;
         HttpPart part;
 
-        counters.rows = rows;
-        counters.n_rows = n;
-        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        r.counters = &counters;
         data = malloc(argosy__response__get_packed_size(&r));
         part = (HttpPart){data, argosy__response__pack(&r, data)};
         return http_metrics(&part);
@@ -74,8 +69,8 @@ static void help_is_one_line(void **state) {
 }
 
 static void turns_of_the_loop_are_a_histogram(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
         Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT;
         uint64_t bounds[] = {100, 10000}, counts[] = {5, 7, 8};
         Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times = &commits;
@@ -89,8 +84,6 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
         turns.n_counts = 3;
         turns.sum_us = 1234567;
         counters.turns = &turns;
-        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        r.counters = &counters;
         part.len = argosy__response__pack(&r, data);
         text = http_metrics(&part);
         assert_non_null(strstr(text, "# TYPE argosy_turn_seconds histogram\n"));
@@ -138,15 +131,11 @@ static void what_has_no_counters_is_none(void **state) {
         assert_null(http_metrics(&part));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_figure_is_type_help_and_value),
-                cmocka_unit_test(what_has_labels_is_one_figure_for_each_value),
-                cmocka_unit_test(help_is_one_line),
-                cmocka_unit_test(turns_of_the_loop_are_a_histogram),
-                cmocka_unit_test(what_is_no_name_is_left_out),
-                cmocka_unit_test(what_has_no_counters_is_none),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_figure_is_type_help_and_value),
+        cmocka_unit_test(what_has_labels_is_one_figure_for_each_value),
+        cmocka_unit_test(help_is_one_line),
+        cmocka_unit_test(turns_of_the_loop_are_a_histogram),
+        cmocka_unit_test(what_is_no_name_is_left_out),
+        cmocka_unit_test(what_has_no_counters_is_none)
+)

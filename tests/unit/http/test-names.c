@@ -104,16 +104,12 @@ static void an_origin_is_scheme_and_host(void **state) {
         assert_false(http_origin_is("", true, ""));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_means_the_same_is_the_same),
-                cmocka_unit_test(what_is_neither_name_nor_address_is_refused),
-                cmocka_unit_test(a_host_is_a_name_and_perhaps_a_port),
-                cmocka_unit_test(names_are_kept_in_one_order_and_once),
-                cmocka_unit_test(there_is_room_for_so_many),
-                cmocka_unit_test(an_address_is_told_from_a_name),
-                cmocka_unit_test(an_origin_is_scheme_and_host),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_means_the_same_is_the_same),
+        cmocka_unit_test(what_is_neither_name_nor_address_is_refused),
+        cmocka_unit_test(a_host_is_a_name_and_perhaps_a_port),
+        cmocka_unit_test(names_are_kept_in_one_order_and_once),
+        cmocka_unit_test(there_is_room_for_so_many),
+        cmocka_unit_test(an_address_is_told_from_a_name),
+        cmocka_unit_test(an_origin_is_scheme_and_host)
+)

@@ -116,7 +116,6 @@ static int begin(void **state) {
         return 0;
 }
 
-
 // Each on a connection of its own, to its end.
 static void is_answered(size_t i, const char *text, const char *status) {
         Client *c = say(i, text);
@@ -493,31 +492,27 @@ static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, world_end)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(who_shows_no_token_gets_nothing),
-                TEST(a_token_says_who_asks_and_nothing_else_does),
-                TEST(a_header_that_is_there_twice_is_believed_never),
-                TEST(a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing),
-                TEST(a_long_body_is_not_read_for_a_token_that_is_none),
-                TEST(a_long_body_of_somebody_is_read_and_judged_by_what_it_says),
-                TEST(a_token_has_no_more_than_its_share),
-                TEST(who_asks_for_another_host_is_not_answered),
-                TEST(how_it_is_anybody_may_ask),
-                TEST(the_page_is_anybody_s_who_asks_by_our_name),
-                TEST(a_token_in_a_url_is_refused),
-                TEST(a_page_of_another_origin_changes_nothing),
-                TEST(without_tls_there_are_no_sessions),
-                TEST(who_is_one_too_many_is_closed),
-                TEST(who_says_no_whole_head_is_ended),
-                TEST(who_has_shown_a_good_token_is_no_stranger_any_more),
-                TEST(strangers_who_ask_keep_nobody_out),
-                TEST(who_is_known_and_asks_keeps_its_place),
-                TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
-                TEST(only_a_trusted_proxy_is_believed_for_whom_it_asks),
-                TEST(a_proxy_says_what_it_was_asked_for_and_how),
-                TEST(a_proxy_has_more_connections_than_an_address),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(who_shows_no_token_gets_nothing),
+        TEST(a_token_says_who_asks_and_nothing_else_does),
+        TEST(a_header_that_is_there_twice_is_believed_never),
+        TEST(a_token_that_is_not_there_any_more_is_told_from_a_right_that_is_missing),
+        TEST(a_long_body_is_not_read_for_a_token_that_is_none),
+        TEST(a_long_body_of_somebody_is_read_and_judged_by_what_it_says),
+        TEST(a_token_has_no_more_than_its_share),
+        TEST(who_asks_for_another_host_is_not_answered),
+        TEST(how_it_is_anybody_may_ask),
+        TEST(the_page_is_anybody_s_who_asks_by_our_name),
+        TEST(a_token_in_a_url_is_refused),
+        TEST(a_page_of_another_origin_changes_nothing),
+        TEST(without_tls_there_are_no_sessions),
+        TEST(who_is_one_too_many_is_closed),
+        TEST(who_says_no_whole_head_is_ended),
+        TEST(who_has_shown_a_good_token_is_no_stranger_any_more),
+        TEST(strangers_who_ask_keep_nobody_out),
+        TEST(who_is_known_and_asks_keeps_its_place),
+        TEST(what_was_seen_by_one_token_is_not_known_to_the_next),
+        TEST(only_a_trusted_proxy_is_believed_for_whom_it_asks),
+        TEST(a_proxy_says_what_it_was_asked_for_and_how),
+        TEST(a_proxy_has_more_connections_than_an_address)
+)

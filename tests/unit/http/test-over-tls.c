@@ -25,6 +25,7 @@
 #include "http-call.h"
 #include "http-tls.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 #include "web-certificate.h"
 
@@ -66,15 +67,12 @@ static struct World {
 // Where the stream of events is.
 static void answer_place(HttpCall *call) {
         EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         char cursor[EVENT_CURSOR_SIZE];
 
         event_cursor_format(&place, cursor);
         events.cursor = cursor;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
-        r.final = true;
         http_call_respond(call, &r);
 }
 
@@ -437,15 +435,12 @@ static void a_stream_ends_with_its_session(void **state) {
 }
 
 static void tell_line(const char *text) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response__Journal journal = MESSAGE_OF(response__journal, .node = (char *) "n1");
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) text};
 
-        journal.node = (char *) "n1";
         journal.lines = lines;
         journal.n_lines = 1;
-        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        r.journal = &journal;
         http_call_respond(w.reads, &r);
 }
 
@@ -629,24 +624,20 @@ static void a_part_of_a_record_costs_nothing(void **state) {
         hang_up(&c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_handshake_that_does_not_go_on_costs_nothing, begin, end),
-                cmocka_unit_test_setup_teardown(a_part_of_a_record_costs_nothing, begin, end),
-                cmocka_unit_test_setup_teardown(a_session_is_the_token_s_until_it_logs_out, begin, end),
-                cmocka_unit_test_setup_teardown(who_logs_in_with_no_token_has_no_session, begin, end),
-                cmocka_unit_test_setup_teardown(nobody_is_logged_in_by_a_page_of_somebody_else, begin, end),
-                cmocka_unit_test_setup_teardown(with_a_cookie_a_change_says_where_it_comes_from, begin, end),
-                cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
-                cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
-                cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
-                cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session_that_gives_way, begin, end),
-                cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else,
-                                                begin_fleet, end),
-                cmocka_unit_test_setup_teardown(each_reader_has_pages_of_his_own, begin_fleet, end),
-                cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
-                                                begin, end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_handshake_that_does_not_go_on_costs_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_part_of_a_record_costs_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_session_is_the_token_s_until_it_logs_out, begin, end),
+        cmocka_unit_test_setup_teardown(who_logs_in_with_no_token_has_no_session, begin, end),
+        cmocka_unit_test_setup_teardown(nobody_is_logged_in_by_a_page_of_somebody_else, begin, end),
+        cmocka_unit_test_setup_teardown(with_a_cookie_a_change_says_where_it_comes_from, begin, end),
+        cmocka_unit_test_setup_teardown(a_session_ends_with_its_token, begin, end),
+        cmocka_unit_test_setup_teardown(a_stream_ends_with_its_session, begin, end),
+        cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session, begin, end),
+        cmocka_unit_test_setup_teardown(a_journal_ends_with_its_session_that_gives_way, begin, end),
+        cmocka_unit_test_setup_teardown(fleet_s_api_asks_for_a_certificate_and_nothing_else,
+                                        begin_fleet, end),
+        cmocka_unit_test_setup_teardown(each_reader_has_pages_of_his_own, begin_fleet, end),
+        cmocka_unit_test_setup_teardown(a_token_in_a_header_counts_and_not_the_cookie_beside_it,
+                                        begin, end)
+)

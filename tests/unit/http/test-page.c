@@ -223,15 +223,11 @@ static void a_link_is_the_question_with_its_next_page(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_page_is_read_as_it_was_written),
-                cmocka_unit_test(what_is_cut_off_or_mistyped_is_no_page),
-                cmocka_unit_test(a_page_is_of_one_question),
-                cmocka_unit_test(a_page_is_no_cursor_and_a_cursor_no_page),
-                cmocka_unit_test(a_leader_is_asked_for_what_is_wanted),
-                cmocka_unit_test(a_link_is_the_question_with_its_next_page),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_page_is_read_as_it_was_written),
+        cmocka_unit_test(what_is_cut_off_or_mistyped_is_no_page),
+        cmocka_unit_test(a_page_is_of_one_question),
+        cmocka_unit_test(a_page_is_no_cursor_and_a_cursor_no_page),
+        cmocka_unit_test(a_leader_is_asked_for_what_is_wanted),
+        cmocka_unit_test(a_link_is_the_question_with_its_next_page)
+)

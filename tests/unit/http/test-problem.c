@@ -48,14 +48,10 @@ static void what_a_leader_refuses_is_no_fault_of_ours(void **state) {
         assert_int_equal(http_status_of(EDQUOT), 429);          // so many jobs of his are open
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_problem_says_status_title_and_why),
-                cmocka_unit_test(without_words_there_is_no_detail),
-                cmocka_unit_test(a_problem_of_a_unit_says_where),
-                cmocka_unit_test(errors_have_the_status_that_says_who_is_to_do_something),
-                cmocka_unit_test(what_a_leader_refuses_is_no_fault_of_ours),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_problem_says_status_title_and_why),
+        cmocka_unit_test(without_words_there_is_no_detail),
+        cmocka_unit_test(a_problem_of_a_unit_says_where),
+        cmocka_unit_test(errors_have_the_status_that_says_who_is_to_do_something),
+        cmocka_unit_test(what_a_leader_refuses_is_no_fault_of_ours)
+)

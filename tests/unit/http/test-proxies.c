@@ -111,12 +111,8 @@ static void the_rightmost_that_is_no_proxy_asks(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_prefix_is_all_with_that_front),
-                cmocka_unit_test(what_is_no_prefix_is_refused),
-                cmocka_unit_test(the_rightmost_that_is_no_proxy_asks),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_prefix_is_all_with_that_front),
+        cmocka_unit_test(what_is_no_prefix_is_refused),
+        cmocka_unit_test(the_rightmost_that_is_no_proxy_asks)
+)

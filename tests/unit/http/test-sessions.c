@@ -106,15 +106,11 @@ static void without_any_there_is_none(void **state) {
         http_sessions_end_of(&s, &id);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(a_session_stands_for_its_token, done),
-                cmocka_unit_test_teardown(it_ends_with_its_token, done),
-                cmocka_unit_test_teardown(it_ends_after_so_long, done),
-                cmocka_unit_test_teardown(the_oldest_gives_way, done),
-                cmocka_unit_test_teardown(one_token_takes_no_session_from_others, done),
-                cmocka_unit_test_teardown(without_any_there_is_none, done),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(a_session_stands_for_its_token, done),
+        cmocka_unit_test_teardown(it_ends_with_its_token, done),
+        cmocka_unit_test_teardown(it_ends_after_so_long, done),
+        cmocka_unit_test_teardown(the_oldest_gives_way, done),
+        cmocka_unit_test_teardown(one_token_takes_no_session_from_others, done),
+        cmocka_unit_test_teardown(without_any_there_is_none, done)
+)

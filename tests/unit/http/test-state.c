@@ -15,6 +15,7 @@
 #include "event-kind.h"
 #include "http-world.h"
 #include "message.h"
+#include "messages.h"
 
 enum { CLIENTS = 20 };
 
@@ -33,11 +34,10 @@ static struct World {
 
 static bool add_event(Argosy__Response__Events *events, Argosy__EventKind kind, const char *a,
                       const char *b) {
-        Argosy__Event e = ARGOSY__EVENT__INIT;
+        Argosy__Event e = MESSAGE_OF(event, .kind = kind);
         char *values[] = {(char *) a, (char *) b};
         uint8_t *bytes;
 
-        e.kind = kind;
         e.values = values;
         e.n_values = ELEMENTSOF(values);
         bytes = malloc(argosy__event__get_packed_size(&e));
@@ -59,8 +59,8 @@ static void tell_since(Argosy__Response__Events *events, EventCursor *at) {
 }
 
 static void answer(HttpCall *call, Argosy__Request *request) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         EventCursor at = w.now;
         char text[EVENT_CURSOR_SIZE];
 
@@ -86,9 +86,6 @@ static void answer(HttpCall *call, Argosy__Request *request) {
         }
         event_cursor_format(&at, text);
         events.cursor = text;
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
         message_free(request);
         http_call_respond(call, &r);
         for (size_t i = 0; i < events.n_events; i++)
@@ -534,29 +531,25 @@ static void the_end_of_the_last_copy_is_not_the_end_of_all(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, world_end)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_whole_is_asked_for_in_parts_and_answered_as_one_document),
-                TEST(of_a_version_that_is_there_nothing_is_made),
-                TEST(whoever_says_much_gets_the_same),
-                TEST(who_comes_while_it_is_made_waits_for_the_same),
-                TEST(whoever_asks_for_the_others_and_is_refused_is_refused_alone),
-                TEST(who_has_the_newest_is_told_so),
-                TEST(what_is_known_to_be_unchanged_is_not_asked_for),
-                TEST(what_may_have_changed_is_asked_for),
-                TEST(what_one_sees_is_as_it_was_when_he_was_judged),
-                TEST(since_a_cursor_only_what_is_new_is_told),
-                TEST(who_may_not_see_everything_has_a_document_of_his_own),
-                TEST(whose_rights_change_in_the_middle_asks_again),
-                TEST(the_next_leader_s_places_are_later_ones),
-                TEST(an_error_is_the_leader_s),
-                TEST(what_was_made_by_half_is_dropped_too),
-                TEST(who_waits_while_the_time_is_over_keeps_it_no_longer_than_others),
-                TEST(copies_have_a_room_that_is_everybody_s),
-                TEST(what_waits_to_be_copied_counts),
-                TEST(the_end_of_the_last_copy_is_not_the_end_of_all),
-                TEST(the_end_waits_for_no_leader_and_for_the_worker),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_whole_is_asked_for_in_parts_and_answered_as_one_document),
+        TEST(of_a_version_that_is_there_nothing_is_made),
+        TEST(whoever_says_much_gets_the_same),
+        TEST(who_comes_while_it_is_made_waits_for_the_same),
+        TEST(whoever_asks_for_the_others_and_is_refused_is_refused_alone),
+        TEST(who_has_the_newest_is_told_so),
+        TEST(what_is_known_to_be_unchanged_is_not_asked_for),
+        TEST(what_may_have_changed_is_asked_for),
+        TEST(what_one_sees_is_as_it_was_when_he_was_judged),
+        TEST(since_a_cursor_only_what_is_new_is_told),
+        TEST(who_may_not_see_everything_has_a_document_of_his_own),
+        TEST(whose_rights_change_in_the_middle_asks_again),
+        TEST(the_next_leader_s_places_are_later_ones),
+        TEST(an_error_is_the_leader_s),
+        TEST(what_was_made_by_half_is_dropped_too),
+        TEST(who_waits_while_the_time_is_over_keeps_it_no_longer_than_others),
+        TEST(copies_have_a_room_that_is_everybody_s),
+        TEST(what_waits_to_be_copied_counts),
+        TEST(the_end_of_the_last_copy_is_not_the_end_of_all),
+        TEST(the_end_waits_for_no_leader_and_for_the_worker)
+)

@@ -64,14 +64,10 @@ static void who_has_a_file_is_known_by_its_tag(void **state) {
         assert_false(http_static_is_known(f, find("icon.svg")->tag));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_file_is_found_by_its_whole_name),
-                cmocka_unit_test(all_of_them_are_small),
-                cmocka_unit_test(each_says_what_it_is),
-                cmocka_unit_test(each_has_a_tag_of_its_own),
-                cmocka_unit_test(who_has_a_file_is_known_by_its_tag),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_file_is_found_by_its_whole_name),
+        cmocka_unit_test(all_of_them_are_small),
+        cmocka_unit_test(each_says_what_it_is),
+        cmocka_unit_test(each_has_a_tag_of_its_own),
+        cmocka_unit_test(who_has_a_file_is_known_by_its_tag)
+)

@@ -12,6 +12,7 @@
 
 #include "error-response.h"
 #include "http-world.h"
+#include "messages.h"
 #include "work-alike.h"
 #include "message.h"
 
@@ -83,7 +84,6 @@ static int end(void **state) {
 
 #define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
 
-
 static EventCursor cursor_at(uint64_t seq) {
         return (EventCursor){.generation = 1, .term = 1, .mode = EVENT_CURSOR_RING, .seq = seq};
 }
@@ -102,8 +102,8 @@ static Question take_question(size_t i) {
 // The oldest question gets so many events of a node, with so much text in each.
 static void answer(size_t n_events, size_t n_text) {
         Question q = take_question(0);
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         Argosy__Event e = ARGOSY__EVENT__INIT;
         _cleanup_free_ char *text = malloc(n_text + 1);
         char cursor[EVENT_CURSOR_SIZE],
@@ -127,9 +127,6 @@ static void answer(size_t n_events, size_t n_text) {
         events.cursor = cursor;
         events.events = packed;
         events.n_events = n_events;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
-        r.final = true;
         message_free(q.request);
         http_call_respond(q.call, &r);
         for (size_t i = 0; i < n_events; i++)

@@ -428,23 +428,19 @@ static void a_page_of_another_origin_is_foreign(void **state) {
                 assert_int_equal(http_origin_is_ours(cases[i].origin, cases[i].host), cases[i].ours);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_page_of_another_origin_is_foreign),
-                cmocka_unit_test(paths_name_resources),
-                cmocka_unit_test(what_is_no_proper_target_is_refused),
-                cmocka_unit_test(a_method_is_one_of_those_that_fit),
-                cmocka_unit_test(events_are_asked_for_behind_the_cursor),
-                cmocka_unit_test(a_journal_has_its_own_parameters),
-                cmocka_unit_test(parameters_may_come_several_times),
-                cmocka_unit_test(only_what_is_on_the_nodes_that_are_named_is_wanted),
-                cmocka_unit_test(parameters_have_a_limit),
-                cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),
-                cmocka_unit_test(jobs_are_chosen_and_come_in_pages),
-                cmocka_unit_test(one_thing_may_not_be_there),
-                cmocka_unit_test(rows_are_wanted_by_any_of_their_states),
-                cmocka_unit_test(only_how_the_process_is_may_be_known_by_anybody),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_page_of_another_origin_is_foreign),
+        cmocka_unit_test(paths_name_resources),
+        cmocka_unit_test(what_is_no_proper_target_is_refused),
+        cmocka_unit_test(a_method_is_one_of_those_that_fit),
+        cmocka_unit_test(events_are_asked_for_behind_the_cursor),
+        cmocka_unit_test(a_journal_has_its_own_parameters),
+        cmocka_unit_test(parameters_may_come_several_times),
+        cmocka_unit_test(only_what_is_on_the_nodes_that_are_named_is_wanted),
+        cmocka_unit_test(parameters_have_a_limit),
+        cmocka_unit_test(it_becomes_the_request_that_argosyctl_would_send),
+        cmocka_unit_test(jobs_are_chosen_and_come_in_pages),
+        cmocka_unit_test(one_thing_may_not_be_there),
+        cmocka_unit_test(rows_are_wanted_by_any_of_their_states),
+        cmocka_unit_test(only_how_the_process_is_may_be_known_by_anybody)
+)

@@ -287,18 +287,14 @@ static void what_is_no_proper_operation_is_refused(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_verb_is_a_request_that_argosyctl_would_send),
-                cmocka_unit_test(nodes_have_their_mode_and_the_reason),
-                cmocka_unit_test(roles_have_amounts),
-                cmocka_unit_test(rules_and_rights_have_their_words),
-                cmocka_unit_test(tokens_have_what_argosyctl_says_of_them),
-                cmocka_unit_test(an_undo_may_have_a_pace),
-                cmocka_unit_test(rollouts_have_their_pace),
-                cmocka_unit_test(a_rebalance_is_begun_and_not_waited_for),
-                cmocka_unit_test(what_is_no_proper_operation_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_verb_is_a_request_that_argosyctl_would_send),
+        cmocka_unit_test(nodes_have_their_mode_and_the_reason),
+        cmocka_unit_test(roles_have_amounts),
+        cmocka_unit_test(rules_and_rights_have_their_words),
+        cmocka_unit_test(tokens_have_what_argosyctl_says_of_them),
+        cmocka_unit_test(an_undo_may_have_a_pace),
+        cmocka_unit_test(rollouts_have_their_pace),
+        cmocka_unit_test(a_rebalance_is_begun_and_not_waited_for),
+        cmocka_unit_test(what_is_no_proper_operation_is_refused)
+)

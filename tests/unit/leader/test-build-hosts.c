@@ -123,14 +123,10 @@ static void who_is_deposed_in_the_middle_leaves_nothing(void **state) {
         assert_nodes_are_in_order();
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_turn_looks_at_a_few, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_the_log_says_meanwhile_is_in_the_tables, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_is_deposed_in_the_middle_leaves_nothing, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_turn_looks_at_a_few, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_log_says_meanwhile_is_in_the_tables, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_is_deposed_in_the_middle_leaves_nothing, setup,
+                                        teardown)
+)

@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -23,7 +24,7 @@ static size_t n_known, most_built;
 
 static void start_all(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 1};
         RigAnswer *a;
 
@@ -32,8 +33,6 @@ static void start_all(void) {
         change.verb = START;
         change.names = pointers;
         change.n_names = UNITS;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -183,8 +182,8 @@ static void while_turns_are_long_they_do_no_more_than_that(void **state) {
 }
 
 static void who_asks_meanwhile_finds_no_leader(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 2};
 
         begin_to_build();
@@ -192,8 +191,6 @@ static void who_asks_meanwhile_finds_no_leader(void **state) {
         change.verb = ARGOSY__VERB__VERB_STOP;
         change.names = pointers;
         change.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         assert_int_equal(rig_ask(&g, &request)->error, -EAGAIN);
         rig_settle(&g);
         assert_int_equal(rig_count_running(&g, names[0]), 1);
@@ -271,18 +268,14 @@ static void leases_begin_with_the_first_moment_in_which_a_host_may_beat(void **s
         assert_all_run_once();
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_turn_follows_a_few_records_and_nobody_attaches_before_the_last),
-                TEST(the_first_turns_do_a_sixteenth_and_twice_as_much_when_they_were_short),
-                TEST(while_turns_are_long_they_do_no_more_than_that),
-                TEST(who_asks_meanwhile_finds_no_leader),
-                TEST(what_the_log_applies_meanwhile_is_in_the_tables),
-                TEST(a_host_that_is_new_meanwhile_has_a_node),
-                TEST(who_is_deposed_in_the_middle_leaves_nothing_and_the_next_one_begins_anew),
-                TEST(who_ends_in_the_middle_ends),
-                TEST(leases_begin_with_the_first_moment_in_which_a_host_may_beat),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_turn_follows_a_few_records_and_nobody_attaches_before_the_last),
+        TEST(the_first_turns_do_a_sixteenth_and_twice_as_much_when_they_were_short),
+        TEST(while_turns_are_long_they_do_no_more_than_that),
+        TEST(who_asks_meanwhile_finds_no_leader),
+        TEST(what_the_log_applies_meanwhile_is_in_the_tables),
+        TEST(a_host_that_is_new_meanwhile_has_a_node),
+        TEST(who_is_deposed_in_the_middle_leaves_nothing_and_the_next_one_begins_anew),
+        TEST(who_ends_in_the_middle_ends),
+        TEST(leases_begin_with_the_first_moment_in_which_a_host_may_beat)
+)

@@ -16,6 +16,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
+#include "messages.h"
 #include "unit-parts.h"
 #include "voter-secrets.h"
 
@@ -203,13 +204,10 @@ static void change(unsigned unit) {
 }
 
 static void set_secret(void) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "db",
+                                                  .value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"});
+        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        m.name = (char *) "db";
-        m.value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"};
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-        request.secret_set = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         newest++;
         story("  the secret has version %u\n", (unsigned) newest);

@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 
@@ -154,12 +155,10 @@ static void hosts_are_removed_while_it_is_ordered(void **state) {
 
 static void all_nodes_are_listed_once(void **state) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
         const Argosy__Response__Nodes *nodes;
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &m;
         a = rig_ask(&g, &request);
         assert_int_equal(a->n, 0);
         rig_settle(&g);
@@ -172,11 +171,9 @@ static void all_nodes_are_listed_once(void **state) {
 
 static RigAnswer *top(void) {
         Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &m);
 
         m.interval_ms = 1000;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &m;
         return rig_ask(&g, &request);
 }
 
@@ -212,18 +209,14 @@ static void whoever_leads_no_more_owes_nobody_a_cancel(void **state) {
         assert_int_equal(g.leader->calls_by_id.count, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_wait_ends_when_it_is_up_on_the_last_node),
-                TEST(a_wait_ends_when_one_of_its_nodes_has_failed),
-                TEST(a_unit_that_changes_while_it_is_looked_at_is_looked_at_anew),
-                TEST(many_wait_for_it),
-                TEST(it_is_destroyed_when_the_last_node_has_let_go),
-                TEST(hosts_are_removed_while_it_is_ordered),
-                TEST(all_nodes_are_listed_once),
-                TEST(each_node_is_asked_once_and_hears_when_nobody_asks_any_more),
-                TEST(whoever_leads_no_more_owes_nobody_a_cancel),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_wait_ends_when_it_is_up_on_the_last_node),
+        TEST(a_wait_ends_when_one_of_its_nodes_has_failed),
+        TEST(a_unit_that_changes_while_it_is_looked_at_is_looked_at_anew),
+        TEST(many_wait_for_it),
+        TEST(it_is_destroyed_when_the_last_node_has_let_go),
+        TEST(hosts_are_removed_while_it_is_ordered),
+        TEST(all_nodes_are_listed_once),
+        TEST(each_node_is_asked_once_and_hears_when_nobody_asks_any_more),
+        TEST(whoever_leads_no_more_owes_nobody_a_cancel)
+)

@@ -6,6 +6,7 @@
 #include "followers.h"
 #include "session-words.h"
 
+#include "messages.h"
 #include "scheduler.h"
 #include "tickets.h"
 #include "unit-marks.h"
@@ -144,14 +145,10 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 }
 
 static void ask_status(const char *name) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         uint64_t cancel;
 
-        status.names = (char **) &name;
-        status.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         assert_int_equal(leader_request(t.leader, NULL, &request, on_answer, NULL, &cancel), 0);
 }
 
@@ -186,16 +183,12 @@ static void a_question_ends_with_its_node(void **state) {
         assert_int_equal(t.leader->calls_by_id.count, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_is_down_is_counted_when_the_turn_begins),
-                TEST(what_runs_on_a_dark_node_counts_as_down),
-                TEST(what_was_seen_on_a_host_that_goes_leaves_with_it),
-                TEST(of_many_that_were_touched_some_are_looked_at_in_each_turn),
-                TEST(who_asks_for_a_node_knows_who_refuses_the_unit),
-                TEST(a_question_ends_with_its_session_and_not_with_the_one_before),
-                TEST(a_question_ends_with_its_node),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_is_down_is_counted_when_the_turn_begins),
+        TEST(what_runs_on_a_dark_node_counts_as_down),
+        TEST(what_was_seen_on_a_host_that_goes_leaves_with_it),
+        TEST(of_many_that_were_touched_some_are_looked_at_in_each_turn),
+        TEST(who_asks_for_a_node_knows_who_refuses_the_unit),
+        TEST(a_question_ends_with_its_session_and_not_with_the_one_before),
+        TEST(a_question_ends_with_its_node)
+)

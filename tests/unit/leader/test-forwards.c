@@ -10,6 +10,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "messages.h"
 #include "request-rights.h"
 #include "tickets.h"
 
@@ -39,15 +40,11 @@ static int teardown(void **state) {
 
 static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *author,
                             Argosy__Request *request) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
-        Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id, .request = request,
+                                                .author = (Argosy__Author *) author);
+        Argosy__ToVoter m = TO_VOTER_OF(FORWARD, forward, &f);
         Argosy__ToVoter *copy;
 
-        f.id = id;
-        f.request = request;
-        f.author = (Argosy__Author *) author;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        m.forward = &f;
         copy = message_copy(&m);
         leader_on_message(g.leader, host, copy);
         message_free(copy);
@@ -55,26 +52,21 @@ static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *au
 
 // A wait for a change that never comes: it stays a ticket.
 static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        wait.node = (char *) "nobody";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         forward_request(host, id, author, &request);
 }
 
 // The same, and it takes so many bytes.
 static void forward_long(uint32_t host, uint64_t id, size_t bytes) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
         char *node = calloc(1, bytes + 1);
 
         assert_non_null(node);
         memset(node, 'n', bytes);
         wait.node = node;
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         forward_request(host, id, NULL, &request);
         free(node);
 }
@@ -127,7 +119,7 @@ static void a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket(voi
 // Rights at one host are not for another host to speak of.
 static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
         Argosy__Author alice = ARGOSY__AUTHOR__INIT;
 
         alice.uid = 1000;
@@ -140,8 +132,6 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         change.right = ARGOSY__RIGHT__RIGHT_VIEW;
         change.user = (char *) "alice";
         change.host = (char *) "n1";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         assert_int_equal(rig_ask_and_settle(&g, &request)->responses[0]->status, 0);
         alice.host = 1;
         forward(2, 2, &alice);
@@ -155,12 +145,9 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
 // ------------------------------------------------------------------------------------ all that can be asked
 
 static void cancel(uint32_t host, uint64_t id) {
-        Argosy__ToVoter__ForwardCancel c = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__ForwardCancel c = MESSAGE_OF(to_voter__forward_cancel, .id = id);
+        Argosy__ToVoter m = TO_VOTER_OF(FORWARD_CANCEL, forward_cancel, &c);
 
-        c.id = id;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL;
-        m.forward_cancel = &c;
         leader_on_message(g.leader, host, &m);
 }
 
@@ -180,13 +167,11 @@ static bool refused(uint32_t host, const Argosy__Author *author, const ProtobufC
 
 static void grant(Argosy__Right right, const char *user, const char *host) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
         change.right = right;
         change.user = (char *) user;
         change.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -289,14 +274,11 @@ static int ask_for(const Argosy__Author *author, const Argosy__Request *request)
 }
 
 static void what_users_wait_for_leaves_root_a_place(void **state) {
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
         Argosy__Author member = a_member(), root = author_of_host(1);
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
         member.host = 1;
-        wait.node = (char *) "nobody";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         for (size_t i = 0; i < LEADER_LIMIT_tickets_others; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
@@ -306,13 +288,11 @@ static void what_users_wait_for_leaves_root_a_place(void **state) {
 static void one_user_does_not_ask_nodes_for_all(void **state) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
         Argosy__Author member = a_member(), other = a_member(), root = author_of_host(1);
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
 
         member.host = other.host = 1;
         other.uid = 1001;
         top.interval_ms = 1000;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         for (size_t i = 0; i < LEADER_LIMIT_node_questions; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
@@ -321,12 +301,9 @@ static void one_user_does_not_ask_nodes_for_all(void **state) {
 }
 
 static void what_the_leaders_own_host_asks_is_asked_by_that_host(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        wait.node = (char *) "nobody";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         rig_ask(&g, &request);
         assert_int_equal(last_author()->host, 1);
         assert_true(last_author()->owner);

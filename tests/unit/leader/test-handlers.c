@@ -54,12 +54,8 @@ static void what_goes_into_the_log_says_how(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_kind_that_the_leader_answers_has_a_row_there),
-                cmocka_unit_test(what_goes_into_the_log_says_how),
-                cmocka_unit_test(its_function_is_of_the_sort_that_the_kind_needs),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_kind_that_the_leader_answers_has_a_row_there),
+        cmocka_unit_test(what_goes_into_the_log_says_how),
+        cmocka_unit_test(its_function_is_of_the_sort_that_the_kind_needs)
+)

@@ -10,6 +10,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "messages.h"
 #include "tables.h"
 
 static Rig g;
@@ -58,47 +59,36 @@ static void say(uint32_t host, Argosy__ToVoter *m) {
 }
 
 static void forward_request(uint32_t host, uint64_t id, Argosy__Request *request) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
-        Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id, .request = request);
+        Argosy__ToVoter m = TO_VOTER_OF(FORWARD, forward, &f);
 
-        f.id = id;
-        f.request = request;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        m.forward = &f;
         say(host, &m);
 }
 
 static void ask_for_nodes(uint32_t host, uint64_t id) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &list;
         forward_request(host, id, &request);
 }
 
 // A wait for what never comes, which takes so many bytes.
 static void wait_long(uint32_t host, uint64_t id, size_t bytes) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
         char *node = calloc(1, bytes + 1);
 
         assert_non_null(node);
         memset(node, 'n', bytes);
         wait.node = node;
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         forward_request(host, id, &request);
         free(node);
 }
 
 static void cancel(uint32_t host, uint64_t id) {
-        Argosy__ToVoter__ForwardCancel c = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__ForwardCancel c = MESSAGE_OF(to_voter__forward_cancel, .id = id);
+        Argosy__ToVoter m = TO_VOTER_OF(FORWARD_CANCEL, forward_cancel, &c);
 
-        c.id = id;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL;
-        m.forward_cancel = &c;
         say(host, &m);
 }
 
@@ -163,11 +153,9 @@ static void what_is_called_off_is_never_begun(void **state) {
 // A beat counts at once. That is told with the newest, when whatever is before it was taken.
 static void its_beats_are_heard_and_acknowledged_later(void **state) {
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(BEAT, beat, &beat);
         uint64_t heard = host_2()->lease.renewed_us;
 
-        m.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
-        m.beat = &beat;
         g.now_us += 1000;
         for (beat.seq = 1000; beat.seq < 1100; beat.seq++)
                 say(2, &m);
@@ -181,10 +169,8 @@ static void its_beats_are_heard_and_acknowledged_later(void **state) {
 
 static void pieces_of_files_wait_too(void **state) {
         Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
 
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
-        m.file_ask = &ask;
         say(2, &m);
         say(3, &m);
         rig_turns(&g, 1); // in which those are answered who wait for pieces

@@ -12,6 +12,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
+#include "messages.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2\n"
@@ -162,13 +163,10 @@ static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Reques
 
 // How it ended, from whoever leads when it has.
 static void wait_for(uint64_t number, const char *verb) {
-        Argosy__Request__JobWait wait = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait wait = MESSAGE_OF(request__job_wait, .number = number);
+        Argosy__Request q = REQUEST_OF(JOB_WAIT, job_wait, &wait);
         RigAnswer *a;
 
-        wait.number = number;
-        q.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        q.job_wait = &wait;
         a = rig_ask(&g, &q);
         for (unsigned i = dice(3); i > 0 && !is_answered(a); i--) {
                 next_leader();
@@ -399,13 +397,10 @@ static void what_was_acknowledged_was_done_once(void **state) {
 // ---------------------------------------------------------------------------------------------- who watches
 
 static RigAnswer *watch(const char *cursor) {
-        Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Events events =
+                MESSAGE_OF(request__events, .cursor = (char *) cursor, .from_now = !*cursor);
+        Argosy__Request q = REQUEST_OF(EVENTS, events, &events);
 
-        events.cursor = (char *) cursor;
-        events.from_now = !*cursor;
-        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        q.events = &events;
         return rig_ask_and_settle(&g, &q);
 }
 

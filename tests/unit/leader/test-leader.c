@@ -6,22 +6,13 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void assert_done(const RigAnswer *a, int status) {
         assert_true(a->final);
@@ -238,16 +229,14 @@ static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **sta
 
 // A member may be out of its mind, but not eat the leader's memory.
 static void a_host_cannot_invent_units_without_limit(void **state) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *pointers = &r;
         char name[64];
         size_t n = 0;
 
         reports.reports = &pointers;
         reports.n_reports = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
-        m.reports = &reports;
         r.name = name;
         r.node = 2;
         for (int i = 0; i < 60000; i++) {
@@ -531,8 +520,8 @@ static void a_shutdown_moves_units_without_waiting_for_the_lease(void **state) {
 }
 
 static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
         RigAnswer *a;
 
         assert_int_equal(g.n_members, 3);
@@ -545,8 +534,6 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(g.n_members, 3); // a dead voter stays until somebody removes it
         remove.host = "n3";
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &remove;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -558,8 +545,8 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
 }
 
 static void an_agent_answers_status_and_journal(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         char *names[] = {"web.service", "nothing.service"};
         RigAnswer *a;
@@ -567,8 +554,6 @@ static void an_agent_answers_status_and_journal(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         status.names = names;
         status.n_names = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -603,13 +588,10 @@ static void an_agent_answers_status_and_journal(void **state) {
 }
 
 static RigAnswer *ask_top(const char *node, uint32_t interval_ms) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request__Top top =
+                MESSAGE_OF(request__top, .node = (char *) node, .interval_ms = interval_ms);
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
 
-        top.node = (char *) node;
-        top.interval_ms = interval_ms;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -700,64 +682,60 @@ static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(
-                        what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(units_listed_by_name_are_those_that_a_pattern_finds, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(units_spread_and_move_when_their_node_is_lost, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_still_belongs_to_a_returning_host_stays_untouched,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_that_no_other_node_takes_stays_with_its_lost_node,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_unit_that_no_member_can_ever_take_is_refused_with_the_reason_per_node, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(an_unplaced_unit_is_placed_when_a_node_comes_for_it, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_node_that_refuses_the_name_loses_the_unit_to_another,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_global_unit_follows_labels, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_finished_one_shot_is_not_moved_and_not_run_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_one_shot_that_finished_unseen_is_known_after_the_attach,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_cannot_invent_units_without_limit, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
-                cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
-                cmocka_unit_test_setup_teardown(one_batch_is_on_its_way_at_a_time, setup, teardown),
-                cmocka_unit_test_setup_teardown(without_authority_nothing_is_said_that_lasts, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
-                cmocka_unit_test_setup_teardown(voters_that_have_found_room_are_not_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_to_look_at_all_units, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(an_outcome_that_has_met_a_full_disk_is_written_later, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_shutdown_moves_units_without_waiting_for_the_lease, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        three_hosts_become_three_voters_and_a_removed_one_is_replaced, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_agent_answers_status_and_journal, setup, teardown),
-                cmocka_unit_test_setup_teardown(agents_of_all_nodes_tell_what_units_use, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_top_goes_on_with_nodes_that_go_and_come, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_cancelled_wait_leaves_nothing_behind, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(units_listed_by_name_are_those_that_a_pattern_finds, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(units_spread_and_move_when_their_node_is_lost, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_still_belongs_to_a_returning_host_stays_untouched,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_that_no_other_node_takes_stays_with_its_lost_node,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                a_unit_that_no_member_can_ever_take_is_refused_with_the_reason_per_node, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(an_unplaced_unit_is_placed_when_a_node_comes_for_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_refuses_the_name_loses_the_unit_to_another,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_global_unit_follows_labels, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_finished_one_shot_is_not_moved_and_not_run_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_one_shot_that_finished_unseen_is_known_after_the_attach,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_host_cannot_invent_units_without_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_batch_is_on_its_way_at_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_authority_nothing_is_said_that_lasts, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+                nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
+        cmocka_unit_test_setup_teardown(voters_that_have_found_room_are_not_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_to_look_at_all_units, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_outcome_that_has_met_a_full_disk_is_written_later, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+                a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_shutdown_moves_units_without_waiting_for_the_lease, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+                three_hosts_become_three_voters_and_a_removed_one_is_replaced, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_agent_answers_status_and_journal, setup, teardown),
+        cmocka_unit_test_setup_teardown(agents_of_all_nodes_tell_what_units_use, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_top_goes_on_with_nodes_that_go_and_come, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cancelled_wait_leaves_nothing_behind, setup, teardown)
+)

@@ -10,6 +10,7 @@
 
 #include "ca.h"
 #include "cluster-state-limits.h"
+#include "messages.h"
 #include "registry.h"
 #include "tables.h"
 #include "voter-secrets.h"
@@ -95,7 +96,7 @@ static void of_many_units_those_beyond_the_last_are_refused(void **state) {
 
 static void a_plan_says_that_there_is_no_room(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         char *name = "a.service";
         uint8_t id[16] = {7};
@@ -111,8 +112,6 @@ static void a_plan_says_that_there_is_no_room(void **state) {
         change.files = &files;
         change.n_files = 1;
         change.dry_run = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         a = ask(&request);
         rig_settle(&g);
         assert_int_equal(a->responses[0]->change->units[0]->status, ENOSPC);
@@ -123,13 +122,10 @@ static void a_plan_says_that_there_is_no_room(void **state) {
 // --------------------------------------------------------------------------------------------- small tables
 
 static RigAnswer *ask_role(const char *name) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = 1);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        change.name = (char *) name;
-        change.weight = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &change;
         return ask(&request);
 }
 
@@ -143,15 +139,12 @@ static void roles_are_counted_with_those_of_the_entry(void **state) {
 }
 
 static RigAnswer *ask_pool(const char *name) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = (char *) name);
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         char *host = "n1";
 
-        change.name = (char *) name;
         change.hosts = &host;
         change.n_hosts = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = &change;
         return ask(&request);
 }
 
@@ -166,10 +159,8 @@ static void pools_are_counted_with_those_of_the_entry(void **state) {
 
 static RigAnswer *ask_join_token(void) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = &token;
         return ask(&request);
 }
 
@@ -248,7 +239,7 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
         static char names[MANY][32];
         static char *pointers[MANY];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {7};
         RigAnswer *a;
 
@@ -261,8 +252,6 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
         change.verb = START;
         change.names = pointers;
         change.n_names = MANY;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         g.slow = true;
         a = ask(&request);
         rig_turns(&g, 10);
@@ -281,7 +270,7 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
 
 static void an_update_that_the_log_did_not_take_is_told_so(void **state) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint8_t id[16] = {7};
         RigAnswer *a;
@@ -292,8 +281,6 @@ static void an_update_that_the_log_did_not_take_is_told_so(void **state) {
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.kind = UPDATE;
         m.file = &file;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         g.slow = true;
         a = ask(&request);
         end_full(REFUSAL_ROLLOUTS);
@@ -329,20 +316,16 @@ static void templates_that_a_host_cannot_be_told_of_are_said(void **state) {
 
 #define X(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                X(the_last_unit_is_taken_and_the_next_refused),
-                X(of_many_units_those_beyond_the_last_are_refused),
-                X(a_plan_says_that_there_is_no_room),
-                X(roles_are_counted_with_those_of_the_entry),
-                X(pools_are_counted_with_those_of_the_entry),
-                X(join_tokens_are_counted_until_they_expire),
-                X(updates_under_way_are_counted),
-                X(a_unit_that_the_log_did_not_take_is_told_so),
-                X(a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take),
-                X(an_update_that_the_log_did_not_take_is_told_so),
-                X(templates_that_a_host_cannot_be_told_of_are_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        X(the_last_unit_is_taken_and_the_next_refused),
+        X(of_many_units_those_beyond_the_last_are_refused),
+        X(a_plan_says_that_there_is_no_room),
+        X(roles_are_counted_with_those_of_the_entry),
+        X(pools_are_counted_with_those_of_the_entry),
+        X(join_tokens_are_counted_until_they_expire),
+        X(updates_under_way_are_counted),
+        X(a_unit_that_the_log_did_not_take_is_told_so),
+        X(a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take),
+        X(an_update_that_the_log_did_not_take_is_told_so),
+        X(templates_that_a_host_cannot_be_told_of_are_said)
+)

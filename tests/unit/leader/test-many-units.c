@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "schedule-queue.h"
 #include "str.h"
 #include "test.h"
@@ -27,22 +28,13 @@ enum {
         CHANGED = 200, // units that others change meanwhile
 };
 
-static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static bool wanted[UNITS];
 static uint64_t revision, considered, n_ids;
 static size_t n_orders, most_changed, most_considered, most_orders;
 static unsigned n_parts;
 
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -50,15 +42,13 @@ static int teardown(void **state) {
 
 static RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {++n_ids, 77};
 
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
         change.verb = verb;
         change.names = which;
         change.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -215,15 +205,13 @@ static size_t count_running(size_t first, size_t n, uint32_t not_on) {
 
 static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
         RigAnswer *a;
 
         start("load@.service", SERVICE, 0, UNITS);
         assert_true(count_on(3) > 2 * ENTRY_MAX);
         remove.host = (char *) "n3";
         remove.force = true; // what is waited for leaves as in a drain
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &remove;
         watch();
         a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
@@ -485,20 +473,16 @@ static void what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(units_of_a_lost_node_move_a_few_in_each_turn),
-                TEST(a_drain_moves_a_few_in_each_entry),
-                TEST(a_host_that_is_removed_gives_a_few_in_each_entry),
-                TEST(what_room_there_is_goes_by_priority_although_they_are_asked_in_turns),
-                TEST(of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn),
-                TEST(who_is_cut_off_while_others_are_asked_about_does_not_leave),
-                TEST(who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round),
-                TEST(who_waits_stays_when_nothing_is_to_be_moved_any_more),
-                TEST(whatever_happens_meanwhile_each_runs_where_it_is_to),
-                TEST(a_host_with_many_units_attaches_and_is_welcomed_in_turns),
-                TEST(what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(units_of_a_lost_node_move_a_few_in_each_turn),
+        TEST(a_drain_moves_a_few_in_each_entry),
+        TEST(a_host_that_is_removed_gives_a_few_in_each_entry),
+        TEST(what_room_there_is_goes_by_priority_although_they_are_asked_in_turns),
+        TEST(of_an_emptied_node_that_nobody_relieves_a_few_are_asked_about_in_each_turn),
+        TEST(who_is_cut_off_while_others_are_asked_about_does_not_leave),
+        TEST(who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round),
+        TEST(who_waits_stays_when_nothing_is_to_be_moved_any_more),
+        TEST(whatever_happens_meanwhile_each_runs_where_it_is_to),
+        TEST(a_host_with_many_units_attaches_and_is_welcomed_in_turns),
+        TEST(what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before)
+)

@@ -8,6 +8,7 @@
 #include "decide-parts.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "turn.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -56,7 +57,7 @@ static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t
                          bool dry_run) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 91};
 
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -69,8 +70,6 @@ static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         return ask(author, &request);
 }
 
@@ -79,17 +78,14 @@ static RigAnswer *submit(const Argosy__Author *author, size_t n, const char *con
 }
 
 static RigAnswer *label(const Argosy__Author *author, const char *value) {
-        Argosy__Request__LabelChange m = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n2");
+        Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &m);
         Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
 
-        m.node = (char *) "n2";
         set.key = (char *) "rack";
         set.value = (char *) value;
         m.set = &sets;
         m.n_set = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        request.label_change = &m;
         return ask(author, &request);
 }
 
@@ -255,7 +251,7 @@ static void what_changes_nothing_takes_no_longer_turns(void **state) {
 static RigAnswer *submit_new(const Argosy__Author *author, char *name, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 91};
 
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -266,8 +262,6 @@ static RigAnswer *submit_new(const Argosy__Author *author, char *name, const cha
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         return ask(author, &request);
 }
 

@@ -7,6 +7,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "placement.h"
 #include "test.h"
 
@@ -69,7 +70,7 @@ void __wrap_placement_unit_remove(Placement *p, uint32_t unit) {
 
 static int setup(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 1};
 
         is_loop = true;
@@ -83,8 +84,6 @@ static int setup(void **state) {
         change.verb = START;
         change.names = pointers;
         change.n_names = UNITS;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         assert_true(rig_ask_and_settle(&g, &request)->final);
         return 0;
 }

@@ -217,14 +217,10 @@ static void whatever_is_asked_they_agree(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_life),
-                TEST(one_that_fails),
-                TEST(a_name_of_somebody_else),
-                TEST(a_new_leader_finds_the_same),
-                TEST(whatever_is_asked_they_agree),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_life),
+        TEST(one_that_fails),
+        TEST(a_name_of_somebody_else),
+        TEST(a_new_leader_finds_the_same),
+        TEST(whatever_is_asked_they_agree)
+)

@@ -8,26 +8,15 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void beat(uint32_t host) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(BEAT, beat, &b);
 
         b.seq = ++rig_host(&g, host)->virtual.beat_seq;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
-        message.beat = &b;
         leader_on_message(g.leader, host, &message);
 }
 
@@ -107,12 +96,8 @@ static void a_host_of_which_nothing_came_is_lost(void **state) {
         assert_int_equal(h->lease.state, LEASE_LOST);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_beat_that_was_not_read_yet_keeps_its_host, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_host_of_which_nothing_came_is_lost, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_beat_that_was_not_read_yet_keeps_its_host, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_host_of_which_nothing_came_is_lost, setup, teardown)
+)

@@ -6,6 +6,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "macro.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 
@@ -115,14 +116,12 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
 
 static void who_asks_about_a_unit_looks_at_its_node(void **state) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *name = (char *) some_unit();
         RigAnswer *a;
 
         status.names = &name;
         status.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         n_visited = n_lists = 0;
         a = rig_ask(&g, &request);
         rig_settle(&g);
@@ -205,18 +204,14 @@ static void who_conflicts_has_global_units_judged_on_its_host(void **state) {
         assert_in_range(g.leader->n_globals_judged - judged, 1, 10);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(who_starts_and_stops_a_unit_looks_at_its_host),
-                TEST(a_report_concerns_the_host_that_makes_it),
-                TEST(a_host_that_attaches_anew_is_welcomed_alone),
-                TEST(a_host_that_is_lost_and_comes_back_concerns_nobody_else),
-                TEST(who_asks_about_a_unit_looks_at_its_node),
-                TEST(the_voters_are_planned_when_a_voter_changes),
-                TEST(who_says_something_else_of_itself_concerns_nobody_else),
-                TEST(a_session_judges_global_units_on_its_host),
-                TEST(who_conflicts_has_global_units_judged_on_its_host),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(who_starts_and_stops_a_unit_looks_at_its_host),
+        TEST(a_report_concerns_the_host_that_makes_it),
+        TEST(a_host_that_attaches_anew_is_welcomed_alone),
+        TEST(a_host_that_is_lost_and_comes_back_concerns_nobody_else),
+        TEST(who_asks_about_a_unit_looks_at_its_node),
+        TEST(the_voters_are_planned_when_a_voter_changes),
+        TEST(who_says_something_else_of_itself_concerns_nobody_else),
+        TEST(a_session_judges_global_units_on_its_host),
+        TEST(who_conflicts_has_global_units_judged_on_its_host)
+)

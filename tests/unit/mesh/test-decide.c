@@ -72,15 +72,11 @@ static void only_members_of_this_cluster_may_talk(void **state) {
         assert_null(decide_hello(&hello, 3, cluster, 3)); // it learns the new generation here
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nobody_leads_without_a_claim),
-                cmocka_unit_test(the_newest_term_wins),
-                cmocka_unit_test(an_old_claim_is_not_believed_when_the_newer_leader_is_gone),
-                cmocka_unit_test(the_same_leader_is_believed_again),
-                cmocka_unit_test(delays_double_up_to_the_longest),
-                cmocka_unit_test(only_members_of_this_cluster_may_talk),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nobody_leads_without_a_claim),
+        cmocka_unit_test(the_newest_term_wins),
+        cmocka_unit_test(an_old_claim_is_not_believed_when_the_newer_leader_is_gone),
+        cmocka_unit_test(the_same_leader_is_believed_again),
+        cmocka_unit_test(delays_double_up_to_the_longest),
+        cmocka_unit_test(only_members_of_this_cluster_may_talk)
+)

@@ -48,10 +48,6 @@ static void every_place_is_tried_once_in_the_order_of_its_likelihood(void **stat
                 assert_string_equal(places(&cases[i].e, &cases[i].peer), cases[i].places);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_place_is_tried_once_in_the_order_of_its_likelihood),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(every_place_is_tried_once_in_the_order_of_its_likelihood)
+)

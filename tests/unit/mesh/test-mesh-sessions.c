@@ -3,6 +3,7 @@
 // Sessions of hosts: how one begins, which one counts, what ends it, and who takes slowly.
 
 #include "mesh-words.h"
+#include "messages.h"
 
 static void on_older_closed(void *userdata) {
         *(Mesh **) userdata = NULL;
@@ -134,7 +135,7 @@ static void generations_meet(void **state) {
 
 static void a_removed_host_hears_why_before_its_session_ends(void **state) {
         Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(REMOVED, removed, &removed);
 
         start(1);
         start(2);
@@ -142,8 +143,6 @@ static void a_removed_host_hears_why_before_its_session_ends(void **state) {
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
         removed.why = (char *) "retired";
-        message.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
-        message.removed = &removed;
         assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), 0);
         mesh_drop_host(host[0].mesh, 2);
         assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), -ENOTCONN);
@@ -186,7 +185,7 @@ static void who_is_no_member_any_more_loses_its_session(void **state) {
 
 static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
         Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(WELCOME, welcome, &welcome);
         Argosy__Spec spec = ARGOSY__SPEC__INIT, *specs[] = {&spec};
         static uint8_t content[8 * 1024 * 1024];
         int r = 0;
@@ -201,8 +200,6 @@ static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
         spec.content = (ProtobufCBinaryData){sizeof(content), content};
         welcome.specs = specs;
         welcome.n_specs = 1;
-        message.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        message.welcome = &welcome;
         for (int i = 0; i < 20 && r == 0; i++) // within one turn: nothing is taken
                 r = mesh_to_host(host[0].mesh, 2, &message);
         assert_int_equal(r, -ENOBUFS);
@@ -213,13 +210,11 @@ static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
 
 static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
         Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(REMOVED, removed, &removed);
         _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
 
         memset(text, 'x', STREAM_LOW_WATER);
         removed.why = text;
-        message.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
-        message.removed = &removed;
         start(1);
         start(2);
         lead(1, 4);
@@ -240,15 +235,13 @@ static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
 
 static void who_has_much_to_say_to_the_leader_hears_when_it_was_taken(void **state) {
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(ATTACH, attach, &attach);
         _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
         _cleanup_buf_ Buf frame = {};
 
         memset(text, 'x', STREAM_LOW_WATER);
         attach.seq = 7;
         attach.name = text;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        message.attach = &attach;
         assert_int_equal(frame_pack(&message.base, FRAME_MAX, &frame), 0);
         start(1);
         start(2);

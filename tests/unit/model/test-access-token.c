@@ -220,20 +220,16 @@ static void a_name_finds_the_one_that_can_be_used(void **state) {
         assert_null(access_token_resolve(w.list, "ci"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_text_is_what_it_was_made_of),
-                cmocka_unit_test(what_does_not_look_like_a_token_is_none),
-                cmocka_unit_test(a_name_is_one_that_people_can_read),
-                cmocka_unit_test(whoever_shows_it_is_let_in_as_long_as_it_lasts),
-                cmocka_unit_test(one_that_was_there_as_long_as_it_was_to_be_lets_nobody_in),
-                cmocka_unit_test(a_revoked_one_lets_nobody_in),
-                cmocka_unit_test(an_unknown_one_is_refused_by_that),
-                cmocka_unit_test(the_proof_is_not_kept),
-                cmocka_unit_test(a_role_narrows_it),
-                cmocka_unit_test(what_users_were_given_is_not_a_tokens),
-                cmocka_unit_test(a_name_finds_the_one_that_can_be_used),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_text_is_what_it_was_made_of),
+        cmocka_unit_test(what_does_not_look_like_a_token_is_none),
+        cmocka_unit_test(a_name_is_one_that_people_can_read),
+        cmocka_unit_test(whoever_shows_it_is_let_in_as_long_as_it_lasts),
+        cmocka_unit_test(one_that_was_there_as_long_as_it_was_to_be_lets_nobody_in),
+        cmocka_unit_test(a_revoked_one_lets_nobody_in),
+        cmocka_unit_test(an_unknown_one_is_refused_by_that),
+        cmocka_unit_test(the_proof_is_not_kept),
+        cmocka_unit_test(a_role_narrows_it),
+        cmocka_unit_test(what_users_were_given_is_not_a_tokens),
+        cmocka_unit_test(a_name_finds_the_one_that_can_be_used)
+)

@@ -6,6 +6,7 @@
 #include "access.h"
 #include "author.h"
 #include "macro.h"
+#include "messages.h"
 #include "str.h"
 
 #define VIEW ARGOSY__RIGHT__RIGHT_VIEW
@@ -15,13 +16,9 @@
 
 static Argosy__GrantRecord grant(Argosy__Right right, const char *user, const char *group, uint32_t host,
                                  const char *role) {
-        Argosy__GrantRecord g = ARGOSY__GRANT_RECORD__INIT;
+        Argosy__GrantRecord g = MESSAGE_OF(grant_record, .right = right, .user = (char *) user,
+                                           .group = (char *) group, .host = host, .role = (char *) role);
 
-        g.right = right;
-        g.user = (char *) user;
-        g.group = (char *) group;
-        g.host = host;
-        g.role = (char *) role;
         return g;
 }
 
@@ -179,21 +176,17 @@ static void the_groups_that_count_are_those_that_something_was_given_to(void **s
         assert_int_equal(access_groups(list, &author, groups, 2), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_right_has_what_stands_below_it),
-                cmocka_unit_test(a_right_is_somebodys_and_no_others),
-                cmocka_unit_test(a_name_that_nobody_knows_has_no_rights),
-                cmocka_unit_test(a_user_of_one_host_is_none_of_another),
-                cmocka_unit_test(a_role_narrows_a_right),
-                cmocka_unit_test(rights_add_up),
-                cmocka_unit_test(the_groups_that_count_are_those_that_something_was_given_to),
-                cmocka_unit_test(root_has_all_rights_without_a_record),
-                cmocka_unit_test(a_new_cluster_is_that_of_root_and_the_group_of_the_socket),
-                cmocka_unit_test(it_is_open_when_somebody_else_has_a_right),
-                cmocka_unit_test(rights_have_names),
-                cmocka_unit_test(whose_a_right_is_can_be_typed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_right_has_what_stands_below_it),
+        cmocka_unit_test(a_right_is_somebodys_and_no_others),
+        cmocka_unit_test(a_name_that_nobody_knows_has_no_rights),
+        cmocka_unit_test(a_user_of_one_host_is_none_of_another),
+        cmocka_unit_test(a_role_narrows_a_right),
+        cmocka_unit_test(rights_add_up),
+        cmocka_unit_test(the_groups_that_count_are_those_that_something_was_given_to),
+        cmocka_unit_test(root_has_all_rights_without_a_record),
+        cmocka_unit_test(a_new_cluster_is_that_of_root_and_the_group_of_the_socket),
+        cmocka_unit_test(it_is_open_when_somebody_else_has_a_right),
+        cmocka_unit_test(rights_have_names),
+        cmocka_unit_test(whose_a_right_is_can_be_typed)
+)

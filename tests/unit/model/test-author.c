@@ -160,18 +160,14 @@ static void all_that_one_asks_has_one_key(void **state) {
         assert_int_not_equal(author_key(&a), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_host_speaks_for_its_own_users),
-                cmocka_unit_test(names_that_no_account_has_are_nobodys),
-                cmocka_unit_test(groups_have_a_limit),
-                cmocka_unit_test(whoever_is_not_named_is_no_root),
-                cmocka_unit_test(a_users_daemon_is_that_user),
-                cmocka_unit_test(a_token_is_shown_instead_of_a_user),
-                cmocka_unit_test(a_proof_has_its_length),
-                cmocka_unit_test(no_host_says_which_token_it_is),
-                cmocka_unit_test(all_that_one_asks_has_one_key),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_host_speaks_for_its_own_users),
+        cmocka_unit_test(names_that_no_account_has_are_nobodys),
+        cmocka_unit_test(groups_have_a_limit),
+        cmocka_unit_test(whoever_is_not_named_is_no_root),
+        cmocka_unit_test(a_users_daemon_is_that_user),
+        cmocka_unit_test(a_token_is_shown_instead_of_a_user),
+        cmocka_unit_test(a_proof_has_its_length),
+        cmocka_unit_test(no_host_says_which_token_it_is),
+        cmocka_unit_test(all_that_one_asks_has_one_key)
+)

@@ -382,18 +382,14 @@ static void of_many_the_last_are_named(void **state) {
         assert_int_equal(n, 16);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_kind_of_operation_is_judged),
-                cmocka_unit_test(each_limit_has_a_test_here),
-                cmocka_unit_test(what_is_applied_beyond_a_limit_is_left_out_and_told),
-                cmocka_unit_test(what_an_entry_holds_is_counted),
-                cmocka_unit_test(a_job_of_which_something_is_refused_has_failed),
-                TEST(a_part_that_is_refused_ends_the_job),
-                TEST(what_contradicts_what_is_there_is_told_too),
-                TEST(what_is_skipped_on_purpose_is_not),
-                TEST(of_many_the_last_are_named),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_kind_of_operation_is_judged),
+        cmocka_unit_test(each_limit_has_a_test_here),
+        cmocka_unit_test(what_is_applied_beyond_a_limit_is_left_out_and_told),
+        cmocka_unit_test(what_an_entry_holds_is_counted),
+        cmocka_unit_test(a_job_of_which_something_is_refused_has_failed),
+        TEST(a_part_that_is_refused_ends_the_job),
+        TEST(what_contradicts_what_is_there_is_told_too),
+        TEST(what_is_skipped_on_purpose_is_not),
+        TEST(of_many_the_last_are_named)
+)

@@ -219,14 +219,10 @@ static void a_unit_at_rest_costs_little_more(void **state) {
         assert_true(bytes <= UNIT_BYTES_MAX);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_thread_encodes_while_batches_are_applied),
-                cmocka_unit_test(who_asks_in_the_same_version_gets_the_same),
-                cmocka_unit_test(the_ninth_is_refused),
-                cmocka_unit_test(what_was_held_is_freed_in_turns),
-                cmocka_unit_test(a_unit_at_rest_costs_little_more),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_thread_encodes_while_batches_are_applied),
+        cmocka_unit_test(who_asks_in_the_same_version_gets_the_same),
+        cmocka_unit_test(the_ninth_is_refused),
+        cmocka_unit_test(what_was_held_is_freed_in_turns),
+        cmocka_unit_test(a_unit_at_rest_costs_little_more)
+)

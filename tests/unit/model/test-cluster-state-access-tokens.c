@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "cluster-words.h"
 #include "feature-level.h"
+#include "messages.h"
 
 #define DAY (UINT64_C(24) * 3600 * USEC_PER_SEC)
 #define START (UINT64_C(20000) * DAY)
@@ -53,25 +54,22 @@ static void make(ClusterState *s, unsigned number, uint64_t ttl_us) {
 }
 
 static void revoke(ClusterState *s, const char *id) {
-        Argosy__LogOp__AccessTokenEnd end = ARGOSY__LOG_OP__ACCESS_TOKEN_END__INIT;
+        Argosy__LogOp__AccessTokenEnd end = MESSAGE_OF(log_op__access_token_end, .id = (char *) id,
+                                                       .at_us = now, .by = (char *) "root@one");
         Batch b = {0};
 
-        end.id = (char *) id;
-        end.at_us = now;
-        end.by = (char *) "root@one";
         batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END)->access_token_end = &end;
         apply_now(s, &b);
 }
 
 static void use(ClusterState *s, const char *id, uint64_t at_us) {
         Argosy__LogOp__AccessTokenUse use = ARGOSY__LOG_OP__ACCESS_TOKEN_USE__INIT, *uses[] = {&use};
-        Argosy__LogOp__AccessTokenUses all = ARGOSY__LOG_OP__ACCESS_TOKEN_USES__INIT;
+        Argosy__LogOp__AccessTokenUses all =
+                MESSAGE_OF(log_op__access_token_uses, .uses = uses, .n_uses = 1);
         Batch b = {0};
 
         use.id = (char *) id;
         use.at_us = at_us;
-        all.uses = uses;
-        all.n_uses = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES)->access_token_uses = &all;
         apply_now(s, &b);
 }
@@ -222,12 +220,8 @@ static void an_image_has_them(void **state) {
         cluster_state_free(other);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TOKENS(one_is_made_revoked_and_used),          TOKENS(what_cannot_be_one_is_skipped),
-                TOKENS(one_that_is_over_is_shown_for_a_while), TOKENS(an_entry_drops_some),
-                TOKENS(those_that_are_over_make_room),         TOKENS(an_image_has_them),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TOKENS(one_is_made_revoked_and_used),          TOKENS(what_cannot_be_one_is_skipped),
+        TOKENS(one_that_is_over_is_shown_for_a_while), TOKENS(an_entry_drops_some),
+        TOKENS(those_that_are_over_make_room),         TOKENS(an_image_has_them)
+)

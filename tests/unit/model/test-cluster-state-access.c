@@ -146,16 +146,12 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_first_change_keeps_what_a_new_cluster_has),
-                TEST(what_a_new_cluster_has_can_be_taken_back),
-                TEST(what_changes_nothing_is_skipped),
-                TEST(there_are_only_so_many),
-                TEST(users_of_a_host_lose_what_they_have_with_it),
-                TEST(rights_are_part_of_the_image),
-                TEST(an_image_that_contradicts_itself_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_first_change_keeps_what_a_new_cluster_has),
+        TEST(what_a_new_cluster_has_can_be_taken_back),
+        TEST(what_changes_nothing_is_skipped),
+        TEST(there_are_only_so_many),
+        TEST(users_of_a_host_lose_what_they_have_with_it),
+        TEST(rights_are_part_of_the_image),
+        TEST(an_image_that_contradicts_itself_is_refused)
+)

@@ -423,25 +423,21 @@ static void expired_tokens_make_room(void **state) {
         assert_null(cluster_state_find_token(s, "new"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(numbers_are_given_once),
-                TEST(a_raft_id_is_never_used_twice),
-                TEST(an_id_is_retired_when_its_record_gave_it_up),
-                TEST(until_when_a_host_was_sent_the_log_stands_in_its_record),
-                TEST(a_host_keeps_its_nodes_and_cannot_take_others),
-                TEST(a_key_pin_is_one_hosts),
-                TEST(removing_a_host_leaves_its_units_where_they_are),
-                TEST(labels_set_at_run_time_outlive_a_host_until_it_joins_again),
-                TEST(the_key_of_a_removed_host_is_known_as_such),
-                TEST(only_so_many_former_hosts_are_remembered),
-                TEST(hosts_are_found_by_what_people_type),
-                TEST(namesakes_are_known_as_they_come_and_go),
-                TEST(a_host_id_is_found),
-                TEST(who_follows_hosts_compares_revisions),
-                TEST(each_changed_host_is_handed_out_once),
-                TEST(expired_tokens_make_room),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(numbers_are_given_once),
+        TEST(a_raft_id_is_never_used_twice),
+        TEST(an_id_is_retired_when_its_record_gave_it_up),
+        TEST(until_when_a_host_was_sent_the_log_stands_in_its_record),
+        TEST(a_host_keeps_its_nodes_and_cannot_take_others),
+        TEST(a_key_pin_is_one_hosts),
+        TEST(removing_a_host_leaves_its_units_where_they_are),
+        TEST(labels_set_at_run_time_outlive_a_host_until_it_joins_again),
+        TEST(the_key_of_a_removed_host_is_known_as_such),
+        TEST(only_so_many_former_hosts_are_remembered),
+        TEST(hosts_are_found_by_what_people_type),
+        TEST(namesakes_are_known_as_they_come_and_go),
+        TEST(a_host_id_is_found),
+        TEST(who_follows_hosts_compares_revisions),
+        TEST(each_changed_host_is_handed_out_once),
+        TEST(expired_tokens_make_room)
+)

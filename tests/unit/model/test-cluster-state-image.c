@@ -164,13 +164,9 @@ static void the_first_batch_says_what_may_be_written(void **state) {
         assert_int_equal(cluster_state_feature_level(s), FEATURE_LEVEL);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(after_a_recovery_no_revision_is_given_twice),
-                TEST(the_first_batch_says_what_may_be_written),
-                TEST(an_image_holds_everything),
-                TEST(an_image_that_contradicts_itself_is_refused_and_changes_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(after_a_recovery_no_revision_is_given_twice),
+        TEST(the_first_batch_says_what_may_be_written),
+        TEST(an_image_holds_everything),
+        TEST(an_image_that_contradicts_itself_is_refused_and_changes_nothing)
+)

@@ -462,11 +462,7 @@ static void what_holds_for_every_history(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_holds_for_every_history),
-                cmocka_unit_test(a_snapshot_stays_as_the_state_was),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_holds_for_every_history),
+        cmocka_unit_test(a_snapshot_stays_as_the_state_was)
+)

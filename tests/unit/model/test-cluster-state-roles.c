@@ -3,33 +3,29 @@
 // Roles and pools.
 
 #include "cluster-words.h"
+#include "messages.h"
 
 static void put_role(ClusterState *s, const char *name, uint32_t weight) {
-        Argosy__RoleRecord role = ARGOSY__ROLE_RECORD__INIT;
+        Argosy__RoleRecord role = MESSAGE_OF(role_record, .name = (char *) name, .weight = weight);
         Batch b = {0};
 
-        role.name = (char *) name;
-        role.weight = weight;
         batch_op(&b, ARGOSY__LOG_OP__OP_ROLE)->role = &role;
         apply(s, &b);
 }
 
 static void put_pool(ClusterState *s, const char *name, const char *host) {
-        Argosy__PoolRecord record = ARGOSY__POOL_RECORD__INIT;
+        Argosy__PoolRecord record =
+                MESSAGE_OF(pool_record, .name = (char *) name, .hosts = (char **) &host, .n_hosts = 1);
         Batch b = {0};
 
-        record.name = (char *) name;
-        record.hosts = (char **) &host;
-        record.n_hosts = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_POOL)->pool = &record;
         apply(s, &b);
 }
 
 static void remove_named(ClusterState *s, Argosy__LogOp__OpCase what, const char *name) {
-        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
+        Argosy__LogOp__NameRemove remove = MESSAGE_OF(log_op__name_remove, .name = (char *) name);
         Batch b = {0};
 
-        remove.name = (char *) name;
         batch_op(&b, what)->role_remove = &remove;
         apply(s, &b);
 }
@@ -112,13 +108,9 @@ static void roles_and_pools_are_part_of_the_image(void **state) {
         cluster_state_free(t);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(roles_are_kept_by_name_and_replaced_whole),
-                TEST(there_are_only_so_many_roles_and_pools),
-                TEST(a_pool_is_of_hosts_and_changes_with_them),
-                TEST(roles_and_pools_are_part_of_the_image),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(roles_are_kept_by_name_and_replaced_whole),
+        TEST(there_are_only_so_many_roles_and_pools),
+        TEST(a_pool_is_of_hosts_and_changes_with_them),
+        TEST(roles_and_pools_are_part_of_the_image)
+)

@@ -4,15 +4,14 @@
 
 #include "cluster-state-limits.h"
 #include "cluster-words.h"
+#include "messages.h"
 
 static void put(ClusterState *s, const char *name, uint64_t version, const char *sealed) {
         Argosy__LogOp__SecretPut op = ARGOSY__LOG_OP__SECRET_PUT__INIT;
-        Argosy__SecretVersion v = ARGOSY__SECRET_VERSION__INIT;
+        Argosy__SecretVersion v =
+                MESSAGE_OF(secret_version, .version = version, .key = 1, .by = (char *) "root@one");
         Batch b = {0};
 
-        v.version = version;
-        v.key = 1;
-        v.by = (char *) "root@one";
         v.sealed = (ProtobufCBinaryData){strlen(sealed), (uint8_t *) sealed};
         op.name = (char *) name;
         op.version = &v;
@@ -82,13 +81,9 @@ static void what_is_not_there_is_not_sealed_anew(void **state) {
         assert_version(s, "db", 0, 1, "one");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_version_is_sealed_anew_and_stays_what_it_is, make_state,
-                                                free_state),
-                cmocka_unit_test_setup_teardown(what_is_not_there_is_not_sealed_anew, make_state,
-                                                free_state),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_version_is_sealed_anew_and_stays_what_it_is, make_state,
+                                        free_state),
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_not_sealed_anew, make_state,
+                                        free_state)
+)

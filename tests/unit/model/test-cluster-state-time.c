@@ -8,6 +8,7 @@
 #include "cluster-words.h"
 #include "feature-level.h"
 #include "message.h"
+#include "messages.h"
 
 #define DAY (UINT64_C(86400) * USEC_PER_SEC)
 #define START (UINT64_C(20000) * DAY)
@@ -100,10 +101,9 @@ static void make_join_token(ClusterState *s, const char *id, uint64_t ttl_us) {
 }
 
 static void set_time(ClusterState *s, uint64_t to_us) {
-        Argosy__LogOp__TimeSet set = ARGOSY__LOG_OP__TIME_SET__INIT;
+        Argosy__LogOp__TimeSet set = MESSAGE_OF(log_op__time_set, .to_us = to_us);
         Batch b = {};
 
-        set.to_us = to_us;
         batch_op(&b, ARGOSY__LOG_OP__OP_TIME_SET)->time_set = &set;
         commit(s, &b);
         now_us = to_us;
@@ -285,15 +285,11 @@ static void the_time_can_be_set_more_than_once(void **state) {
         assert_true(cluster_state_takes_time_set(s, START + 50 * DAY));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TIME(a_clock_that_is_ahead_deletes_nothing),
-                TIME(behind_a_clock_that_was_ahead_the_logs_time_goes_on),
-                TIME(a_month_without_power_deletes_nothing),
-                TIME(what_leaders_have_counted_deletes),
-                TIME(setting_the_time_brings_back_what_lies_ahead),
-                TIME(the_time_can_be_set_more_than_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TIME(a_clock_that_is_ahead_deletes_nothing),
+        TIME(behind_a_clock_that_was_ahead_the_logs_time_goes_on),
+        TIME(a_month_without_power_deletes_nothing),
+        TIME(what_leaders_have_counted_deletes),
+        TIME(setting_the_time_brings_back_what_lies_ahead),
+        TIME(the_time_can_be_set_more_than_once)
+)

@@ -520,31 +520,27 @@ static void units_are_found_by_their_set(void **state) {
         assert_null(cluster_state_units_of_set(s, "shop"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(every_change_raises_one_counter),
-                TEST(a_start_is_a_number_that_only_explicit_starts_raise),
-                TEST(a_put_that_expects_another_revision_changes_nothing),
-                TEST(what_does_not_fit_is_skipped),
-                TEST(a_spec_lives_as_long_as_its_users),
-                TEST(names_and_hashes_are_kept_once),
-                TEST(a_spec_is_parsed_once),
-                TEST(units_are_listed_by_node_and_by_name),
-                TEST(an_outcome_counts_only_for_the_start_that_it_ends),
-                TEST(an_outcome_survives_a_move_and_a_stop_but_not_a_start),
-                TEST(a_put_brings_no_outcomes_and_no_revisions_of_its_own),
-                TEST(a_global_unit_has_an_outcome_per_node),
-                TEST(each_changed_unit_is_handed_out_once_with_what_it_was),
-                TEST(a_removed_unit_is_handed_over),
-                TEST(a_unit_that_came_and_went_unseen_is_not_mentioned),
-                TEST(a_rollout_keeps_both_contents_until_it_ends),
-                TEST(a_rollout_to_an_unknown_content_is_skipped),
-                TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
-                TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
-                TEST(a_walk_goes_on_whatever_is_applied_meanwhile),
-                TEST(a_walk_comes_to_what_an_image_has),
-                TEST(units_are_found_by_their_set),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(every_change_raises_one_counter),
+        TEST(a_start_is_a_number_that_only_explicit_starts_raise),
+        TEST(a_put_that_expects_another_revision_changes_nothing),
+        TEST(what_does_not_fit_is_skipped),
+        TEST(a_spec_lives_as_long_as_its_users),
+        TEST(names_and_hashes_are_kept_once),
+        TEST(a_spec_is_parsed_once),
+        TEST(units_are_listed_by_node_and_by_name),
+        TEST(an_outcome_counts_only_for_the_start_that_it_ends),
+        TEST(an_outcome_survives_a_move_and_a_stop_but_not_a_start),
+        TEST(a_put_brings_no_outcomes_and_no_revisions_of_its_own),
+        TEST(a_global_unit_has_an_outcome_per_node),
+        TEST(each_changed_unit_is_handed_out_once_with_what_it_was),
+        TEST(a_removed_unit_is_handed_over),
+        TEST(a_unit_that_came_and_went_unseen_is_not_mentioned),
+        TEST(a_rollout_keeps_both_contents_until_it_ends),
+        TEST(a_rollout_to_an_unknown_content_is_skipped),
+        TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
+        TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
+        TEST(a_walk_goes_on_whatever_is_applied_meanwhile),
+        TEST(a_walk_comes_to_what_an_image_has),
+        TEST(units_are_found_by_their_set)
+)

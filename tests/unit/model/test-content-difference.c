@@ -105,16 +105,12 @@ static void who_is_told_may_end_it(void **state) {
                          -EIO);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_is_alike_differs_in_nothing),
-                cmocka_unit_test(the_unit_file_is_called_as_it_is_told),
-                cmocka_unit_test(the_digest_of_an_image_is_no_drop_in_of_somebody),
-                cmocka_unit_test(drop_ins_come_go_and_change_by_their_names),
-                cmocka_unit_test(a_drop_in_of_another_folder_is_another_one),
-                cmocka_unit_test(files_come_go_and_change_and_their_list_is_no_part),
-                cmocka_unit_test(who_is_told_may_end_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_is_alike_differs_in_nothing),
+        cmocka_unit_test(the_unit_file_is_called_as_it_is_told),
+        cmocka_unit_test(the_digest_of_an_image_is_no_drop_in_of_somebody),
+        cmocka_unit_test(drop_ins_come_go_and_change_by_their_names),
+        cmocka_unit_test(a_drop_in_of_another_folder_is_another_one),
+        cmocka_unit_test(files_come_go_and_change_and_their_list_is_no_part),
+        cmocka_unit_test(who_is_told_may_end_it)
+)

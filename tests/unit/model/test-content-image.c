@@ -163,19 +163,15 @@ static void a_pinned_content_is_a_unit_file(void **state) {
         assert_int_equal(unit_file_parse("web.service", IMAGE PIN, strlen(IMAGE PIN), &f, &why), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_content_says_which_image_it_runs),
-                cmocka_unit_test(an_instance_has_its_own_image),
-                cmocka_unit_test(a_pin_counts_for_the_image_that_it_names),
-                cmocka_unit_test(a_pin_is_put_behind_what_people_wrote_and_before_the_list_of_files),
-                cmocka_unit_test(a_pin_is_replaced),
-                cmocka_unit_test(without_its_pin_a_content_is_what_was_handed_in),
-                cmocka_unit_test(a_content_may_have_no_room_for_a_pin),
-                cmocka_unit_test(a_node_is_given_the_digest_in_place_of_the_tag),
-                cmocka_unit_test(what_is_pulled_has_no_tag),
-                cmocka_unit_test(a_pinned_content_is_a_unit_file),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_content_says_which_image_it_runs),
+        cmocka_unit_test(an_instance_has_its_own_image),
+        cmocka_unit_test(a_pin_counts_for_the_image_that_it_names),
+        cmocka_unit_test(a_pin_is_put_behind_what_people_wrote_and_before_the_list_of_files),
+        cmocka_unit_test(a_pin_is_replaced),
+        cmocka_unit_test(without_its_pin_a_content_is_what_was_handed_in),
+        cmocka_unit_test(a_content_may_have_no_room_for_a_pin),
+        cmocka_unit_test(a_node_is_given_the_digest_in_place_of_the_tag),
+        cmocka_unit_test(what_is_pulled_has_no_tag),
+        cmocka_unit_test(a_pinned_content_is_a_unit_file)
+)

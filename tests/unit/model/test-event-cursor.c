@@ -73,11 +73,7 @@ static void what_is_no_cursor_is_refused(void **state) {
         assert_false(event_cursor_parse(other, &c));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_was_given_comes_back),
-                cmocka_unit_test(what_is_no_cursor_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_was_given_comes_back),
+        cmocka_unit_test(what_is_no_cursor_is_refused)
+)

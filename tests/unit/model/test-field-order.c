@@ -8,6 +8,7 @@
 #include "argosy.pb-c.h"
 #include "field-order.h"
 #include "macro.h"
+#include "messages.h"
 
 #define TYPE (&argosy__request__descriptor)
 
@@ -58,17 +59,14 @@ static void who_does_not_know_a_field_has_it_in_its_place(void **state) {
 
 static void what_is_repeated_keeps_its_order(void **state) {
         char *names[] = {"b.service", "a.service", "c.service"};
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .names = names, .n_names = ELEMENTSOF(names),
+                           .verb = ARGOSY__VERB__VERB_START);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t packed[256], sorted[256];
         size_t len;
 
-        change.names = names;
-        change.n_names = ELEMENTSOF(names);
-        change.verb = ARGOSY__VERB__VERB_START;
         request.id = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         len = argosy__request__pack(&request, packed);
         memcpy(sorted, packed, len);
         assert_int_equal(field_order_sort(TYPE, sorted, len), 0);
@@ -94,12 +92,8 @@ static void what_is_cut_off_is_no_message(void **state) {
         assert_int_equal(field_order_sort(TYPE, cut, sizeof(cut)), -EBADMSG);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_does_not_know_a_field_has_it_in_its_place),
-                cmocka_unit_test(what_is_repeated_keeps_its_order),
-                cmocka_unit_test(what_is_cut_off_is_no_message),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_does_not_know_a_field_has_it_in_its_place),
+        cmocka_unit_test(what_is_repeated_keeps_its_order),
+        cmocka_unit_test(what_is_cut_off_is_no_message)
+)

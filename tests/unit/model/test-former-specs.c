@@ -249,17 +249,13 @@ static void an_image_is_looked_at(void **state) {
                          -EBADMSG);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_job_says_what_became),
-                TEST(what_a_job_replaced_stays),
-                TEST(what_no_job_names_goes_at_once),
-                TEST(it_can_be_used_again),
-                TEST(it_goes_with_the_last_job_that_names_it),
-                TEST(they_take_no_more_than_they_may),
-                TEST(what_is_forgotten_is_gone),
-                TEST(an_image_is_looked_at),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_job_says_what_became),
+        TEST(what_a_job_replaced_stays),
+        TEST(what_no_job_names_goes_at_once),
+        TEST(it_can_be_used_again),
+        TEST(it_goes_with_the_last_job_that_names_it),
+        TEST(they_take_no_more_than_they_may),
+        TEST(what_is_forgotten_is_gone),
+        TEST(an_image_is_looked_at)
+)

@@ -88,12 +88,8 @@ static void an_address_of_one_link_is_known(void **state) {
                 assert_false(host_address_is_of_a_link(others[i]));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_text_says_where_a_host_is),
-                cmocka_unit_test(an_address_of_one_link_is_known),
-                cmocka_unit_test(nobody_says_of_himself_what_means_somebody_else),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_text_says_where_a_host_is),
+        cmocka_unit_test(an_address_of_one_link_is_known),
+        cmocka_unit_test(nobody_says_of_himself_what_means_somebody_else)
+)

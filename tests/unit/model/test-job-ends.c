@@ -357,21 +357,17 @@ static void states_are_read_back_from_their_words(void **state) {
         assert_string_equal(unit_end_to_string((Argosy__UnitEnd) -1), "");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_job_ends_once),
-                TEST(which_have_ended_is_said_once),
-                TEST(what_is_no_running_job_does_not_end),
-                TEST(what_ends_with_its_effect_says_when),
-                TEST(a_part_that_comes_later_opens_it_again),
-                TEST(a_snapshot_does_not_see_an_end),
-                TEST(a_running_job_is_never_dropped),
-                TEST(a_held_job_gets_its_parts),
-                TEST(every_voter_keeps_the_same),
-                TEST(an_image_holds_only_what_can_be),
-                TEST(who_leads_hears_what_was_brought),
-                TEST(states_are_read_back_from_their_words),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_job_ends_once),
+        TEST(which_have_ended_is_said_once),
+        TEST(what_is_no_running_job_does_not_end),
+        TEST(what_ends_with_its_effect_says_when),
+        TEST(a_part_that_comes_later_opens_it_again),
+        TEST(a_snapshot_does_not_see_an_end),
+        TEST(a_running_job_is_never_dropped),
+        TEST(a_held_job_gets_its_parts),
+        TEST(every_voter_keeps_the_same),
+        TEST(an_image_holds_only_what_can_be),
+        TEST(who_leads_hears_what_was_brought),
+        TEST(states_are_read_back_from_their_words)
+)

@@ -833,31 +833,27 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         assert_int_equal(cluster_state_first_job(s), 7);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_job_says_what_its_operations_replaced),
-                TEST(units_that_were_alike_stand_together),
-                TEST(a_job_has_its_own_operations_only),
-                TEST(what_was_skipped_is_in_no_job),
-                TEST(a_request_of_several_entries_is_one_job),
-                TEST(whose_a_revision_is_can_be_told),
-                TEST(what_further_entries_give_is_later_than_their_number),
-                TEST(also_of_units_that_a_job_cannot_name),
-                TEST(there_are_only_jobs_that_are_kept),
-                TEST(no_more_are_kept_than_there_may_be),
-                TEST(what_is_old_goes_some_in_each_entry),
-                TEST(bytes_are_bounded_too),
-                TEST(how_many_bytes_is_a_setting_of_the_log),
-                TEST(every_voter_keeps_the_same),
-                TEST(a_job_of_one_unit_is_small),
-                TEST(a_key_belongs_to_the_first_who_used_it),
-                TEST(a_key_is_found_among_few_and_among_many),
-                TEST(a_million_keys_are_remembered_and_the_oldest_go),
-                TEST(of_what_is_begun_one_is_given_up_and_stays_known),
-                TEST(a_snapshot_knows_nothing_of_what_comes_later),
-                TEST(numbers_are_not_given_again_after_a_recovery),
-                TEST(an_image_that_contradicts_itself_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_job_says_what_its_operations_replaced),
+        TEST(units_that_were_alike_stand_together),
+        TEST(a_job_has_its_own_operations_only),
+        TEST(what_was_skipped_is_in_no_job),
+        TEST(a_request_of_several_entries_is_one_job),
+        TEST(whose_a_revision_is_can_be_told),
+        TEST(what_further_entries_give_is_later_than_their_number),
+        TEST(also_of_units_that_a_job_cannot_name),
+        TEST(there_are_only_jobs_that_are_kept),
+        TEST(no_more_are_kept_than_there_may_be),
+        TEST(what_is_old_goes_some_in_each_entry),
+        TEST(bytes_are_bounded_too),
+        TEST(how_many_bytes_is_a_setting_of_the_log),
+        TEST(every_voter_keeps_the_same),
+        TEST(a_job_of_one_unit_is_small),
+        TEST(a_key_belongs_to_the_first_who_used_it),
+        TEST(a_key_is_found_among_few_and_among_many),
+        TEST(a_million_keys_are_remembered_and_the_oldest_go),
+        TEST(of_what_is_begun_one_is_given_up_and_stays_known),
+        TEST(a_snapshot_knows_nothing_of_what_comes_later),
+        TEST(numbers_are_not_given_again_after_a_recovery),
+        TEST(an_image_that_contradicts_itself_is_refused)
+)

@@ -98,11 +98,7 @@ static void whose_a_revision_was_is_known_while_others_go(void **state) {
         assert_int_equal(cluster_state_jobs_complete_from(s), old[ENTRIES - 1]);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(no_entry_looks_at_all_of_them),
-                TEST(whose_a_revision_was_is_known_while_others_go),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(no_entry_looks_at_all_of_them),
+        TEST(whose_a_revision_was_is_known_while_others_go)
+)

@@ -191,16 +191,12 @@ static void an_image_that_cannot_be_read_changes_nothing(void **state) {
         cluster_state_free(other);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_the_first_version_wrote_is_readable_for_ever),
-                cmocka_unit_test(an_unknown_field_is_found_wherever_it_is),
-                cmocka_unit_test(an_unknown_value_is_no_other_value),
-                cmocka_unit_test(what_came_later_needs_its_level),
-                cmocka_unit_test(a_batch_that_cannot_be_read_is_not_applied_in_part),
-                cmocka_unit_test(a_level_that_the_build_does_not_have_ends_it),
-                cmocka_unit_test(an_image_that_cannot_be_read_changes_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_the_first_version_wrote_is_readable_for_ever),
+        cmocka_unit_test(an_unknown_field_is_found_wherever_it_is),
+        cmocka_unit_test(an_unknown_value_is_no_other_value),
+        cmocka_unit_test(what_came_later_needs_its_level),
+        cmocka_unit_test(a_batch_that_cannot_be_read_is_not_applied_in_part),
+        cmocka_unit_test(a_level_that_the_build_does_not_have_ends_it),
+        cmocka_unit_test(an_image_that_cannot_be_read_changes_nothing)
+)

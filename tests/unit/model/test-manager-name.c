@@ -44,11 +44,7 @@ static void nodes_have_names_for_people(void **state) {
         assert_true(manager_name_is("container@system", "container@system"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_name_says_what_it_is),
-                cmocka_unit_test(nodes_have_names_for_people),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_name_says_what_it_is),
+        cmocka_unit_test(nodes_have_names_for_people)
+)

@@ -6,10 +6,11 @@
 #include "argosy.pb-c.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 
 static Argosy__Request *wait_for(char *const *names, size_t n) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
         Argosy__Request__Wait__Item items[4], *pointers[4];
 
         assert_true(n <= 4);
@@ -22,8 +23,6 @@ static Argosy__Request *wait_for(char *const *names, size_t n) {
         wait.items = pointers;
         wait.n_items = n;
         request.id = 7;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
         return message_copy(&request);
 }
 
@@ -280,10 +279,8 @@ static void what_a_voter_is_handed_is_secret(void **state) {
         Argosy__VoterSecret secret = ARGOSY__VOTER_SECRET__INIT, *secrets[] = {&secret};
         Argosy__ToHost__StoreOpen open = ARGOSY__TO_HOST__STORE_OPEN__INIT;
         Argosy__ToHost__VoterSecrets handed = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(STORE_OPEN, store_open, &open);
 
-        m.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
-        m.store_open = &open;
         assert_false(message_is_secret(&m.base));
         open.secrets = handed.secrets = secrets;
         open.n_secrets = handed.n_secrets = 1;
@@ -293,17 +290,13 @@ static void what_a_voter_is_handed_is_secret(void **state) {
         assert_true(message_is_secret(&m.base));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_copy_is_what_was_copied_and_its_own),
-                cmocka_unit_test(what_is_not_known_is_copied_too),
-                cmocka_unit_test(what_is_not_there_is_not_in_the_copy),
-                cmocka_unit_test(its_memory_is_counted_with_all_that_is_in_it),
-                cmocka_unit_test(fields_that_nobody_knows_are_counted_too),
-                cmocka_unit_test(what_is_taken_is_whole_and_leaves_nothing),
-                cmocka_unit_test(what_a_unit_or_its_author_sends_is_secret),
-                cmocka_unit_test(what_a_voter_is_handed_is_secret),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_copy_is_what_was_copied_and_its_own),
+        cmocka_unit_test(what_is_not_known_is_copied_too),
+        cmocka_unit_test(what_is_not_there_is_not_in_the_copy),
+        cmocka_unit_test(its_memory_is_counted_with_all_that_is_in_it),
+        cmocka_unit_test(fields_that_nobody_knows_are_counted_too),
+        cmocka_unit_test(what_is_taken_is_whole_and_leaves_nothing),
+        cmocka_unit_test(what_a_unit_or_its_author_sends_is_secret),
+        cmocka_unit_test(what_a_voter_is_handed_is_secret)
+)

@@ -59,13 +59,9 @@ static void only_so_many_are_compared(void **state) {
         assert_null(name_patterns_error(patterns, 1));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_names_nothing_means_all),
-                cmocka_unit_test(names_and_wildcards_stand_side_by_side),
-                cmocka_unit_test(a_backslash_is_a_character),
-                cmocka_unit_test(only_so_many_are_compared),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_names_nothing_means_all),
+        cmocka_unit_test(names_and_wildcards_stand_side_by_side),
+        cmocka_unit_test(a_backslash_is_a_character),
+        cmocka_unit_test(only_so_many_are_compared)
+)

@@ -24,11 +24,7 @@ static void what_is_between_units_and_only_that_is_a_dependency(void **state) {
                                  i >= RAW_AFTER && i <= RAW_PART_OF);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_kind_of_option_has_a_row_with_a_name_of_its_own),
-                cmocka_unit_test(what_is_between_units_and_only_that_is_a_dependency),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(every_kind_of_option_has_a_row_with_a_name_of_its_own),
+        cmocka_unit_test(what_is_between_units_and_only_that_is_a_dependency)
+)

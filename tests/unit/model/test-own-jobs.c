@@ -157,13 +157,9 @@ static void it_goes_first(void **state) {
         assert_true(cluster_state_first_job(s) > moved[9]);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(it_is_found_by_host_and_unit_and_gives_no_revision),
-                TEST(a_part_of_something_else_is_a_job_of_its_own),
-                TEST(it_has_an_eighth_of_what_is_kept),
-                TEST(it_goes_first),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(it_is_found_by_host_and_unit_and_gives_no_revision),
+        TEST(a_part_of_something_else_is_a_job_of_its_own),
+        TEST(it_has_an_eighth_of_what_is_kept),
+        TEST(it_goes_first)
+)

@@ -465,29 +465,25 @@ static void what_was_made_says_of_what_until_somebody_changes_it(void **state) {
         assert_false(quadlet_made_of(NULL, 0, &of));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(names_are_those_of_quadlet),
-                cmocka_unit_test(a_content_is_a_containers_by_its_section),
-                cmocka_unit_test(it_is_a_service_as_quadlet_makes_it),
-                cmocka_unit_test(it_runs_where_podman_is),
-                cmocka_unit_test(only_services_are_containers),
-                cmocka_unit_test(what_another_node_would_not_have_is_refused),
-                cmocka_unit_test(everything_else_is_the_generators),
-                cmocka_unit_test(data_keeps_a_container_on_its_node),
-                cmocka_unit_test(volumes_are_called_as_podman_calls_them),
-                cmocka_unit_test(what_a_host_has_once_is_claimed),
-                cmocka_unit_test(what_it_names_goes_with_it),
-                cmocka_unit_test(each_name_is_one_file_on_a_node),
-                cmocka_unit_test(what_is_there_stays_as_it_was_made),
-                cmocka_unit_test(all_that_is_made_is_one_text),
-                cmocka_unit_test(files_beside_are_known_by_what_names_them),
-                cmocka_unit_test(what_a_container_brings_is_bound_into_it),
-                cmocka_unit_test(a_generator_reads_units_where_the_file_names_containers),
-                cmocka_unit_test(what_a_user_may_not_expect_is_said),
-                cmocka_unit_test(versions_before_5_are_too_old),
-                cmocka_unit_test(what_was_made_says_of_what_until_somebody_changes_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(names_are_those_of_quadlet),
+        cmocka_unit_test(a_content_is_a_containers_by_its_section),
+        cmocka_unit_test(it_is_a_service_as_quadlet_makes_it),
+        cmocka_unit_test(it_runs_where_podman_is),
+        cmocka_unit_test(only_services_are_containers),
+        cmocka_unit_test(what_another_node_would_not_have_is_refused),
+        cmocka_unit_test(everything_else_is_the_generators),
+        cmocka_unit_test(data_keeps_a_container_on_its_node),
+        cmocka_unit_test(volumes_are_called_as_podman_calls_them),
+        cmocka_unit_test(what_a_host_has_once_is_claimed),
+        cmocka_unit_test(what_it_names_goes_with_it),
+        cmocka_unit_test(each_name_is_one_file_on_a_node),
+        cmocka_unit_test(what_is_there_stays_as_it_was_made),
+        cmocka_unit_test(all_that_is_made_is_one_text),
+        cmocka_unit_test(files_beside_are_known_by_what_names_them),
+        cmocka_unit_test(what_a_container_brings_is_bound_into_it),
+        cmocka_unit_test(a_generator_reads_units_where_the_file_names_containers),
+        cmocka_unit_test(what_a_user_may_not_expect_is_said),
+        cmocka_unit_test(versions_before_5_are_too_old),
+        cmocka_unit_test(what_was_made_says_of_what_until_somebody_changes_it)
+)

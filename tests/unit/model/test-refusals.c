@@ -303,14 +303,10 @@ static void what_only_instances_fill_in_is_refused_only_for_them(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(garbage_is_refused_with_its_line),
-                cmocka_unit_test(every_option_has_its_garbage),
-                cmocka_unit_test(good_values_are_accepted),
-                cmocka_unit_test(what_only_instances_fill_in_is_refused_only_for_them),
-                cmocka_unit_test(what_contradicts_itself_is_refused_with_the_later_line),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(garbage_is_refused_with_its_line),
+        cmocka_unit_test(every_option_has_its_garbage),
+        cmocka_unit_test(good_values_are_accepted),
+        cmocka_unit_test(what_only_instances_fill_in_is_refused_only_for_them),
+        cmocka_unit_test(what_contradicts_itself_is_refused_with_the_later_line)
+)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "messages.h"
 #include "request-kind.h"
 #include "str.h"
 
@@ -97,10 +98,8 @@ static void whoever_is_asked_about_nodes_says_of_which(void **state) {
 
 static void what_units_use_is_asked_of_one_host_or_of_all(void **state) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(TOP, top, &top);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        q.top = &top;
         assert_false(request_is_local(&q));
         assert_true(request_is_read(&q));
         top.node = (char *) "n2";
@@ -111,10 +110,8 @@ static void what_units_use_is_asked_of_one_host_or_of_all(void **state) {
 
 static void what_changes_something_is_no_read(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &change;
         assert_false(request_is_local(&q));
         assert_false(request_is_read(&q));
         assert_int_equal(request_kind(q.what_case)->effect, REQUEST_CHANGES);
@@ -123,10 +120,8 @@ static void what_changes_something_is_no_read(void **state) {
 // The word alone says it of a job that the log has, and it has to be the one that a request becomes.
 static void moves_are_known_by_what_their_jobs_are_called(void **state) {
         Argosy__Request__Rebalance rebalance = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(REBALANCE, rebalance, &rebalance);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-        q.rebalance = &rebalance;
         assert_true(request_verb_only_moves(request_job(&q)->verb_of(&q)));
         rebalance.abort = true;
         assert_false(request_verb_only_moves(request_job(&q)->verb_of(&q)));
@@ -137,16 +132,12 @@ static void moves_are_known_by_what_their_jobs_are_called(void **state) {
         assert_false(request_verb_only_moves(""));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_kind_of_request_has_a_row),
-                cmocka_unit_test(no_row_is_of_anything_else),
-                cmocka_unit_test(nothing_of_a_row_is_left_to_a_default),
-                cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
-                cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
-                cmocka_unit_test(what_changes_something_is_no_read),
-                cmocka_unit_test(moves_are_known_by_what_their_jobs_are_called),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(every_kind_of_request_has_a_row),
+        cmocka_unit_test(no_row_is_of_anything_else),
+        cmocka_unit_test(nothing_of_a_row_is_left_to_a_default),
+        cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
+        cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
+        cmocka_unit_test(what_changes_something_is_no_read),
+        cmocka_unit_test(moves_are_known_by_what_their_jobs_are_called)
+)

@@ -72,12 +72,8 @@ static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
                "n1\",\"before\":\"hdd\",\"after\":\"\"}]}");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is),
-                cmocka_unit_test(what_is_unknown_of_a_unit_of_a_job_is_empty),
-                cmocka_unit_test(a_job_says_whom_it_waits_for_and_what_it_has_set),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(of_a_unit_of_a_job_it_is_said_how_it_ended_and_how_it_is),
+        cmocka_unit_test(what_is_unknown_of_a_unit_of_a_job_is_empty),
+        cmocka_unit_test(a_job_says_whom_it_waits_for_and_what_it_has_set)
+)

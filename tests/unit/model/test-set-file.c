@@ -86,13 +86,9 @@ static void a_set_has_a_plain_name(void **state) {
         assert_false(set_name_is_valid("a/b"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_names_a_set_instances_and_what_they_are_to_be),
-                cmocka_unit_test(an_empty_one_says_nothing),
-                cmocka_unit_test(what_is_wrong_is_said_with_its_line),
-                cmocka_unit_test(a_set_has_a_plain_name),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_names_a_set_instances_and_what_they_are_to_be),
+        cmocka_unit_test(an_empty_one_says_nothing),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+        cmocka_unit_test(a_set_has_a_plain_name)
+)

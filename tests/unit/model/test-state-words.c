@@ -59,13 +59,9 @@ static void a_unit_fits_by_any_of_its_words(void **state) {
         assert_true(state_word_fits_unit("error", &row));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(all_words_that_rows_have_are_known),
-                cmocka_unit_test(what_no_row_is_is_refused_with_the_words),
-                cmocka_unit_test(words_are_sorted),
-                cmocka_unit_test(a_unit_fits_by_any_of_its_words),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(all_words_that_rows_have_are_known),
+        cmocka_unit_test(what_no_row_is_is_refused_with_the_words),
+        cmocka_unit_test(words_are_sorted),
+        cmocka_unit_test(a_unit_fits_by_any_of_its_words)
+)

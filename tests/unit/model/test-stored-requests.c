@@ -8,6 +8,7 @@
 #include "cluster-snapshot.h"
 #include "feature-level.h"
 #include "message.h"
+#include "messages.h"
 
 #define HELD ARGOSY__JOB_STATE__JOB_HELD
 #define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
@@ -102,11 +103,10 @@ static void end(ClusterState *s, uint64_t number, Argosy__JobState state) {
 }
 
 static void release(ClusterState *s, uint64_t number, bool past_rules) {
-        Argosy__LogOp__StoredRelease m = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
+        Argosy__LogOp__StoredRelease m =
+                MESSAGE_OF(log_op__stored_release, .job = number, .past_rules = past_rules);
         Batch b = {};
 
-        m.job = number;
-        m.past_rules = past_rules;
         batch_op(&b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
         apply(s, &b);
         cluster_state_drop_dirty(s);
@@ -401,22 +401,18 @@ static void the_rules_are_put_whole(void **state) {
         assert_string_equal(cluster_state_queue(s)->reason, "racks");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_held_job_is_kept_whole),
-                TEST(its_request_goes_with_its_effect),
-                TEST(of_several_entries_it_goes_with_the_last),
-                TEST(its_request_goes_with_its_end),
-                TEST(released_it_waits_for_nothing_but_the_rules),
-                TEST(what_there_is_no_room_for_is_cancelled_as_it_comes),
-                TEST(a_job_waits_only_for_those_before_it),
-                TEST(neither_it_nor_what_it_waits_for_is_dropped),
-                TEST(one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for),
-                TEST(what_a_late_job_has_changed_is_its_own),
-                TEST(news_of_it_is_told),
-                TEST(a_snapshot_shows_what_was_held_then),
-                TEST(the_rules_are_put_whole),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_held_job_is_kept_whole),
+        TEST(its_request_goes_with_its_effect),
+        TEST(of_several_entries_it_goes_with_the_last),
+        TEST(its_request_goes_with_its_end),
+        TEST(released_it_waits_for_nothing_but_the_rules),
+        TEST(what_there_is_no_room_for_is_cancelled_as_it_comes),
+        TEST(a_job_waits_only_for_those_before_it),
+        TEST(neither_it_nor_what_it_waits_for_is_dropped),
+        TEST(one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for),
+        TEST(what_a_late_job_has_changed_is_its_own),
+        TEST(news_of_it_is_told),
+        TEST(a_snapshot_shows_what_was_held_then),
+        TEST(the_rules_are_put_whole)
+)

@@ -8,6 +8,7 @@
 
 #include "batch.h"
 #include "cluster-state.h"
+#include "messages.h"
 
 #define WEB "[Service]\nExecStart=/bin/web\n"
 #define X "x.service"
@@ -226,7 +227,7 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
                 _cleanup_(cluster_state_freep) ClusterState *other = cluster_state_new();
                 Argosy__TombstoneRecord first = ARGOSY__TOMBSTONE_RECORD__INIT,
                                         record = ARGOSY__TOMBSTONE_RECORD__INIT, *both[] = {&first, &record};
-                Argosy__StateImage more = ARGOSY__STATE_IMAGE__INIT;
+                Argosy__StateImage more = MESSAGE_OF(state_image, .tombstones = both, .n_tombstones = 2);
                 _cleanup_buf_ Buf whole = {0};
 
                 first.name = (char *) Y;
@@ -237,8 +238,6 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
                 record.node = bad[i].node;
                 record.revision = bad[i].revision;
                 record.fence_us = bad[i].fence_us;
-                more.tombstones = both;
-                more.n_tombstones = 2;
                 assert_int_equal(buf_append(&whole, image.data, image.len), 0);
                 assert_non_null(buf_reserve(&whole, 1000));
                 whole.len += argosy__state_image__pack(&more, whole.data + whole.len);

@@ -161,18 +161,14 @@ static void a_kind_that_nobody_knows_has_a_word(void **state) {
         assert_string_equal(unit_finding_kind_to_string((UnitFindingKind) 1000000), "warning");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_kind_that_nobody_knows_has_a_word),
-                cmocka_unit_test(lines_that_systemd_ignores_are_warnings),
-                cmocka_unit_test(a_refused_unit_has_the_reason_and_not_the_verdict),
-                cmocka_unit_test(the_line_that_is_fatal_is_the_reason),
-                cmocka_unit_test(a_file_that_systemd_cannot_read_is_refused),
-                cmocka_unit_test(what_is_about_others_is_left_out),
-                cmocka_unit_test(a_template_is_known_by_its_file_and_by_its_instance),
-                cmocka_unit_test(names_with_colons_are_no_lines),
-                cmocka_unit_test(there_are_not_too_many_and_they_are_printable),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_kind_that_nobody_knows_has_a_word),
+        cmocka_unit_test(lines_that_systemd_ignores_are_warnings),
+        cmocka_unit_test(a_refused_unit_has_the_reason_and_not_the_verdict),
+        cmocka_unit_test(the_line_that_is_fatal_is_the_reason),
+        cmocka_unit_test(a_file_that_systemd_cannot_read_is_refused),
+        cmocka_unit_test(what_is_about_others_is_left_out),
+        cmocka_unit_test(a_template_is_known_by_its_file_and_by_its_instance),
+        cmocka_unit_test(names_with_colons_are_no_lines),
+        cmocka_unit_test(there_are_not_too_many_and_they_are_printable)
+)

@@ -287,24 +287,20 @@ static void a_service_may_need_its_own_socket(void **state) {
         assert_own_socket("[Unit]\nRequires=web.socket\n", "web.timer", "");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(lines_become_links),
-                cmocka_unit_test(an_empty_line_undoes_those_of_its_key),
-                cmocka_unit_test(what_is_said_twice_counts_once),
-                cmocka_unit_test(specifiers_are_those_of_the_instance),
-                cmocka_unit_test(who_wants_it_may_be_a_template_or_made_from_no_file),
-                cmocka_unit_test(an_alias_of_a_template_is_one_of_its_instances),
-                cmocka_unit_test(an_alias_in_a_directory_of_links_is_such_a_link),
-                cmocka_unit_test(what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said),
-                cmocka_unit_test(what_cannot_work_is_refused_with_its_line),
-                cmocka_unit_test(a_directory_of_links_has_a_name_that_fits),
-                cmocka_unit_test(what_the_parser_refuses),
-                cmocka_unit_test(a_template_may_have_a_default_instance),
-                cmocka_unit_test(a_unit_may_need_templates_beside_it),
-                cmocka_unit_test(a_service_may_need_its_own_socket),
-                cmocka_unit_test(timers_sockets_paths_and_automounts_activate),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(lines_become_links),
+        cmocka_unit_test(an_empty_line_undoes_those_of_its_key),
+        cmocka_unit_test(what_is_said_twice_counts_once),
+        cmocka_unit_test(specifiers_are_those_of_the_instance),
+        cmocka_unit_test(who_wants_it_may_be_a_template_or_made_from_no_file),
+        cmocka_unit_test(an_alias_of_a_template_is_one_of_its_instances),
+        cmocka_unit_test(an_alias_in_a_directory_of_links_is_such_a_link),
+        cmocka_unit_test(what_systemctl_takes_and_argosy_cannot_do_is_ignored_and_said),
+        cmocka_unit_test(what_cannot_work_is_refused_with_its_line),
+        cmocka_unit_test(a_directory_of_links_has_a_name_that_fits),
+        cmocka_unit_test(what_the_parser_refuses),
+        cmocka_unit_test(a_template_may_have_a_default_instance),
+        cmocka_unit_test(a_unit_may_need_templates_beside_it),
+        cmocka_unit_test(a_service_may_need_its_own_socket),
+        cmocka_unit_test(timers_sockets_paths_and_automounts_activate)
+)

@@ -88,12 +88,8 @@ static void a_slip_or_two_is_near(void **state) {
         assert_int_equal(unit_name_distance(longest, other), -1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(files_of_others_are_known_by_their_ending),
-                cmocka_unit_test(an_instance_is_escaped_as_systemd_escape_does_it),
-                cmocka_unit_test(a_slip_or_two_is_near),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(files_of_others_are_known_by_their_ending),
+        cmocka_unit_test(an_instance_is_escaped_as_systemd_escape_does_it),
+        cmocka_unit_test(a_slip_or_two_is_near)
+)

@@ -268,25 +268,21 @@ static void who_receives_names_can_stop(void **state) {
         assert_int_equal(n, 2);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(names_are_plain_templates_or_instances),
-                cmocka_unit_test(instances_are_of_their_template_and_type),
-                cmocka_unit_test(what_is_not_a_name_says_why),
-                cmocka_unit_test(a_name_has_at_most_255_bytes),
-                cmocka_unit_test(names_that_machines_depend_on_are_reserved),
-                cmocka_unit_test(slices_that_systemd_puts_instances_into_are_reserved),
-                cmocka_unit_test(a_name_has_room_for_what_is_made_of_it),
-                cmocka_unit_test(directories_of_systemd_are_no_names),
-                cmocka_unit_test(names_that_stand_for_all_that_begin_so_are_reserved),
-                cmocka_unit_test(names_that_systemd_starts_by_itself_are_reserved),
-                cmocka_unit_test(names_have_parts),
-                cmocka_unit_test(a_bare_word_is_a_service),
-                cmocka_unit_test(ranges_expand_as_in_bash),
-                cmocka_unit_test(malformed_ranges_are_refused),
-                cmocka_unit_test(an_expansion_is_bounded),
-                cmocka_unit_test(who_receives_names_can_stop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(names_are_plain_templates_or_instances),
+        cmocka_unit_test(instances_are_of_their_template_and_type),
+        cmocka_unit_test(what_is_not_a_name_says_why),
+        cmocka_unit_test(a_name_has_at_most_255_bytes),
+        cmocka_unit_test(names_that_machines_depend_on_are_reserved),
+        cmocka_unit_test(slices_that_systemd_puts_instances_into_are_reserved),
+        cmocka_unit_test(a_name_has_room_for_what_is_made_of_it),
+        cmocka_unit_test(directories_of_systemd_are_no_names),
+        cmocka_unit_test(names_that_stand_for_all_that_begin_so_are_reserved),
+        cmocka_unit_test(names_that_systemd_starts_by_itself_are_reserved),
+        cmocka_unit_test(names_have_parts),
+        cmocka_unit_test(a_bare_word_is_a_service),
+        cmocka_unit_test(ranges_expand_as_in_bash),
+        cmocka_unit_test(malformed_ranges_are_refused),
+        cmocka_unit_test(an_expansion_is_bounded),
+        cmocka_unit_test(who_receives_names_can_stop)
+)

@@ -99,11 +99,7 @@ static void units_that_come_in_order_leave_full_blocks(void **state) {
         unit_order_done(&o);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(units_come_and_go_and_are_in_order, setup),
-                cmocka_unit_test_setup(units_that_come_in_order_leave_full_blocks, setup),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(units_come_and_go_and_are_in_order, setup),
+        cmocka_unit_test_setup(units_that_come_in_order_leave_full_blocks, setup)
+)

@@ -66,14 +66,10 @@ static void a_file_is_refused_with_its_line(void **state) {
         assert_int_equal(unit_file_check_sections("dir/x.service", good, strlen(good), NULL), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_right_names_are_right),
-                cmocka_unit_test(case_dashes_and_a_missing_x_are_found),
-                cmocka_unit_test(one_slip_of_the_hand_is_found),
-                cmocka_unit_test(what_belongs_to_others_is_theirs),
-                cmocka_unit_test(a_file_is_refused_with_its_line),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_right_names_are_right),
+        cmocka_unit_test(case_dashes_and_a_missing_x_are_found),
+        cmocka_unit_test(one_slip_of_the_hand_is_found),
+        cmocka_unit_test(what_belongs_to_others_is_theirs),
+        cmocka_unit_test(a_file_is_refused_with_its_line)
+)

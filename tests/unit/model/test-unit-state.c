@@ -80,15 +80,11 @@ static void an_outcome_is_a_word_and_a_sentence(void **state) {
         assert_string_equal(outcome_to_string((Argosy__Outcome__Kind) 99), "");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(states_are_systemds_words),
-                cmocka_unit_test(every_state_is_read_back_from_its_word),
-                cmocka_unit_test(what_a_newer_version_says_is_unknown),
-                cmocka_unit_test(what_nobody_has_seen_is_neither_up_nor_down),
-                cmocka_unit_test(a_result_is_told_with_a_verb_and_its_word),
-                cmocka_unit_test(an_outcome_is_a_word_and_a_sentence),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(states_are_systemds_words),
+        cmocka_unit_test(every_state_is_read_back_from_its_word),
+        cmocka_unit_test(what_a_newer_version_says_is_unknown),
+        cmocka_unit_test(what_nobody_has_seen_is_neither_up_nor_down),
+        cmocka_unit_test(a_result_is_told_with_a_verb_and_its_word),
+        cmocka_unit_test(an_outcome_is_a_word_and_a_sentence)
+)

@@ -392,12 +392,8 @@ static void an_empty_one_can_be_copied_and_filled(void **state) {
         placement_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(whatever_happens_to_both_they_decide_the_same),
-                cmocka_unit_test(what_happens_to_the_copy_is_nothing_to_the_first_one),
-                cmocka_unit_test(an_empty_one_can_be_copied_and_filled),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(whatever_happens_to_both_they_decide_the_same),
+        cmocka_unit_test(what_happens_to_the_copy_is_nothing_to_the_first_one),
+        cmocka_unit_test(an_empty_one_can_be_copied_and_filled)
+)

@@ -418,13 +418,9 @@ static void no_more_is_preempted_than_the_budget_allows(void **state) {
         assert_true(n_preempted > 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run),
-                cmocka_unit_test(the_same_events_give_the_same_decisions),
-                cmocka_unit_test(what_grew_step_by_step_decides_like_what_was_told_all_at_once),
-                cmocka_unit_test(no_more_is_preempted_than_the_budget_allows),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run),
+        cmocka_unit_test(the_same_events_give_the_same_decisions),
+        cmocka_unit_test(what_grew_step_by_step_decides_like_what_was_told_all_at_once),
+        cmocka_unit_test(no_more_is_preempted_than_the_budget_allows)
+)

@@ -370,21 +370,17 @@ static void a_host_that_is_closed_is_exchanged_for_another(void **state) {
         done(f);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(small_ones_that_come_and_go_do_not_keep_a_large_one_waiting),
-                cmocka_unit_test(it_is_kept_elsewhere_when_nobody_leaves_that_host),
-                cmocka_unit_test(asking_does_not_change_where_one_goes_back_to),
-                cmocka_unit_test(asking_does_not_change_whose_turn_it_is),
-                cmocka_unit_test(nothing_is_kept_before_enough_have_passed_by),
-                cmocka_unit_test(the_reason_says_for_whom_room_is_kept),
-                cmocka_unit_test(when_it_waits_no_more_its_room_is_anybodys),
-                cmocka_unit_test(when_it_is_gone_its_room_is_anybodys),
-                cmocka_unit_test(a_higher_priority_and_who_demands_nothing_of_it_go_before),
-                cmocka_unit_test(what_no_host_could_hold_keeps_nothing),
-                cmocka_unit_test(of_two_who_wait_the_higher_priority_goes_first_then_who_came_first),
-                cmocka_unit_test(a_host_that_is_closed_is_exchanged_for_another),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(small_ones_that_come_and_go_do_not_keep_a_large_one_waiting),
+        cmocka_unit_test(it_is_kept_elsewhere_when_nobody_leaves_that_host),
+        cmocka_unit_test(asking_does_not_change_where_one_goes_back_to),
+        cmocka_unit_test(asking_does_not_change_whose_turn_it_is),
+        cmocka_unit_test(nothing_is_kept_before_enough_have_passed_by),
+        cmocka_unit_test(the_reason_says_for_whom_room_is_kept),
+        cmocka_unit_test(when_it_waits_no_more_its_room_is_anybodys),
+        cmocka_unit_test(when_it_is_gone_its_room_is_anybodys),
+        cmocka_unit_test(a_higher_priority_and_who_demands_nothing_of_it_go_before),
+        cmocka_unit_test(what_no_host_could_hold_keeps_nothing),
+        cmocka_unit_test(of_two_who_wait_the_higher_priority_goes_first_then_who_came_first),
+        cmocka_unit_test(a_host_that_is_closed_is_exchanged_for_another)
+)

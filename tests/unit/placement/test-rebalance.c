@@ -612,26 +612,22 @@ static void each_move_is_allowed_and_better_each_is_needed_and_nothing_is_left(v
         assert_true(n > 2000);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_node_that_came_back_gets_its_share_by_as_few_moves_as_can_be),
-                cmocka_unit_test(a_small_difference_moves_nobody),
-                cmocka_unit_test(one_large_unit_moves_rather_than_many_small_ones),
-                cmocka_unit_test(what_is_reserved_is_never_more_than_there_is),
-                cmocka_unit_test(a_group_is_spread_before_loads_are_looked_at),
-                cmocka_unit_test(a_preferred_node_is_worth_its_weight_of_load),
-                cmocka_unit_test(what_nobody_wants_any_more_is_not_searched_for),
-                cmocka_unit_test(what_is_left_of_a_plan_is_still_possible_and_better),
-                cmocka_unit_test(who_is_exempt_stays),
-                cmocka_unit_test(no_more_are_moved_than_asked_for),
-                cmocka_unit_test(who_does_not_match_its_node_any_more_goes_first),
-                cmocka_unit_test(who_must_go_for_another_reason_is_not_moved_for_its_labels),
-                cmocka_unit_test(tied_packed_and_waiting_units_stay_where_they_are),
-                cmocka_unit_test(nothing_goes_to_or_leaves_a_node_that_is_not_open),
-                cmocka_unit_test(a_move_that_has_become_worse_is_not_made),
-                cmocka_unit_test(each_move_is_allowed_and_better_each_is_needed_and_nothing_is_left),
-                cmocka_unit_test(what_is_left_of_a_plan_can_be_made_one_after_the_other),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_node_that_came_back_gets_its_share_by_as_few_moves_as_can_be),
+        cmocka_unit_test(a_small_difference_moves_nobody),
+        cmocka_unit_test(one_large_unit_moves_rather_than_many_small_ones),
+        cmocka_unit_test(what_is_reserved_is_never_more_than_there_is),
+        cmocka_unit_test(a_group_is_spread_before_loads_are_looked_at),
+        cmocka_unit_test(a_preferred_node_is_worth_its_weight_of_load),
+        cmocka_unit_test(what_nobody_wants_any_more_is_not_searched_for),
+        cmocka_unit_test(what_is_left_of_a_plan_is_still_possible_and_better),
+        cmocka_unit_test(who_is_exempt_stays),
+        cmocka_unit_test(no_more_are_moved_than_asked_for),
+        cmocka_unit_test(who_does_not_match_its_node_any_more_goes_first),
+        cmocka_unit_test(who_must_go_for_another_reason_is_not_moved_for_its_labels),
+        cmocka_unit_test(tied_packed_and_waiting_units_stay_where_they_are),
+        cmocka_unit_test(nothing_goes_to_or_leaves_a_node_that_is_not_open),
+        cmocka_unit_test(a_move_that_has_become_worse_is_not_made),
+        cmocka_unit_test(each_move_is_allowed_and_better_each_is_needed_and_nothing_is_left),
+        cmocka_unit_test(what_is_left_of_a_plan_can_be_made_one_after_the_other)
+)

@@ -516,21 +516,17 @@ static void in_accidents_nobody_is_sure_who_has_a_successor(void **state) {
         assert_true(sure > SEEDS * RUN_MS / 10);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_votes_alone_needs_nobody),
-                cmocka_unit_test(a_majority_counts_from_when_it_was_asked),
-                cmocka_unit_test(of_five_two_others_are_needed),
-                cmocka_unit_test(two_voters_need_each_other),
-                cmocka_unit_test(a_leader_that_is_being_removed_does_not_count_itself),
-                cmocka_unit_test(answers_of_another_term_and_of_others_prove_nothing),
-                cmocka_unit_test(
-                        who_told_another_to_take_over_is_believed_again_when_that_cannot_happen_any_more),
-                cmocka_unit_test(members_that_are_gone_make_room),
-                cmocka_unit_test(marks_arrive_as_they_were_sent),
-                cmocka_unit_test(a_leader_that_nothing_happens_to_is_always_sure),
-                cmocka_unit_test(in_accidents_nobody_is_sure_who_has_a_successor),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_votes_alone_needs_nobody),
+        cmocka_unit_test(a_majority_counts_from_when_it_was_asked),
+        cmocka_unit_test(of_five_two_others_are_needed),
+        cmocka_unit_test(two_voters_need_each_other),
+        cmocka_unit_test(a_leader_that_is_being_removed_does_not_count_itself),
+        cmocka_unit_test(answers_of_another_term_and_of_others_prove_nothing),
+        cmocka_unit_test(
+                who_told_another_to_take_over_is_believed_again_when_that_cannot_happen_any_more),
+        cmocka_unit_test(members_that_are_gone_make_room),
+        cmocka_unit_test(marks_arrive_as_they_were_sent),
+        cmocka_unit_test(a_leader_that_nothing_happens_to_is_always_sure),
+        cmocka_unit_test(in_accidents_nobody_is_sure_who_has_a_successor)
+)

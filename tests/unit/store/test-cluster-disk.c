@@ -481,21 +481,17 @@ static void guard_17_who_leads_alone_begins_a_term(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
-                cmocka_unit_test(guard_8_a_truncation_that_fails_ends_the_process),
-                cmocka_unit_test(guard_20_a_log_is_not_damaged_by_an_interrupted_truncation),
-                cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
-                cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),
-                cmocka_unit_test(each_write_comes_after_a_look_at_the_disk),
-                cmocka_unit_test(a_candidates_clock_stands_while_its_disk_hangs),
-                cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
-                cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
-                cmocka_unit_test(guard_13_who_wins_leads_though_the_disks_are_full),
-                cmocka_unit_test(guard_17_who_leads_alone_begins_a_term),
-                cmocka_unit_test(guard_19_a_promotion_is_not_forgotten_for_want_of_room),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(guard_15_the_close_waits_for_a_truncation),
+        cmocka_unit_test(guard_8_a_truncation_that_fails_ends_the_process),
+        cmocka_unit_test(guard_20_a_log_is_not_damaged_by_an_interrupted_truncation),
+        cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
+        cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),
+        cmocka_unit_test(each_write_comes_after_a_look_at_the_disk),
+        cmocka_unit_test(a_candidates_clock_stands_while_its_disk_hangs),
+        cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
+        cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
+        cmocka_unit_test(guard_13_who_wins_leads_though_the_disks_are_full),
+        cmocka_unit_test(guard_17_who_leads_alone_begins_a_term),
+        cmocka_unit_test(guard_19_a_promotion_is_not_forgotten_for_want_of_room)
+)

@@ -648,33 +648,29 @@ static void guard_7_nothing_is_sent_in_the_clear(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(three_members_have_one_history),
-                cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
-                cmocka_unit_test(what_lay_in_the_log_is_applied_before_it_is_complete),
-                cmocka_unit_test(what_was_committed_elsewhere_is_applied_before_it_is_complete),
-                cmocka_unit_test(an_entry_after_a_pause_goes_to_all_at_once),
-                cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
-                cmocka_unit_test(a_big_state_goes_to_new_members),
-                cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
-                cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
-                cmocka_unit_test(a_leader_that_closes_may_be_asked),
-                cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),
-                cmocka_unit_test(who_asked_in_vain_is_told_though_another_asks_with_success),
-                cmocka_unit_test(a_member_is_removed),
-                cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
-                cmocka_unit_test(a_leader_may_remove_itself),
-                cmocka_unit_test(leadership_is_handed_over),
-                cmocka_unit_test(a_term_that_is_heard_of_costs_one_write),
-                cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
-                cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
-                cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
-                cmocka_unit_test(guard_25_who_does_not_know_that_it_votes_does),
-                cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
-                cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
-                cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(three_members_have_one_history),
+        cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
+        cmocka_unit_test(what_lay_in_the_log_is_applied_before_it_is_complete),
+        cmocka_unit_test(what_was_committed_elsewhere_is_applied_before_it_is_complete),
+        cmocka_unit_test(an_entry_after_a_pause_goes_to_all_at_once),
+        cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
+        cmocka_unit_test(a_big_state_goes_to_new_members),
+        cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
+        cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+        cmocka_unit_test(a_leader_that_closes_may_be_asked),
+        cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),
+        cmocka_unit_test(who_asked_in_vain_is_told_though_another_asks_with_success),
+        cmocka_unit_test(a_member_is_removed),
+        cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
+        cmocka_unit_test(a_leader_may_remove_itself),
+        cmocka_unit_test(leadership_is_handed_over),
+        cmocka_unit_test(a_term_that_is_heard_of_costs_one_write),
+        cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
+        cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
+        cmocka_unit_test(guard_14_who_refuses_an_older_term_says_so),
+        cmocka_unit_test(guard_25_who_does_not_know_that_it_votes_does),
+        cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
+        cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
+        cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear)
+)

@@ -84,11 +84,7 @@ static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(voi
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(guard_10_a_configuration_among_other_entries_is_noticed),
-                cmocka_unit_test(guard_10_a_snapshot_after_a_restart_knows_the_last_configuration),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(guard_10_a_configuration_among_other_entries_is_noticed),
+        cmocka_unit_test(guard_10_a_snapshot_after_a_restart_knows_the_last_configuration)
+)

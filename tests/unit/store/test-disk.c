@@ -430,18 +430,14 @@ static void what_was_acknowledged_survives_kill_9(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(guard_4_a_failed_write_ends_the_process),
-                TEST(guard_26_a_segment_that_cannot_be_closed_ends_the_process),
-                TEST(guard_4_a_disk_that_does_nothing_ends_the_process),
-                TEST(guard_8_a_term_that_cannot_be_written_ends_the_process),
-                TEST(guard_8_entries_that_are_refused_later_end_the_process),
-                TEST(a_full_disk_refuses_and_recovers),
-                TEST(a_full_disk_does_not_hold_up_the_end),
-                TEST(without_room_for_its_files_a_store_does_not_open),
-                TEST(what_was_acknowledged_survives_kill_9),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(guard_4_a_failed_write_ends_the_process),
+        TEST(guard_26_a_segment_that_cannot_be_closed_ends_the_process),
+        TEST(guard_4_a_disk_that_does_nothing_ends_the_process),
+        TEST(guard_8_a_term_that_cannot_be_written_ends_the_process),
+        TEST(guard_8_entries_that_are_refused_later_end_the_process),
+        TEST(a_full_disk_refuses_and_recovers),
+        TEST(a_full_disk_does_not_hold_up_the_end),
+        TEST(without_room_for_its_files_a_store_does_not_open),
+        TEST(what_was_acknowledged_survives_kill_9)
+)

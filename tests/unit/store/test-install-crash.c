@@ -123,12 +123,8 @@ static void the_marker_does_not_outlive_the_install(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(guard_3_nothing_is_lost_with_open_segments_from_before),
-                cmocka_unit_test(guard_3_nothing_is_lost_when_old_segments_are_many),
-                cmocka_unit_test(the_marker_does_not_outlive_the_install),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(guard_3_nothing_is_lost_with_open_segments_from_before),
+        cmocka_unit_test(guard_3_nothing_is_lost_when_old_segments_are_many),
+        cmocka_unit_test(the_marker_does_not_outlive_the_install)
+)

@@ -86,16 +86,12 @@ static void a_damaged_marker_stops_the_start(void **state) {
         assert_true(exists("open-1"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(without_a_marker_nothing_happens, setup, teardown),
-                cmocka_unit_test_setup_teardown(guard_3_an_interrupted_install_loses_the_old_segments, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(guard_3_the_marker_survives_a_power_cut, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_install_that_never_happened_loses_nothing, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_damaged_marker_stops_the_start, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(without_a_marker_nothing_happens, setup, teardown),
+        cmocka_unit_test_setup_teardown(guard_3_an_interrupted_install_loses_the_old_segments, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(guard_3_the_marker_survives_a_power_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_install_that_never_happened_loses_nothing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_marker_stops_the_start, setup, teardown)
+)

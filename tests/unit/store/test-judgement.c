@@ -156,23 +156,19 @@ static void one_that_is_asked_for_is_due_once(void **state) {
         assert_false(compaction_is_due(&c));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
-                cmocka_unit_test(others_are_what_they_are),
-                cmocka_unit_test(what_waits_without_moving_is_stuck_after_thirty_seconds),
-                cmocka_unit_test(what_has_nothing_to_do_is_never_stuck),
-                cmocka_unit_test(a_suspended_machine_is_not_a_stuck_disk),
-                cmocka_unit_test(a_leader_with_a_full_disk_leaves_to_who_has_written_most),
-                cmocka_unit_test(snapshots_are_due_by_bytes),
-                cmocka_unit_test(a_big_state_is_written_after_as_much_log),
-                cmocka_unit_test(what_came_while_a_snapshot_was_taken_counts_for_the_next),
-                cmocka_unit_test(one_that_is_asked_for_is_due_once),
-                cmocka_unit_test(some_entries_are_always_kept),
-                cmocka_unit_test(small_entries_are_kept_by_their_number),
-                cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes),
-                cmocka_unit_test(what_is_not_written_yet_is_kept_whatever_it_has),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
+        cmocka_unit_test(others_are_what_they_are),
+        cmocka_unit_test(what_waits_without_moving_is_stuck_after_thirty_seconds),
+        cmocka_unit_test(what_has_nothing_to_do_is_never_stuck),
+        cmocka_unit_test(a_suspended_machine_is_not_a_stuck_disk),
+        cmocka_unit_test(a_leader_with_a_full_disk_leaves_to_who_has_written_most),
+        cmocka_unit_test(snapshots_are_due_by_bytes),
+        cmocka_unit_test(a_big_state_is_written_after_as_much_log),
+        cmocka_unit_test(what_came_while_a_snapshot_was_taken_counts_for_the_next),
+        cmocka_unit_test(one_that_is_asked_for_is_due_once),
+        cmocka_unit_test(some_entries_are_always_kept),
+        cmocka_unit_test(small_entries_are_kept_by_their_number),
+        cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes),
+        cmocka_unit_test(what_is_not_written_yet_is_kept_whatever_it_has)
+)

@@ -252,13 +252,9 @@ static void who_does_not_lead_gives_no_mark(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(an_entry_that_takes_longer_than_an_election_costs_no_lead),
-                cmocka_unit_test(
-                        a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_else_does),
-                cmocka_unit_test(who_does_not_lead_gives_no_mark),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(an_entry_that_takes_longer_than_an_election_costs_no_lead),
+        cmocka_unit_test(
+                a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_else_does),
+        cmocka_unit_test(who_does_not_lead_gives_no_mark)
+)

@@ -155,15 +155,11 @@ static void closing_answers_what_waits(void **state) {
         f->store = NULL;
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(nothing_is_called_from_inside_a_call, setup, teardown),
-                cmocka_unit_test_setup_teardown(batches_are_applied_in_order, setup, teardown),
-                cmocka_unit_test_setup_teardown(lost_leadership_makes_the_outcome_unknown, setup, teardown),
-                cmocka_unit_test_setup_teardown(limits_are_kept, setup, teardown),
-                cmocka_unit_test_setup_teardown(members_change_one_at_a_time, setup, teardown),
-                cmocka_unit_test_setup_teardown(closing_answers_what_waits, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(nothing_is_called_from_inside_a_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(batches_are_applied_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(lost_leadership_makes_the_outcome_unknown, setup, teardown),
+        cmocka_unit_test_setup_teardown(limits_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(members_change_one_at_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(closing_answers_what_waits, setup, teardown)
+)

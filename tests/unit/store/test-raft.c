@@ -489,33 +489,29 @@ static void the_pool_blocks_signals(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_first_host_leads_alone),
-                TEST(both_files_for_terms_are_there_from_the_start),
-                TEST(whoever_does_not_bootstrap_waits),
-                TEST(a_log_that_was_opened_is_there_before_anybody_leads),
-                TEST(a_log_that_was_made_needs_no_room_for_terms),
-                TEST(a_log_that_cannot_be_made_says_why),
-                TEST(a_batch_is_applied_before_it_is_reported),
-                TEST(many_batches_are_on_their_way_at_a_time),
-                TEST(the_biggest_batch_goes_through),
-                TEST(everything_is_there_after_a_restart),
-                TEST(barriers_of_one_turn_share_one_entry),
-                TEST(closing_answers_everything),
-                TEST(a_first_start_that_was_interrupted_begins_again),
-                TEST(guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start),
-                TEST(guard_6_segments_are_big_and_many_entries_are_in_flight),
-                TEST(guard_2_a_damaged_snapshot_is_refused),
-                TEST(guard_5_a_damaged_log_is_refused),
-                TEST(a_truncated_log_is_refused),
-                TEST(a_directory_that_cannot_be_made_is_an_error),
-                TEST(the_last_voter_cannot_be_removed),
-                TEST(recovery_keeps_the_data),
-                TEST(a_log_that_was_only_made_is_not_recovered),
-                TEST(a_log_of_one_entry_is_recovered),
-                TEST(the_pool_blocks_signals),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_first_host_leads_alone),
+        TEST(both_files_for_terms_are_there_from_the_start),
+        TEST(whoever_does_not_bootstrap_waits),
+        TEST(a_log_that_was_opened_is_there_before_anybody_leads),
+        TEST(a_log_that_was_made_needs_no_room_for_terms),
+        TEST(a_log_that_cannot_be_made_says_why),
+        TEST(a_batch_is_applied_before_it_is_reported),
+        TEST(many_batches_are_on_their_way_at_a_time),
+        TEST(the_biggest_batch_goes_through),
+        TEST(everything_is_there_after_a_restart),
+        TEST(barriers_of_one_turn_share_one_entry),
+        TEST(closing_answers_everything),
+        TEST(a_first_start_that_was_interrupted_begins_again),
+        TEST(guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start),
+        TEST(guard_6_segments_are_big_and_many_entries_are_in_flight),
+        TEST(guard_2_a_damaged_snapshot_is_refused),
+        TEST(guard_5_a_damaged_log_is_refused),
+        TEST(a_truncated_log_is_refused),
+        TEST(a_directory_that_cannot_be_made_is_an_error),
+        TEST(the_last_voter_cannot_be_removed),
+        TEST(recovery_keeps_the_data),
+        TEST(a_log_that_was_only_made_is_not_recovered),
+        TEST(a_log_of_one_entry_is_recovered),
+        TEST(the_pool_blocks_signals)
+)

@@ -79,14 +79,10 @@ static void guard_2_every_damaged_bit_of_a_snapshot_is_noticed(void **state) {
         assert_int_equal(snapshot_record_open(record, sizeof(record), &data, &len), -EPROTONOSUPPORT);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_batch_comes_back_as_it_was),
-                cmocka_unit_test(guard_1_records_are_padded_to_eight),
-                cmocka_unit_test(guard_1_every_damaged_bit_of_a_batch_is_noticed),
-                cmocka_unit_test(a_newer_batch_is_told_from_a_damaged_one),
-                cmocka_unit_test(guard_2_every_damaged_bit_of_a_snapshot_is_noticed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_batch_comes_back_as_it_was),
+        cmocka_unit_test(guard_1_records_are_padded_to_eight),
+        cmocka_unit_test(guard_1_every_damaged_bit_of_a_batch_is_noticed),
+        cmocka_unit_test(a_newer_batch_is_told_from_a_damaged_one),
+        cmocka_unit_test(guard_2_every_damaged_bit_of_a_snapshot_is_noticed)
+)

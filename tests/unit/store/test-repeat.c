@@ -306,15 +306,11 @@ static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
         pile_end(&p);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(guard_27_who_has_a_snapshot_takes_what_begins_before_it),
-                cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
-                cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
-                cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),
-                cmocka_unit_test(who_came_after_many_that_took_nothing_gets_entries),
-                cmocka_unit_test(a_slow_member_is_sent_one_snapshot_at_a_time),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(guard_27_who_has_a_snapshot_takes_what_begins_before_it),
+        cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
+        cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
+        cmocka_unit_test(guard_23_a_repeat_begins_behind_what_is_on_its_way),
+        cmocka_unit_test(who_came_after_many_that_took_nothing_gets_entries),
+        cmocka_unit_test(a_slow_member_is_sent_one_snapshot_at_a_time)
+)

@@ -135,20 +135,16 @@ static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
         assert_true(kept_bytes() >= RESERVE_BYTES);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(of_a_full_disk_as_much_is_kept_as_it_has, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_is_kept_is_enough_to_rename_a_file_on_btrfs, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(whoever_is_told_of_a_full_disk_hears_whether_it_is_a_quota,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_on_a_full_disk_alone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(of_a_full_disk_as_much_is_kept_as_it_has, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_kept_is_given_back_where_a_quota_is_full, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_kept_is_enough_to_rename_a_file_on_btrfs, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(whoever_is_told_of_a_full_disk_hears_whether_it_is_a_quota,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(an_inode_is_given_back_where_there_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_crash_has_left_of_it_is_made_whole, setup, teardown)
+)

@@ -205,15 +205,11 @@ static void who_is_refused_may_ask_again_or_end_it(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(guard_21_what_finds_no_room_for_a_moment_is_taken_later),
-                cmocka_unit_test(what_comes_later_does_not_overtake),
-                cmocka_unit_test(what_finds_no_room_for_seconds_is_refused_and_the_next_at_once),
-                cmocka_unit_test(what_waits_when_the_lead_goes_was_certainly_not_applied),
-                cmocka_unit_test(what_waits_is_counted_and_answered_at_the_end),
-                cmocka_unit_test(who_is_refused_may_ask_again_or_end_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(guard_21_what_finds_no_room_for_a_moment_is_taken_later),
+        cmocka_unit_test(what_comes_later_does_not_overtake),
+        cmocka_unit_test(what_finds_no_room_for_seconds_is_refused_and_the_next_at_once),
+        cmocka_unit_test(what_waits_when_the_lead_goes_was_certainly_not_applied),
+        cmocka_unit_test(what_waits_is_counted_and_answered_at_the_end),
+        cmocka_unit_test(who_is_refused_may_ask_again_or_end_it)
+)

@@ -106,11 +106,7 @@ static void what_was_lost_with_its_connection_is_sent_again(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_is_on_its_way_is_not_sent_again),
-                cmocka_unit_test(what_was_lost_with_its_connection_is_sent_again),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_is_on_its_way_is_not_sent_again),
+        cmocka_unit_test(what_was_lost_with_its_connection_is_sent_again)
+)

@@ -554,23 +554,19 @@ static void guard_18_nothing_is_sent_after_the_close(void **state) {
         store_cluster_free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_log_goes_on_while_a_snapshot_is_encoded, setup,
-                                                teardown),
-                cmocka_unit_test(a_batch_may_ask_for_a_snapshot),
-                cmocka_unit_test_setup_teardown(what_asks_while_one_is_taken_gets_the_next, setup, teardown),
-                cmocka_unit_test_setup_teardown(closing_gives_up_what_is_being_encoded, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_steps_down_ends_what_he_began, setup, teardown),
-                cmocka_unit_test_setup_teardown(without_memory_it_is_begun_anew, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_cut_is_given_up, setup, teardown),
-                cmocka_unit_test_setup_teardown(guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken,
-                                                setup, teardown),
-                cmocka_unit_test(guard_16_a_truncation_waits_until_a_snapshot_is_in_place),
-                cmocka_unit_test(what_waits_to_be_written_does_not_follow_the_leaders_snapshot),
-                cmocka_unit_test(guard_18_a_snapshot_is_sent_with_its_own_term),
-                cmocka_unit_test(guard_18_nothing_is_sent_after_the_close),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(the_log_goes_on_while_a_snapshot_is_encoded, setup,
+                                        teardown),
+        cmocka_unit_test(a_batch_may_ask_for_a_snapshot),
+        cmocka_unit_test_setup_teardown(what_asks_while_one_is_taken_gets_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(closing_gives_up_what_is_being_encoded, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_steps_down_ends_what_he_began, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_memory_it_is_begun_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_cut_is_given_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken,
+                                        setup, teardown),
+        cmocka_unit_test(guard_16_a_truncation_waits_until_a_snapshot_is_in_place),
+        cmocka_unit_test(what_waits_to_be_written_does_not_follow_the_leaders_snapshot),
+        cmocka_unit_test(guard_18_a_snapshot_is_sent_with_its_own_term),
+        cmocka_unit_test(guard_18_nothing_is_sent_after_the_close)
+)

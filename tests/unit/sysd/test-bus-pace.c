@@ -54,14 +54,10 @@ static void after_some_quiet_it_is_read_at_once(void **state) {
         assert_int_equal(bus_pace(&p, 1, now_us + BUS_REST_US + BUS_CLOSE_US + 1), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_single_message_is_read_at_once),
-                cmocka_unit_test(the_start_of_one_unit_is_not_slowed_down),
-                cmocka_unit_test(a_steady_trickle_is_read_in_bursts),
-                cmocka_unit_test(a_rest_in_vain_is_the_last),
-                cmocka_unit_test(after_some_quiet_it_is_read_at_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_single_message_is_read_at_once),
+        cmocka_unit_test(the_start_of_one_unit_is_not_slowed_down),
+        cmocka_unit_test(a_steady_trickle_is_read_in_bursts),
+        cmocka_unit_test(a_rest_in_vain_is_the_last),
+        cmocka_unit_test(after_some_quiet_it_is_read_at_once)
+)

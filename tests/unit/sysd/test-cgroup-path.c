@@ -160,17 +160,13 @@ static void test_this_process_has_a_root_where_the_kernel_has_version_2(void **s
         assert_int_equal(cgroup_manager_root(-1, root, sizeof(root)), -ENOENT);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_slices_nest_by_their_names),
-                cmocka_unit_test(test_names_of_the_kernel_are_escaped),
-                cmocka_unit_test(test_a_unit_without_a_slice),
-                cmocka_unit_test(test_only_some_types_have_one),
-                cmocka_unit_test(test_the_root_of_a_manager),
-                cmocka_unit_test(test_what_a_manager_tells),
-                cmocka_unit_test(test_what_does_not_fit_or_is_no_slice),
-                cmocka_unit_test(test_this_process_has_a_root_where_the_kernel_has_version_2),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(test_slices_nest_by_their_names),
+        cmocka_unit_test(test_names_of_the_kernel_are_escaped),
+        cmocka_unit_test(test_a_unit_without_a_slice),
+        cmocka_unit_test(test_only_some_types_have_one),
+        cmocka_unit_test(test_the_root_of_a_manager),
+        cmocka_unit_test(test_what_a_manager_tells),
+        cmocka_unit_test(test_what_does_not_fit_or_is_no_slice),
+        cmocka_unit_test(test_this_process_has_a_root_where_the_kernel_has_version_2)
+)

@@ -509,26 +509,22 @@ static void a_real_group_that_is_made_again(void **state) {
         assert_int_equal(rmdir(group), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_key_of_cpu_stat),
-                cmocka_unit_test(a_number_by_itself),
-                cmocka_unit_test(io_is_summed_over_devices),
-                cmocka_unit_test_setup_teardown(a_group_with_all_controllers, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_group_without_controllers_counts_threads, setup, teardown),
-                cmocka_unit_test_setup_teardown(walks_down_have_an_end, setup, teardown),
-                cmocka_unit_test_setup_teardown(many_threads_are_counted, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_file_does_not_say_is_none, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_group_that_is_not_there, setup, teardown),
-                cmocka_unit_test_setup_teardown(many_groups_in_their_order_and_few_held, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_name_given_twice_is_read_twice, setup, teardown),
-                cmocka_unit_test_setup_teardown(readings_begin_in_order_and_can_be_cancelled, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_reading_has_a_size, setup, teardown),
-                cmocka_unit_test_setup_teardown(too_many_readings_are_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(it_may_be_closed_at_any_time, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_real_group_that_is_made_again, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_key_of_cpu_stat),
+        cmocka_unit_test(a_number_by_itself),
+        cmocka_unit_test(io_is_summed_over_devices),
+        cmocka_unit_test_setup_teardown(a_group_with_all_controllers, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_without_controllers_counts_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(walks_down_have_an_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_threads_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_file_does_not_say_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_is_not_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_groups_in_their_order_and_few_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_given_twice_is_read_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(readings_begin_in_order_and_can_be_cancelled, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_reading_has_a_size, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_many_readings_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_may_be_closed_at_any_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_real_group_that_is_made_again, setup, teardown)
+)

@@ -135,14 +135,10 @@ static void a_template_of_ours_takes_its_place(void **state) {
         buf_done(&item.touched);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(each_change_is_seen_by_the_time_of_the_directory, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_left_alone, setup, teardown),
-                cmocka_unit_test_setup_teardown(ours_are_found_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_template_of_ours_takes_its_place, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(each_change_is_seen_by_the_time_of_the_directory, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(ours_are_found_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_template_of_ours_takes_its_place, setup, teardown)
+)

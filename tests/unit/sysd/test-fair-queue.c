@@ -146,15 +146,11 @@ static void in_any_order_the_turns_are_fair(void **state) {
         assert_int_equal(taken, n_items);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(groups_take_turns, setup, teardown),
-                cmocka_unit_test_setup_teardown(one_item_waits_for_one_of_a_thousand, setup, teardown),
-                cmocka_unit_test_setup_teardown(nobody_runs_beyond_the_limit, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_big_group_leaves_places_for_others, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_withdrawn_never_runs, setup, teardown),
-                cmocka_unit_test_setup_teardown(in_any_order_the_turns_are_fair, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(groups_take_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_item_waits_for_one_of_a_thousand, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_runs_beyond_the_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_big_group_leaves_places_for_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_withdrawn_never_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(in_any_order_the_turns_are_fair, setup, teardown)
+)

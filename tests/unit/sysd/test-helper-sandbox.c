@@ -99,12 +99,8 @@ static void it_can_read_a_journal(void **state) {
         assert_int_equal(inside(read_the_journal), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_reads),
-                cmocka_unit_test(it_does_nothing_else),
-                cmocka_unit_test(it_can_read_a_journal),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_reads),
+        cmocka_unit_test(it_does_nothing_else),
+        cmocka_unit_test(it_can_read_a_journal)
+)

@@ -127,16 +127,12 @@ static void without_anything_better_the_exit_is_named(void **state) {
         assert_chosen_of(entries, 0, 0, 3, "");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_cause_is_the_fourth_line_from_the_end),
-                cmocka_unit_test(what_the_program_said_last_is_among_them),
-                cmocka_unit_test(a_complaint_leaves_room_for_a_word),
-                cmocka_unit_test(nothing_is_said_twice),
-                cmocka_unit_test(a_former_run_or_life_does_not_count),
-                cmocka_unit_test(a_run_that_is_well_does_not_hide_the_one_that_failed),
-                cmocka_unit_test(without_anything_better_the_exit_is_named),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_cause_is_the_fourth_line_from_the_end),
+        cmocka_unit_test(what_the_program_said_last_is_among_them),
+        cmocka_unit_test(a_complaint_leaves_room_for_a_word),
+        cmocka_unit_test(nothing_is_said_twice),
+        cmocka_unit_test(a_former_run_or_life_does_not_count),
+        cmocka_unit_test(a_run_that_is_well_does_not_hide_the_one_that_failed),
+        cmocka_unit_test(without_anything_better_the_exit_is_named)
+)

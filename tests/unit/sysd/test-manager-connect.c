@@ -266,14 +266,10 @@ static void lies_are_recognised(void **state) {
         close(links[0]);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_connection_is_made_by_a_process_that_is_gone, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_fails_is_told, setup, teardown),
-                cmocka_unit_test_setup_teardown(nothing_of_the_host_s_is_in_it, setup, teardown),
-                cmocka_unit_test(lies_are_recognised),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_connection_is_made_by_a_process_that_is_gone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_fails_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_of_the_host_s_is_in_it, setup, teardown),
+        cmocka_unit_test(lies_are_recognised)
+)

@@ -134,14 +134,10 @@ static void a_directory_is_opened_without_openat2_too(void **state) {
                 assert_int_not_equal(open_without_openat2(errors[i], *state, "link"), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_helper_dies_with_its_parent),
-                cmocka_unit_test(a_helper_whose_parent_is_gone_already_does_nothing),
-                cmocka_unit_test(a_process_that_got_the_leaders_number_is_not_entered),
-                cmocka_unit_test_setup_teardown(a_directory_is_opened_without_openat2_too, tmpdir_make,
-                                                tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_helper_dies_with_its_parent),
+        cmocka_unit_test(a_helper_whose_parent_is_gone_already_does_nothing),
+        cmocka_unit_test(a_process_that_got_the_leaders_number_is_not_entered),
+        cmocka_unit_test_setup_teardown(a_directory_is_opened_without_openat2_too, tmpdir_make,
+                                        tmpdir_drop)
+)

@@ -105,13 +105,9 @@ static void without_home_or_runtime_directory_there_is_no_user_manager(void **st
         xdg_done(&x);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_system_manager_is_under_run),
-                cmocka_unit_test(a_users_manager_is_under_his_runtime_directory),
-                cmocka_unit_test(no_directory_is_searched_twice),
-                cmocka_unit_test(without_home_or_runtime_directory_there_is_no_user_manager),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_system_manager_is_under_run),
+        cmocka_unit_test(a_users_manager_is_under_his_runtime_directory),
+        cmocka_unit_test(no_directory_is_searched_twice),
+        cmocka_unit_test(without_home_or_runtime_directory_there_is_no_user_manager)
+)

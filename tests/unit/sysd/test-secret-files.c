@@ -6,6 +6,7 @@
 
 #include "tmpdir.h"
 
+#include "messages.h"
 #include "secret-files.h"
 
 static SecretFiles *f;
@@ -22,10 +23,8 @@ static int teardown(void **state) {
 }
 
 static void put(const char *name, uint64_t version, const char *text) {
-        Argosy__SecretValue value = ARGOSY__SECRET_VALUE__INIT;
+        Argosy__SecretValue value = MESSAGE_OF(secret_value, .name = (char *) name, .version = version);
 
-        value.name = (char *) name;
-        value.version = version;
         value.value = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
         assert_int_equal(secret_files_put(f, &value), 0);
 }
@@ -212,10 +211,8 @@ static void a_secret_that_it_has_no_more_leaves_its_folder(void **state) {
 }
 
 static void names_that_lead_elsewhere_are_refused(void **state) {
-        Argosy__SecretValue value = ARGOSY__SECRET_VALUE__INIT;
+        Argosy__SecretValue value = MESSAGE_OF(secret_value, .version = 1, .name = (char *) "../x");
 
-        value.version = 1;
-        value.name = (char *) "../x";
         assert_int_equal(secret_files_put(f, &value), -EINVAL);
         value.name = (char *) "x";
         value.version = 0;
@@ -266,21 +263,17 @@ static void what_a_registry_is_to_see_is_no_link_of_the_unit(void **state) {
         assert_null(text_of("values/2-reg"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                FILES(a_unit_starts_with_what_its_order_says),
-                FILES(what_a_registry_is_to_see_is_no_link_of_the_unit),
-                FILES(it_keeps_that_until_its_next_start),
-                FILES(a_version_that_was_away_and_came_again_is_what_it_has),
-                FILES(a_number_that_stands_for_another_value_is_that),
-                FILES(one_value_is_one_file_however_many_have_it),
-                FILES(it_goes_with_its_last_unit),
-                FILES(a_value_that_has_not_come_is_named),
-                FILES(a_new_daemon_finds_what_is_there),
-                FILES(a_secret_that_it_has_no_more_leaves_its_folder),
-                FILES(names_that_lead_elsewhere_are_refused),
-                FILES(a_place_that_is_no_ramfs_takes_none),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        FILES(a_unit_starts_with_what_its_order_says),
+        FILES(what_a_registry_is_to_see_is_no_link_of_the_unit),
+        FILES(it_keeps_that_until_its_next_start),
+        FILES(a_version_that_was_away_and_came_again_is_what_it_has),
+        FILES(a_number_that_stands_for_another_value_is_that),
+        FILES(one_value_is_one_file_however_many_have_it),
+        FILES(it_goes_with_its_last_unit),
+        FILES(a_value_that_has_not_come_is_named),
+        FILES(a_new_daemon_finds_what_is_there),
+        FILES(a_secret_that_it_has_no_more_leaves_its_folder),
+        FILES(names_that_lead_elsewhere_are_refused),
+        FILES(a_place_that_is_no_ramfs_takes_none)
+)

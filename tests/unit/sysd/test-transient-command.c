@@ -114,12 +114,8 @@ static void a_program_that_is_not_there_is_not_started(void **state) {
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                CASE(what_it_prints_is_there_at_its_end), CASE(a_failure_is_one_with_its_words),
-                CASE(of_what_it_says_the_end_is_kept),    CASE(who_prints_too_much_is_ended),
-                CASE(a_cancelled_one_says_nothing),       CASE(a_program_that_is_not_there_is_not_started),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(what_it_prints_is_there_at_its_end), CASE(a_failure_is_one_with_its_words),
+        CASE(of_what_it_says_the_end_is_kept),    CASE(who_prints_too_much_is_ended),
+        CASE(a_cancelled_one_says_nothing),       CASE(a_program_that_is_not_there_is_not_started)
+)

@@ -165,18 +165,14 @@ static void a_container_has_its_secrets_by_its_own_mount(void **state) {
         assert_null(memmem(text.data, text.len, "LoadCredential", strlen("LoadCredential")));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_stands_beside_goes_with_the_last_one, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(the_next_run_knows_who_needs_what, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(another_content_of_a_name_is_refused, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(what_the_host_has_by_itself_is_used, set_up, tear_down),
-                cmocka_unit_test_setup_teardown(a_container_has_its_secrets_by_its_own_mount, set_up,
-                                                tear_down),
-                cmocka_unit_test_setup_teardown(an_instance_that_keeps_the_old_file_keeps_what_that_needs,
-                                                set_up, tear_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_stands_beside_goes_with_the_last_one, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_next_run_knows_who_needs_what, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_content_of_a_name_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_the_host_has_by_itself_is_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_container_has_its_secrets_by_its_own_mount, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_instance_that_keeps_the_old_file_keeps_what_that_needs,
+                                        set_up, tear_down)
+)

@@ -398,13 +398,9 @@ static void a_crash_while_taking_over_leaves_theirs_or_ours(void **state) {
         check_all_are_taken(n);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_crash_at_any_call_lets_nothing_wrong_start, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(a_crash_while_taking_over_leaves_theirs_or_ours, tmpdir_make,
-                                                tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_crash_at_any_call_lets_nothing_wrong_start, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(a_crash_while_taking_over_leaves_theirs_or_ours, tmpdir_make,
+                                        tmpdir_drop)
+)

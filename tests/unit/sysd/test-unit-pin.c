@@ -47,12 +47,8 @@ static void a_long_name_has_none(void **state) {
         assert_int_equal(unit_pin_name(name, pin), -ENAMETOOLONG);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_pin_names_its_unit),
-                cmocka_unit_test(other_names_are_no_pins),
-                cmocka_unit_test(a_long_name_has_none),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_pin_names_its_unit),
+        cmocka_unit_test(other_names_are_no_pins),
+        cmocka_unit_test(a_long_name_has_none)
+)

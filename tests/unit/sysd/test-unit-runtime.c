@@ -298,23 +298,19 @@ static void jobs_wait_for_the_change_of_their_unit(void **s) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_unit_that_goes_up_was_loaded),
-                cmocka_unit_test(a_load_state_ends_with_the_unit_s_time_in_memory),
-                cmocka_unit_test(whether_the_program_has_begun_is_known_where_systemd_tells),
-                cmocka_unit_test(a_reset_says_nothing_of_the_file),
-                cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
-                cmocka_unit_test(the_same_again_is_no_change),
-                cmocka_unit_test(the_time_is_systemds_if_it_says_one),
-                cmocka_unit_test(a_failure_that_was_reset_is_seen_by_the_times),
-                cmocka_unit_test(what_took_it_down_is_told_by_the_job_that_it_had_then),
-                cmocka_unit_test(conditions_count_when_they_were_looked_at),
-                cmocka_unit_test(equal_words_are_no_change),
-                cmocka_unit_test(results_and_runs_are_kept_after_unloading),
-                cmocka_unit_test(words_of_job_results),
-                cmocka_unit_test(jobs_wait_for_the_change_of_their_unit),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_unit_that_goes_up_was_loaded),
+        cmocka_unit_test(a_load_state_ends_with_the_unit_s_time_in_memory),
+        cmocka_unit_test(whether_the_program_has_begun_is_known_where_systemd_tells),
+        cmocka_unit_test(a_reset_says_nothing_of_the_file),
+        cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
+        cmocka_unit_test(the_same_again_is_no_change),
+        cmocka_unit_test(the_time_is_systemds_if_it_says_one),
+        cmocka_unit_test(a_failure_that_was_reset_is_seen_by_the_times),
+        cmocka_unit_test(what_took_it_down_is_told_by_the_job_that_it_had_then),
+        cmocka_unit_test(conditions_count_when_they_were_looked_at),
+        cmocka_unit_test(equal_words_are_no_change),
+        cmocka_unit_test(results_and_runs_are_kept_after_unloading),
+        cmocka_unit_test(words_of_job_results),
+        cmocka_unit_test(jobs_wait_for_the_change_of_their_unit)
+)

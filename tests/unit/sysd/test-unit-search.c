@@ -188,14 +188,10 @@ static void a_directory_that_goes_is_lost(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_first_directory_that_has_the_name_counts),
-                TEST(what_is_on_the_disk_is_read_as_systemd_does),
-                TEST(a_directory_that_is_too_full_to_list_is_asked),
-                TEST(whatever_is_touched_is_named),
-                TEST(a_directory_that_goes_is_lost),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_first_directory_that_has_the_name_counts),
+        TEST(what_is_on_the_disk_is_read_as_systemd_does),
+        TEST(a_directory_that_is_too_full_to_list_is_asked),
+        TEST(whatever_is_touched_is_named),
+        TEST(a_directory_that_goes_is_lost)
+)

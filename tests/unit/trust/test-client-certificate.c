@@ -77,11 +77,8 @@ static void it_outlives_its_token_by_a_day_at_most(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_is_known_by_what_it_is),
-                cmocka_unit_test(its_key_belongs_to_it_and_both_are_new_each_time),
-                cmocka_unit_test(it_outlives_its_token_by_a_day_at_most),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_is_known_by_what_it_is),
+        cmocka_unit_test(its_key_belongs_to_it_and_both_are_new_each_time),
+        cmocka_unit_test(it_outlives_its_token_by_a_day_at_most)
+)

@@ -59,12 +59,8 @@ static void bad_tokens_are_refused_with_the_reason(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_new_token_survives_the_way_to_another_host),
-                cmocka_unit_test(two_tokens_differ),
-                cmocka_unit_test(bad_tokens_are_refused_with_the_reason),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_new_token_survives_the_way_to_another_host),
+        cmocka_unit_test(two_tokens_differ),
+        cmocka_unit_test(bad_tokens_are_refused_with_the_reason)
+)

@@ -63,12 +63,8 @@ static void nothing_else_opens_it(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_was_sealed_comes_out_again),
-                cmocka_unit_test(the_same_is_never_sealed_twice_alike),
-                cmocka_unit_test(nothing_else_opens_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_was_sealed_comes_out_again),
+        cmocka_unit_test(the_same_is_never_sealed_twice_alike),
+        cmocka_unit_test(nothing_else_opens_it)
+)

@@ -160,19 +160,15 @@ static void a_file_that_cannot_be_read_is_named(void **state) {
         assert_int_equal(rmdir(path), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_secret_is_found_by_name_and_number, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_no_secret_is_not_taken, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_secret_that_the_log_means_is_known_by_its_fingerprint,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        what_the_log_names_no_more_goes_and_what_is_on_its_way_there_stays, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_saved_is_loaded, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_damaged_file_is_named_and_not_overwritten, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_named, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_secret_is_found_by_name_and_number, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_secret_is_not_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_secret_that_the_log_means_is_known_by_its_fingerprint,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                what_the_log_names_no_more_goes_and_what_is_on_its_way_there_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_saved_is_loaded, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_file_is_named_and_not_overwritten, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_named, setup, teardown)
+)

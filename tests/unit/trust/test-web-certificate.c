@@ -152,20 +152,16 @@ static void that_of_the_administrator_is_two_files(void **state) {
         load_fails(path, old, -EBADMSG, "is not that of the first certificate");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(ours_is_made_once_and_for_all_names, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(ours_is_made_anew_for_more_names_and_before_it_ends,
-                                                tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(the_key_stays_and_names_only_grow, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_there_is_no_room_for_are_the_oldest_names, tmpdir_make,
-                                                tmpdir_drop),
-                cmocka_unit_test_setup_teardown(nobody_else_can_read_ours, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(what_is_damaged_is_made_anew, tmpdir_make, tmpdir_drop),
-                cmocka_unit_test_setup_teardown(that_of_the_administrator_is_two_files, tmpdir_make,
-                                                tmpdir_drop),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(ours_is_made_once_and_for_all_names, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(ours_is_made_anew_for_more_names_and_before_it_ends,
+                                        tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(the_key_stays_and_names_only_grow, tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_there_is_no_room_for_are_the_oldest_names, tmpdir_make,
+                                        tmpdir_drop),
+        cmocka_unit_test_setup_teardown(nobody_else_can_read_ours, tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(what_is_damaged_is_made_anew, tmpdir_make, tmpdir_drop),
+        cmocka_unit_test_setup_teardown(that_of_the_administrator_is_two_files, tmpdir_make,
+                                        tmpdir_drop)
+)

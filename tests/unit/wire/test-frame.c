@@ -3,16 +3,16 @@
 
 #include "argosy.pb-c.h"
 #include "frame.h"
+#include "messages.h"
 
 static const uint8_t *payload;
 static size_t len;
 
 static void a_frame_is_its_length_and_its_message(void **state) {
-        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter__Beat beat = MESSAGE_OF(to_voter__beat, .seq = 5);
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT, *back;
         _cleanup_buf_ Buf out = {};
 
-        beat.seq = 5;
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         assert_int_equal(frame_append(&out, &message.base, 4), 0);
@@ -164,15 +164,11 @@ static void what_is_no_message_costs_nothing(void **state) {
                                        strlen((const char *) broken[i]), SIZE_MAX) == SIZE_MAX);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_frame_is_its_length_and_its_message),
-                cmocka_unit_test(a_frame_is_not_there_before_its_last_byte),
-                cmocka_unit_test(an_announced_length_is_refused_before_it_arrives),
-                cmocka_unit_test(what_cannot_be_packed_again_is_no_message),
-                cmocka_unit_test(what_unpacking_takes_is_known_before),
-                cmocka_unit_test(what_is_no_message_costs_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_frame_is_its_length_and_its_message),
+        cmocka_unit_test(a_frame_is_not_there_before_its_last_byte),
+        cmocka_unit_test(an_announced_length_is_refused_before_it_arrives),
+        cmocka_unit_test(what_cannot_be_packed_again_is_no_message),
+        cmocka_unit_test(what_unpacking_takes_is_known_before),
+        cmocka_unit_test(what_is_no_message_costs_nothing)
+)

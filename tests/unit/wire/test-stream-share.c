@@ -2,6 +2,7 @@
 //
 // What members may take of a turn, and of the memory: messages that are long, come in bursts, or become
 // large.
+#include "messages.h"
 #include "stream-words.h"
 
 // ---- what members may take of a turn, and of the memory
@@ -69,19 +70,15 @@ static void send_amplified(Stream *s, size_t n) {
         _cleanup_free_ char **patterns = calloc(n, sizeof(*patterns));
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
+        Argosy__ToVoter m = TO_VOTER_OF(FORWARD, forward, &forward);
 
         assert_non_null(patterns);
         for (size_t i = 0; i < n; i++)
                 patterns[i] = (char *) protobuf_c_empty_string;
         list.patterns = patterns;
         list.n_patterns = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         forward.request = &request;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        m.forward = &forward;
         assert_int_equal(stream_send(s, &m.base), 0);
 }
 

@@ -231,19 +231,15 @@ static void a_unit_that_is_no_instance_has_a_file_of_its_own(void **state) {
         assert_null(rig_record(&g, "v.service"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_failed_and_what_somebody_stopped_is_started_again),
-                TEST(how_units_are_is_judged_when_it_is_decided),
-                TEST(what_starting_again_does_not_help_is_only_named),
-                TEST(what_was_started_again_once_is_not_by_the_same_request),
-                TEST(a_rolling_apply_starts_again_what_failed_beside_it),
-                TEST(the_file_of_an_update_is_not_that_of_what_is_started_again_beside_it),
-                TEST(a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refused),
-                TEST(what_a_unit_activates_is_made_with_it),
-                TEST(what_the_folder_has_no_file_for_is_as_at_a_start),
-                TEST(a_unit_that_is_no_instance_has_a_file_of_its_own),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_failed_and_what_somebody_stopped_is_started_again),
+        TEST(how_units_are_is_judged_when_it_is_decided),
+        TEST(what_starting_again_does_not_help_is_only_named),
+        TEST(what_was_started_again_once_is_not_by_the_same_request),
+        TEST(a_rolling_apply_starts_again_what_failed_beside_it),
+        TEST(the_file_of_an_update_is_not_that_of_what_is_started_again_beside_it),
+        TEST(a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refused),
+        TEST(what_a_unit_activates_is_made_with_it),
+        TEST(what_the_folder_has_no_file_for_is_as_at_a_start),
+        TEST(a_unit_that_is_no_instance_has_a_file_of_its_own)
+)

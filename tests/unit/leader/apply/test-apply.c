@@ -466,7 +466,6 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         assert_int_equal(count(TWO), 256);
 }
 
-
 // ------------------------------------------------------------------------------------------ a few at a time
 
 #define WEB(file)                                                                                       \
@@ -579,31 +578,27 @@ static void what_is_no_update_is_not_applied_a_few_at_a_time(void **state) {
         assert_int_equal(count_web(ONE), 4);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_folder_becomes_units),
-                TEST(twice_the_same_does_nothing),
-                TEST(what_differs_is_changed_and_nothing_else),
-                TEST(what_the_folder_has_no_more_goes_if_that_is_asked_for),
-                TEST(an_empty_folder_and_a_wrong_one_need_force),
-                TEST(what_belongs_to_others_is_left_alone),
-                TEST(what_changed_since_the_plan_ends_it),
-                TEST(a_revision_binds_it_to_what_it_is_about),
-                TEST(the_clusters_own_moves_do_not),
-                TEST(a_unit_that_cannot_be_has_its_own_error),
-                TEST(undo_puts_back_what_it_changed),
-                TEST(a_request_that_comes_again_does_nothing_twice),
-                TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
-                TEST(a_command_that_is_given_again_goes_on),
-                TEST(what_changes_while_it_waits_for_its_entry_ends_it),
-                TEST(what_changes_between_two_parts_is_left),
-                TEST(what_changes_between_two_leaders_is_left),
-                TEST(who_plans_it_anew_is_asked_about_what_is_then),
-                TEST(who_fails_in_the_middle_hears_how_many_were_changed),
-                TEST(files_are_put_in_place_a_few_at_a_time),
-                TEST(a_rolling_apply_that_comes_again_begins_nothing),
-                TEST(what_is_no_update_is_not_applied_a_few_at_a_time),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_folder_becomes_units),
+        TEST(twice_the_same_does_nothing),
+        TEST(what_differs_is_changed_and_nothing_else),
+        TEST(what_the_folder_has_no_more_goes_if_that_is_asked_for),
+        TEST(an_empty_folder_and_a_wrong_one_need_force),
+        TEST(what_belongs_to_others_is_left_alone),
+        TEST(what_changed_since_the_plan_ends_it),
+        TEST(a_revision_binds_it_to_what_it_is_about),
+        TEST(the_clusters_own_moves_do_not),
+        TEST(a_unit_that_cannot_be_has_its_own_error),
+        TEST(undo_puts_back_what_it_changed),
+        TEST(a_request_that_comes_again_does_nothing_twice),
+        TEST(many_are_one_job_and_the_next_leader_goes_on_with_it),
+        TEST(a_command_that_is_given_again_goes_on),
+        TEST(what_changes_while_it_waits_for_its_entry_ends_it),
+        TEST(what_changes_between_two_parts_is_left),
+        TEST(what_changes_between_two_leaders_is_left),
+        TEST(who_plans_it_anew_is_asked_about_what_is_then),
+        TEST(who_fails_in_the_middle_hears_how_many_were_changed),
+        TEST(files_are_put_in_place_a_few_at_a_time),
+        TEST(a_rolling_apply_that_comes_again_begins_nothing),
+        TEST(what_is_no_update_is_not_applied_a_few_at_a_time)
+)

@@ -4,6 +4,7 @@
 // person, and is carried out once, by whoever leads then, whether somebody listens or not.
 #include "held-jobs.h"
 #include "held-pool.h"
+#include "messages.h"
 #include "rebalance-words.h"
 
 #define HELD ARGOSY__JOB_STATE__JOB_HELD
@@ -63,23 +64,16 @@ static int cancel(uint64_t job) {
 }
 
 static int release(uint64_t job) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = &job, .n_numbers = 1);
+        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &m);
 
-        m.numbers = &job;
-        m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &m;
         return rig_last(ask_about_job(&request))->status;
 }
 
 static RigAnswer *wait_for(uint64_t job) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = job);
+        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        m.number = job;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         return ask_about_job(&request);
 }
 
@@ -97,12 +91,9 @@ static void assert_waits_for(uint64_t job, uint64_t first) {
 }
 
 static void add_rule(Argosy__QueueRule rule) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        m.add = &rule;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &m;
         assert_int_equal(rig_last(ask_about_job(&request))->status, 0);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
+#include "messages.h"
 #include "name-patterns.h"
 #include "rebalance-words.h"
 
@@ -173,7 +174,7 @@ static void nothing_is_moved_if_somebody_has_changed_a_host_meanwhile(void **sta
 
 static void only_so_many_patterns_are_compared(void **state) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(REBALANCE, rebalance, &m);
         char *patterns[NAME_GLOBS_MAX + 1];
         uint8_t id[16] = {9, [15] = 62};
 
@@ -182,8 +183,6 @@ static void only_so_many_patterns_are_compared(void **state) {
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.patterns = patterns;
         m.n_patterns = NAME_GLOBS_MAX + 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-        request.rebalance = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, E2BIG);
         for (size_t i = 0; i < NAME_GLOBS_MAX; i++)
                 patterns[i] = (char *) "web@1.service"; // names are looked up
@@ -373,7 +372,7 @@ static void who_ends_one_leaves_a_job(void **state) {
 
 static void a_rebalance_is_called_off_by_its_job(void **state) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         RigAnswer *a;
         uint64_t job;
 
@@ -383,8 +382,6 @@ static void a_rebalance_is_called_off_by_its_job(void **state) {
         job = cluster_state_last_job(g.state);
         m.numbers = &job;
         m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         watch(a, 12);
         assert_int_equal(rig_last(a)->status, ECANCELED);

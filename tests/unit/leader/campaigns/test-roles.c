@@ -3,6 +3,7 @@
 // Whose turn it is when the cluster is full, and who makes room for whom: with a whole leader.
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 
@@ -10,17 +11,7 @@
 #define START ARGOSY__VERB__VERB_START
 #define UNLOAD ARGOSY__VERB__VERB_UNLOAD
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // ------------------------------------------------------------------------------------------------ asking
 
@@ -29,23 +20,19 @@ static void slots(uint32_t host, const char *n) {
 }
 
 static int ask_role(const char *name, uint32_t weight, uint64_t guarantee, uint64_t limit, bool remove) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
         Argosy__Amount g1 = ARGOSY__AMOUNT__INIT, l1 = ARGOSY__AMOUNT__INIT, *gs = &g1, *ls = &l1;
         RigAnswer *a;
 
         g1.resource = l1.resource = "slot";
         g1.amount = guarantee;
         l1.amount = limit;
-        change.name = (char *) name;
-        change.weight = weight;
-        change.remove = remove;
         change.guarantee = &gs;
         change.n_guarantee = guarantee > 0;
         change.limit = &ls;
         change.n_limit = limit > 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &change;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -57,16 +44,12 @@ static void role(const char *name, uint32_t weight, uint64_t guarantee, uint64_t
 }
 
 static int pool(const char *name, const char *host, bool remove) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
+                           .n_hosts = !remove, .remove = remove);
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         RigAnswer *a;
 
-        change.name = (char *) name;
-        change.hosts = (char **) &host;
-        change.n_hosts = !remove;
-        change.remove = remove;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = &change;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -74,27 +57,20 @@ static int pool(const char *name, const char *host, bool remove) {
 }
 
 static const Argosy__Response__RoleRow *role_row(const char *name) {
-        Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleList list =
+                MESSAGE_OF(request__role_list, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(ROLE_LIST, role_list, &list);
         RigAnswer *a;
 
-        list.names = (char **) &name;
-        list.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_LIST;
-        request.role_list = &list;
         a = rig_ask(&g, &request);
         assert_int_equal(a->responses[0]->roles->n_rows, 1);
         return a->responses[0]->roles->rows[0];
 }
 
 static const char *message_of(const char *unit) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
-        m.names = (char **) &unit;
-        m.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &m;
         return rig_ask(&g, &request)->responses[0]->status_reply->why;
 }
 
@@ -295,7 +271,7 @@ static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
 static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
         Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &m);
         RigAnswer *change, *wait;
 
         slots(1, "1");
@@ -312,8 +288,6 @@ static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
         m.verb = START;
         m.items = &items;
         m.n_items = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &m;
         wait = rig_ask(&g, &request);
         rig_turns(&g, 10);
         assert_false(wait->final);
@@ -486,28 +460,24 @@ static void a_unit_goes_where_its_pool_is(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_turn_costs_what_it_gives_out_not_who_waits),
-                TEST(who_waits_goes_by_the_weights_of_the_roles),
-                TEST(shares_are_fair_whatever_the_weights),
-                TEST(a_limit_holds_is_told_and_can_be_raised),
-                TEST(what_is_guaranteed_stays_free),
-                TEST(a_role_that_is_used_stays_and_one_that_is_not_there_is_refused),
-                TEST(a_new_leader_knows_the_roles),
-                TEST(a_higher_priority_takes_the_lowest_ones_place),
-                TEST(who_waits_for_it_does_not_hear_that_nobody_takes_it),
-                TEST(whoever_did_not_agree_stays),
-                TEST(preemption_never_goes_in_cycles),
-                TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
-                TEST(a_new_leader_waits_for_it_too),
-                TEST(what_becomes_free_and_what_makes_room_count_together),
-                TEST(instances_are_preempted_within_their_budget),
-                TEST(a_unit_of_a_lost_node_preempts_too),
-                TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),
-                TEST(of_what_a_lost_node_leaves_the_highest_is_placed_first),
-                TEST(a_unit_goes_where_its_pool_is),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_turn_costs_what_it_gives_out_not_who_waits),
+        TEST(who_waits_goes_by_the_weights_of_the_roles),
+        TEST(shares_are_fair_whatever_the_weights),
+        TEST(a_limit_holds_is_told_and_can_be_raised),
+        TEST(what_is_guaranteed_stays_free),
+        TEST(a_role_that_is_used_stays_and_one_that_is_not_there_is_refused),
+        TEST(a_new_leader_knows_the_roles),
+        TEST(a_higher_priority_takes_the_lowest_ones_place),
+        TEST(who_waits_for_it_does_not_hear_that_nobody_takes_it),
+        TEST(whoever_did_not_agree_stays),
+        TEST(preemption_never_goes_in_cycles),
+        TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
+        TEST(a_new_leader_waits_for_it_too),
+        TEST(what_becomes_free_and_what_makes_room_count_together),
+        TEST(instances_are_preempted_within_their_budget),
+        TEST(a_unit_of_a_lost_node_preempts_too),
+        TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),
+        TEST(of_what_a_lost_node_leaves_the_highest_is_placed_first),
+        TEST(a_unit_goes_where_its_pool_is)
+)

@@ -6,6 +6,7 @@
 
 #include "carried-files.h"
 #include "leader-asks.h"
+#include "messages.h"
 
 #define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
 #define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -41,13 +42,10 @@ static RigAnswer *ask(RigRollout w) {
 }
 
 static RigAnswer *wait_for(const char *name, uint64_t revision) {
-        Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RolloutWait m =
+                MESSAGE_OF(request__rollout_wait, .name = (char *) name, .revision = revision);
+        Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &m);
 
-        m.name = (char *) name;
-        m.revision = revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
-        request.rollout_wait = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -60,13 +58,9 @@ static RigAnswer *begin(RigRollout w) {
 }
 
 static const char *why_of(const char *name) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &m;
         return rig_ask(&g, &request)->responses[0]->status_reply->why;
 }
 
@@ -823,12 +817,10 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
         assert_int_equal(count_running(NEW ONE_DOWN), N_UNITS);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static RigAnswer *begin_to_update(const char *name, const char *content) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         uint64_t id[2] = {++g.id, 78};
 
         file.name = (char *) name;
@@ -837,8 +829,6 @@ static RigAnswer *begin_to_update(const char *name, const char *content) {
         m.kind = UPDATE;
         m.name = (char *) name;
         m.file = &file;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         return rig_ask(&g, &request);
 }
 
@@ -861,52 +851,48 @@ static void what_no_node_takes_with_another_content_goes_on_conflicting(void **s
         assert_int_equal(rig_record(&g, "web.service")->node, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
-                RIG_TEST(an_update_goes_through_the_instances_one_by_one),
-                RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),
-                RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
-                RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
-                RIG_TEST(a_global_unit_gets_files_without_a_restart_too),
-                RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files),
-                RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
-                RIG_TEST(so_many_as_the_command_says_go_together),
-                RIG_TEST(the_units_own_option_is_stricter_than_the_command),
-                RIG_TEST(an_update_that_fails_goes_back),
-                RIG_TEST(an_update_that_nothing_is_heard_of_goes_back),
-                RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
-                RIG_TEST(of_a_unit_that_has_no_node_it_is_said_that_it_has_none),
-                RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
-                RIG_TEST(an_update_that_changes_a_volume_is_refused),
-                RIG_TEST(a_second_update_is_refused_while_one_runs),
-                RIG_TEST(its_owner_can_give_it_up),
-                RIG_TEST(an_update_to_the_file_that_all_have_is_over_at_once),
-                RIG_TEST(whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update),
-                RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
-                RIG_TEST(a_new_leader_goes_on),
-                RIG_TEST(a_host_that_has_not_told_everything_proves_nothing),
-                RIG_TEST(a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader),
-                RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
-                RIG_TEST(what_is_no_template_of_ours_is_refused),
-                RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),
-                RIG_TEST(a_global_unit_is_updated_node_by_node),
-                RIG_TEST(a_global_unit_that_has_the_file_is_left_alone),
-                RIG_TEST(where_a_global_unit_is_down_already_it_has_its_turn_first),
-                RIG_TEST(a_global_unit_goes_back_too),
-                RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
-                RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
-                RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
-                RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
-                RIG_TEST(what_no_node_takes_with_another_content_goes_on_conflicting),
-                RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
-                RIG_TEST(what_has_failed_leaves_when_its_host_says_so),
-                RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),
-                RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
-                RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
-                RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
-                RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
+        RIG_TEST(an_update_goes_through_the_instances_one_by_one),
+        RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),
+        RIG_TEST(an_update_of_files_alone_asks_for_no_restart),
+        RIG_TEST(an_update_of_files_that_fails_goes_back_without_a_restart),
+        RIG_TEST(a_global_unit_gets_files_without_a_restart_too),
+        RIG_TEST(a_global_unit_that_is_down_on_a_node_starts_with_the_new_files),
+        RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
+        RIG_TEST(so_many_as_the_command_says_go_together),
+        RIG_TEST(the_units_own_option_is_stricter_than_the_command),
+        RIG_TEST(an_update_that_fails_goes_back),
+        RIG_TEST(an_update_that_nothing_is_heard_of_goes_back),
+        RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
+        RIG_TEST(of_a_unit_that_has_no_node_it_is_said_that_it_has_none),
+        RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
+        RIG_TEST(an_update_that_changes_a_volume_is_refused),
+        RIG_TEST(a_second_update_is_refused_while_one_runs),
+        RIG_TEST(its_owner_can_give_it_up),
+        RIG_TEST(an_update_to_the_file_that_all_have_is_over_at_once),
+        RIG_TEST(whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update),
+        RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
+        RIG_TEST(a_new_leader_goes_on),
+        RIG_TEST(a_host_that_has_not_told_everything_proves_nothing),
+        RIG_TEST(a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader),
+        RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
+        RIG_TEST(what_is_no_template_of_ours_is_refused),
+        RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),
+        RIG_TEST(a_global_unit_is_updated_node_by_node),
+        RIG_TEST(a_global_unit_that_has_the_file_is_left_alone),
+        RIG_TEST(where_a_global_unit_is_down_already_it_has_its_turn_first),
+        RIG_TEST(a_global_unit_goes_back_too),
+        RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
+        RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
+        RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
+        RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
+        RIG_TEST(what_no_node_takes_with_another_content_goes_on_conflicting),
+        RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
+        RIG_TEST(what_has_failed_leaves_when_its_host_says_so),
+        RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),
+        RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
+        RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
+        RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
+        RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget)
+)

@@ -2,6 +2,7 @@
 //
 // Rolling updates and restarts of units whose node is lost on the way.
 #include "leader-asks.h"
+#include "messages.h"
 
 #define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
 #define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -9,21 +10,9 @@
 #define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
 #define RESTART ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
 
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 enum { START_MS = 3000 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // The node of host 1, whose clients ask, has another one.
 static void start(const char *name, const char *content) {
@@ -37,13 +26,11 @@ static void start(const char *name, const char *content) {
 // who waits for the job.
 static RigAnswer *begin_and_lose(RigRollout w) {
         Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
         const RigAnswer *a = rig_rollout(&g, w);
 
         assert_int_equal(rig_last(a)->status, 0);
         m.number = rig_last(a)->job;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         rig_settle(&g);
         rig_host_off(&g, cluster_state_find_host_by_node(g.state, rig_record(&g, w.name)->node)->host);
         return rig_ask_and_settle(&g, &request);
@@ -86,11 +73,7 @@ static void of_what_stays_on_a_node_that_is_lost_it_is_said_that_nobody_knows(vo
         assert_int_equal(cluster_state_job_state(g.state, 3), ARGOSY__JOB_STATE__JOB_FAILED);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(what_had_its_turn_on_a_node_that_is_lost_is_waited_for_where_it_goes),
-                RIG_TEST(of_what_stays_on_a_node_that_is_lost_it_is_said_that_nobody_knows),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(what_had_its_turn_on_a_node_that_is_lost_is_waited_for_where_it_goes),
+        RIG_TEST(of_what_stays_on_a_node_that_is_lost_it_is_said_that_nobody_knows)
+)

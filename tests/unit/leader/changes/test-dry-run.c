@@ -4,6 +4,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "request-ties.h"
 #include "test.h"
 
@@ -11,21 +12,11 @@
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static RigAnswer *ask_plan(const char *name, const char *content, bool replace) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint8_t id[16] = {7};
 
@@ -41,8 +32,6 @@ static RigAnswer *ask_plan(const char *name, const char *content, bool replace) 
                 change.files = &files;
                 change.n_files = 1;
         }
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -128,8 +117,8 @@ enum { MANY = 500, PLAN_MAX = 2000, OLD = 3 };
 // OLD instances of old@.service, and then of new@.service, which replaces those.
 static RigAnswer *plan_many(size_t n) {
         static char names[PLAN_MAX + 1][40], *pointers[PLAN_MAX + 1];
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile old = ARGOSY__NAMED_FILE__INIT, new = ARGOSY__NAMED_FILE__INIT,
                           *files[] = {&old, &new};
         static const char old_content[] = SERVICE, new_content[] = SERVICE "[X-Argosy]\nReplaces=old@*\n";
@@ -152,8 +141,6 @@ static RigAnswer *plan_many(size_t n) {
         change.dry_run = true;
         change.files = files;
         change.n_files = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -188,8 +175,8 @@ static void more_than_one_turn_can_plan_are_refused(void **state) {
 
 // A start of two units, each with a file of its own.
 static const Argosy__Response__Change *plan_two(const char *const names[2], const char *const contents[2]) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile files[2], *pointers[] = {&files[0], &files[1]};
         uint8_t id[16] = {9};
         RigAnswer *a;
@@ -205,8 +192,6 @@ static const Argosy__Response__Change *plan_two(const char *const names[2], cons
         change.files = pointers;
         change.n_names = change.n_files = 2;
         change.dry_run = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0]->change;
@@ -453,28 +438,22 @@ static void who_asks_holds_nobody_up_and_is_held_up_by_nobody(void **state) {
         assert_int_equal(rig_count_running(&g, "web.service"), 0);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(what_it_says_comes_true),
-                RIG_TEST(a_unit_that_has_to_move_is_told_to),
-                RIG_TEST(what_cannot_be_has_its_reasons),
-                RIG_TEST(a_finished_oneshot_would_run_again),
-                RIG_TEST(who_refused_it_is_asked_again_as_by_a_start),
-                RIG_TEST(each_of_many_is_looked_at_for_itself),
-                RIG_TEST(more_than_one_turn_can_plan_are_refused),
-                RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
-                RIG_TEST(who_waits_has_his_turn_when_the_others_have_left),
-                RIG_TEST(all_of_a_group_leave_one_after_the_other),
-                RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
-                RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
-                RIG_TEST(who_is_planned_first_may_be_preempted_by_the_next_one),
-                RIG_TEST(who_has_the_higher_priority_is_planned_first),
-                RIG_TEST(who_demands_most_is_planned_first),
-                RIG_TEST(who_is_preempted_comes_back_to_where_it_was),
-                RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(what_it_says_comes_true),
+        RIG_TEST(a_unit_that_has_to_move_is_told_to),
+        RIG_TEST(what_cannot_be_has_its_reasons),
+        RIG_TEST(a_finished_oneshot_would_run_again),
+        RIG_TEST(who_refused_it_is_asked_again_as_by_a_start),
+        RIG_TEST(each_of_many_is_looked_at_for_itself),
+        RIG_TEST(more_than_one_turn_can_plan_are_refused),
+        RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
+        RIG_TEST(who_waits_has_his_turn_when_the_others_have_left),
+        RIG_TEST(all_of_a_group_leave_one_after_the_other),
+        RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
+        RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
+        RIG_TEST(who_is_planned_first_may_be_preempted_by_the_next_one),
+        RIG_TEST(who_has_the_higher_priority_is_planned_first),
+        RIG_TEST(who_demands_most_is_planned_first),
+        RIG_TEST(who_is_preempted_comes_back_to_where_it_was),
+        RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody)
+)

@@ -6,23 +6,14 @@
 #include "forget-request.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "str.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
 #define THREE "[Service]\nExecStart=/bin/sleep 3000\n"
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint64_t last_job(void) {
         return rig_last_job(&g);
@@ -33,39 +24,26 @@ static uint64_t start(const char *name, const char *content) {
 }
 
 static const Argosy__Response *cat(const char *name, const char *rev) {
-        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Cat m = MESSAGE_OF(request__cat, .names = (char **) &name, .n_names = 1,
+                                            .revs = (char **) &rev, .n_revs = rev != NULL);
+        Argosy__Request request = REQUEST_OF(CAT, cat, &m);
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        m.revs = (char **) &rev;
-        m.n_revs = rev != NULL;
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &m;
         return rig_last(rig_ask(&g, &request));
 }
 
 static const Argosy__Response *forget(const char *rev) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = (char **) &rev, .n_revs = 1);
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
-        m.revs = (char **) &rev;
-        m.n_revs = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
 static const Argosy__Response *forget_at(const char *rev, uint64_t if_revision) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = (char **) &rev, .n_revs = 1);
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
-        m.revs = (char **) &rev;
-        m.n_revs = 1;
         job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -179,7 +157,7 @@ static const Argosy__Response *forget_many(const char *first, const char *last) 
         static char words[MANY_REVS][HASH_HEX_SIZE], *revs[MANY_REVS];
         Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         uint64_t id[2] = {++g.id, 66};
 
         for (uint64_t i = 0; i < MANY_REVS; i++) {
@@ -193,8 +171,6 @@ static const Argosy__Response *forget_many(const char *first, const char *last) 
         m.revs = revs;
         m.n_revs = MANY_REVS;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -238,13 +214,9 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_file_is_erased_if_no_job_has_had_it_since),
-                TEST(the_history_of_a_unit_can_be_read),
-                TEST(a_history_says_which_parts_of_a_content_differ),
-                TEST(tens_of_thousands_of_contents_are_erased_by_one_job),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_file_is_erased_if_no_job_has_had_it_since),
+        TEST(the_history_of_a_unit_can_be_read),
+        TEST(a_history_says_which_parts_of_a_content_differ),
+        TEST(tens_of_thousands_of_contents_are_erased_by_one_job)
+)

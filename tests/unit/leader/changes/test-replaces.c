@@ -4,22 +4,13 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 #define SUBMIT ARGOSY__VERB__VERB_SUBMIT
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void start(const char *name, const char *content) {
         assert_int_equal(rig_change(&g, START, name, content)->status, 0);
@@ -34,13 +25,9 @@ static void assert_refused(Argosy__Verb verb, const char *name, const char *cont
 }
 
 static const Argosy__Response__Status *why_of(const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         return rig_ask(&g, &request)->responses[0]->status_reply;
 }
 
@@ -133,19 +120,15 @@ static void a_cycle_is_refused_with_its_line_and_nothing_is_stored(void **state)
         start("c.service", SERVICE "[X-Argosy]\nReplaces=d.*\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_replaced_unit_goes_elsewhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(it_is_not_placed_where_its_replacer_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_replacer_goes_wherever_it_would_go_anyway, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_can_go_nowhere_else_waits_and_says_why, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_finds_who_is_to_leave, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_pattern_that_matches_the_unit_is_refused, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_cycle_is_refused_with_its_line_and_nothing_is_stored,
-                                                setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(the_replaced_unit_goes_elsewhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_is_not_placed_where_its_replacer_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_replacer_goes_wherever_it_would_go_anyway, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_can_go_nowhere_else_waits_and_says_why, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_new_leader_finds_who_is_to_leave, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pattern_that_matches_the_unit_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cycle_is_refused_with_its_line_and_nothing_is_stored,
+                                        setup, teardown)
+)

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "leader-tables.h"
+#include "messages.h"
 #include "registry.h"
 #include "response.h"
 #include "tickets.h"
@@ -136,8 +137,8 @@ static void without_memory_for_an_answer_that_is_the_answer(void **state) {
 // ---- waits for units
 
 static Client *wait_for(size_t i, const char *unit) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
 
         item.name = (char *) unit;
@@ -145,8 +146,6 @@ static Client *wait_for(size_t i, const char *unit) {
         wait.verb = ARGOSY__VERB__VERB_START;
         wait.items = &items;
         wait.n_items = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
         ask(i, &request);
         assert_return_code(waiter_start(t.leader, clients[i].ticket), 0);
         return &clients[i];
@@ -192,23 +191,19 @@ static void all_who_wait_for_a_unit_hear_of_its_end_once(void **state) {
                 assert_int_equal(clients[i].n_reported, i % 2 ? 0 : 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(
-                        what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_final, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(an_error_in_the_middle_is_not_the_last_word, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_is_told_may_cancel_anybody, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_fails_hears_nothing_that_was_to_be_said_before, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(without_memory_for_an_answer_that_is_the_answer, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_wait_costs_nothing_while_nothing_happens_to_its_units,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(all_who_wait_for_a_unit_hear_of_its_end_once, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_final, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(an_error_in_the_middle_is_not_the_last_word, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_is_told_may_cancel_anybody, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_fails_hears_nothing_that_was_to_be_said_before, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(without_memory_for_an_answer_that_is_the_answer, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_wait_costs_nothing_while_nothing_happens_to_its_units,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(all_who_wait_for_a_unit_hear_of_its_end_once, setup,
+                                        teardown)
+)

@@ -93,15 +93,11 @@ static void a_walk_of_its_own_begins_slowly_when_it_is_resumed(void **state) {
         assert_int_equal(t.leader->walks.n_slow, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(only_a_walk_that_used_up_its_slice_goes_faster, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_is_applied_within_a_turn_counts_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_has_caught_up_does_whole_slices, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_walk_of_its_own_begins_slowly_when_it_is_resumed, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(only_a_walk_that_used_up_its_slice_goes_faster, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_applied_within_a_turn_counts_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_caught_up_does_whole_slices, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_walk_of_its_own_begins_slowly_when_it_is_resumed, setup,
+                                        teardown)
+)

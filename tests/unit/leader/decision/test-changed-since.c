@@ -3,6 +3,7 @@
 // Who has changed a unit since a request was asked for, where its record does not say it any more: a job
 // that began before that and went on, and one that is not remembered.
 #include "changed-since.h"
+#include "messages.h"
 #include "queue-words.h"
 
 enum { LONG = 200, TIMES = 40 }; // names of a record, and records: together more than is kept of the past
@@ -50,7 +51,7 @@ static void change_long(Argosy__Verb verb) {
         static char names[LONG][UNIT_NAME_MAX + 1], *pointers[LONG];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
         for (size_t i = 0; i < LONG; i++) {
@@ -65,18 +66,13 @@ static void change_long(Argosy__Verb verb) {
         change.n_names = LONG;
         change.files = &files;
         change.n_files = verb == START;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
 static void keep_little(void) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .history_mib = 1);
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        m.history_mib = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -122,13 +118,9 @@ static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
         assert_int_equal(changed_since_by(g.leader, &t, "a.service"), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_unit_that_was_never_there_is_not_changed),
-                RIG_TEST(a_job_that_was_held_back_meanwhile_is_found),
-                RIG_TEST(what_a_forgotten_job_may_have_changed_is_changed),
-                RIG_TEST(what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_unit_that_was_never_there_is_not_changed),
+        RIG_TEST(a_job_that_was_held_back_meanwhile_is_found),
+        RIG_TEST(what_a_forgotten_job_may_have_changed_is_changed),
+        RIG_TEST(what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed)
+)

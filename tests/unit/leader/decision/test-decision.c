@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -32,7 +33,7 @@ static int teardown(void **state) {
 // And nothing happens yet.
 static RigAnswer *start_both(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "a.service", (char *) "b.service"};
         uint64_t id[2] = {++g.id, 92};
 
@@ -40,8 +41,6 @@ static RigAnswer *start_both(void) {
         change.verb = START;
         change.names = names;
         change.n_names = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -109,23 +108,18 @@ static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
 // And nothing happens yet.
 static void begin_drain(const char *node) {
         Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
         m.nodes = (char **) &node;
         m.n_nodes = 1;
         m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &m;
         (void) rig_ask(&g, &request);
 }
 
 static RigAnswer *begin_removal(const char *host) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         return rig_ask(&g, &request);
 }
 
@@ -152,13 +146,9 @@ static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state
         assert_int_equal(rig_record(&g, "a.service")->node, 0); // it waits for a node
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(who_waits_for_the_next_entry_asks_no_node_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_host_does_not_leave_with_what_the_same_entry_gives_it,
-                                                setup_four, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_waits_for_the_next_entry_asks_no_node_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_host_does_not_leave_with_what_the_same_entry_gives_it,
+                                        setup_four, teardown)
+)

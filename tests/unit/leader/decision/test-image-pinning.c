@@ -3,6 +3,7 @@
 // A tag is resolved once, by a host that may run the container, and the digest is in the log with the
 // content. The registry that hosts ask is `digest_now`, or `words`.
 #include "content-image.h"
+#include "messages.h"
 #include "queue-words.h"
 
 #define IMAGE "[Container]\nImage=reg.example/web:1\n"
@@ -84,14 +85,12 @@ static void a_tag_is_resolved_by_a_host_that_may_run_it(void **state) {
 
 static void lists_have_the_image_and_its_digest(void **state) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         const Argosy__Response__Units *units;
         RigAnswer *answer;
 
         assert_done(change(START, "a.service", IMAGE, false));
         assert_done(change(START, "b.service", SERVICE, false));
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         answer = rig_ask(&g, &request);
         rig_settle(&g);
         units = rig_last(answer)->units;
@@ -271,7 +270,7 @@ static void a_held_job_that_is_not_resolved_is_over(void **state) {
 static RigAnswer *start_unpinned(const char *name, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 66};
 
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -283,8 +282,6 @@ static RigAnswer *start_unpinned(const char *name, const char *content) {
         m.unpinned = true;
         file.name = file.path = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -400,30 +397,26 @@ static void an_update_of_these_is_refused(void **state) {
         assert_non_null(strstr(r->message, "--replace"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
-                IMAGE_TEST(lists_have_the_image_and_its_digest),
-                IMAGE_TEST(the_same_file_keeps_its_digest),
-                IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
-                IMAGE_TEST(what_the_registry_says_refuses_the_request),
-                IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
-                IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
-                IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
-                IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
-                IMAGE_TEST(others_are_decided_meanwhile),
-                IMAGE_TEST(the_next_leader_asks_again),
-                IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
-                IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
-                IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
-                IMAGE_TEST(unpinned_it_is_taken_as_it_is),
-                IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
-                IMAGE_TEST(instances_of_a_template_share_a_digest),
-                IMAGE_TEST(units_whose_digests_differ_have_one_file_to_pull),
-                IMAGE_TEST(units_of_several_files_have_none_to_pull),
-                IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
-                IMAGE_TEST(an_update_of_these_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        IMAGE_TEST(a_tag_is_resolved_by_a_host_that_may_run_it),
+        IMAGE_TEST(lists_have_the_image_and_its_digest),
+        IMAGE_TEST(the_same_file_keeps_its_digest),
+        IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
+        IMAGE_TEST(what_the_registry_says_refuses_the_request),
+        IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
+        IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
+        IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
+        IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
+        IMAGE_TEST(others_are_decided_meanwhile),
+        IMAGE_TEST(the_next_leader_asks_again),
+        IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
+        IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
+        IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
+        IMAGE_TEST(unpinned_it_is_taken_as_it_is),
+        IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),
+        IMAGE_TEST(instances_of_a_template_share_a_digest),
+        IMAGE_TEST(units_whose_digests_differ_have_one_file_to_pull),
+        IMAGE_TEST(units_of_several_files_have_none_to_pull),
+        IMAGE_TEST(an_image_that_depends_on_the_instance_is_resolved_for_each),
+        IMAGE_TEST(an_update_of_these_is_refused)
+)

@@ -257,19 +257,15 @@ static void a_rolling_restart_pulls_what_was_removed(void **state) {
         assert_int_equal(pulls.n, N);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
-                PULL_TEST(a_large_group_has_it_everywhere_too),
-                PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
-                PULL_TEST(a_registry_that_is_down_changes_nothing),
-                PULL_TEST(a_lost_host_is_not_waited_for),
-                PULL_TEST(an_undo_has_the_image_of_before_everywhere_first),
-                PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
-                PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),
-                PULL_TEST(a_file_that_is_replaced_at_once_is_pulled_first),
-                PULL_TEST(a_rolling_restart_pulls_what_was_removed),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
+        PULL_TEST(a_large_group_has_it_everywhere_too),
+        PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
+        PULL_TEST(a_registry_that_is_down_changes_nothing),
+        PULL_TEST(a_lost_host_is_not_waited_for),
+        PULL_TEST(an_undo_has_the_image_of_before_everywhere_first),
+        PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
+        PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),
+        PULL_TEST(a_file_that_is_replaced_at_once_is_pulled_first),
+        PULL_TEST(a_rolling_restart_pulls_what_was_removed)
+)

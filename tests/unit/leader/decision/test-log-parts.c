@@ -6,6 +6,7 @@
 
 #include "leader-tables.h"
 #include "log-parts.h"
+#include "messages.h"
 #include "response.h"
 #include "tickets.h"
 
@@ -29,8 +30,8 @@ static void on_response(const Argosy__Response *response, void *userdata) {
 }
 
 static int setup(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
 
         tables_start(&t, 1);
@@ -38,8 +39,6 @@ static int setup(void **state) {
         heard[0] = '\0';
         change.verb = ARGOSY__VERB__VERB_START;
         change.id = (ProtobufCBinaryData){sizeof(id), id};
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         ticket = ticket_new(t.leader, &request, on_response, NULL);
         assert_non_null(ticket);
         ticket->author = message_copy(&author);

@@ -10,21 +10,12 @@
 
 #include "event-stream.h"
 #include "log-trail.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void go_on_from(Asked *a, const RigAnswer *answer) {
         *a = (Asked){};
@@ -89,11 +80,9 @@ static void what_changes_no_unit_has_one_too(void **state) {
 
 static void what_is_refused_or_only_asked_has_none(void **state) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
         const RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &list;
         a = rig_ask_and_settle(&g, &request);
         assert_string_equal(rig_last(a)->cursor, "");
         a = rig_set_mode(&g, "nowhere", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -229,20 +218,16 @@ static void a_job_that_there_is_not_is_refused(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_change_itself_comes_behind_it_also_if_nobody_watched),
-                TEST(how_the_job_ended_is_told_behind_it),
-                TEST(what_changes_no_unit_has_one_too),
-                TEST(what_is_refused_or_only_asked_has_none),
-                TEST(who_asks_the_next_leader_again_misses_nothing),
-                TEST(and_the_same_leader),
-                TEST(who_goes_on_under_the_next_leader_is_told_the_change_too),
-                TEST(who_knows_the_number_of_a_job_only_goes_on_from_where_it_began),
-                TEST(also_under_the_next_leader),
-                TEST(who_names_a_job_whose_beginning_is_forgotten_is_told_everything),
-                TEST(a_job_that_there_is_not_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_change_itself_comes_behind_it_also_if_nobody_watched),
+        TEST(how_the_job_ended_is_told_behind_it),
+        TEST(what_changes_no_unit_has_one_too),
+        TEST(what_is_refused_or_only_asked_has_none),
+        TEST(who_asks_the_next_leader_again_misses_nothing),
+        TEST(and_the_same_leader),
+        TEST(who_goes_on_under_the_next_leader_is_told_the_change_too),
+        TEST(who_knows_the_number_of_a_job_only_goes_on_from_where_it_began),
+        TEST(also_under_the_next_leader),
+        TEST(who_names_a_job_whose_beginning_is_forgotten_is_told_everything),
+        TEST(a_job_that_there_is_not_is_refused)
+)

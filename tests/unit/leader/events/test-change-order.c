@@ -113,12 +113,8 @@ static void another_takes_the_place(void **state) {
         change_order_done(&o);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(objects_stand_in_the_order_of_their_last_changes),
-                cmocka_unit_test(holes_are_closed),
-                cmocka_unit_test(another_takes_the_place),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(objects_stand_in_the_order_of_their_last_changes),
+        cmocka_unit_test(holes_are_closed),
+        cmocka_unit_test(another_takes_the_place)
+)

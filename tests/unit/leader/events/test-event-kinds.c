@@ -12,21 +12,12 @@
 #include "access.h"
 #include "event-marks.h"
 #include "event-stream.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // ------------------------------------------------------------------------------------------------ asking
 
@@ -38,47 +29,37 @@ static void ask(const Argosy__Request *request) {
 }
 
 static void set_role(const char *name, uint32_t weight, uint64_t guarantee, bool remove) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
         Argosy__Amount amount = ARGOSY__AMOUNT__INIT, *amounts = &amount;
 
         amount.resource = (char *) "slot";
         amount.amount = guarantee;
-        change.name = (char *) name;
-        change.weight = weight;
-        change.remove = remove;
         change.guarantee = &amounts;
         change.n_guarantee = guarantee > 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &change;
         ask(&request);
 }
 
 static void set_pool(const char *name, const char *host, bool remove) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
+                           .n_hosts = !remove, .remove = remove);
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
 
-        change.name = (char *) name;
-        change.hosts = (char **) &host;
-        change.n_hosts = !remove;
-        change.remove = remove;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = &change;
         ask(&request);
 }
 
 static void set_access(Argosy__Right right, const char *user, const char *host, const char *role,
                        bool revoke) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
         change.revoke = revoke;
         change.right = right;
         change.user = (char *) user;
         change.host = (char *) host;
         change.role = (char *) role;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         ask(&request);
 }
 
@@ -211,9 +192,8 @@ static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
 
 static void change_queue(const Argosy__Request__QueueChange *change, const char *reason) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__Job job = MESSAGE_OF(request__job, .reason = (char *) reason);
 
-        job.reason = (char *) reason;
         request.job = &job;
         request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
         request.queue_change = (Argosy__Request__QueueChange *) change;
@@ -394,21 +374,17 @@ static void an_update_of_units_that_match_is_told_to_who_asks_for_them(void **st
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_role_is_told_of_when_it_is_made_changed_and_removed),
-                TEST(a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it),
-                TEST(a_right_is_told_of_as_it_is_given),
-                TEST(an_update_has_its_own_story),
-                TEST(a_drain_is_told_of_until_the_node_is_open_again),
-                TEST(a_rule_of_the_queue_is_told_of_with_its_place),
-                TEST(that_the_queue_is_closed_is_told_and_that_it_is_open),
-                TEST(new_content_is_told_of_and_that_it_is_removed),
-                TEST(removed_content_is_told_also_of_units_that_are_gone_by_then),
-                TEST(removed_content_is_told_to_who_was_away),
-                TEST(whoever_comes_from_nothing_is_told_of_all_of_them),
-                TEST(an_update_of_units_that_match_is_told_to_who_asks_for_them),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_role_is_told_of_when_it_is_made_changed_and_removed),
+        TEST(a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it),
+        TEST(a_right_is_told_of_as_it_is_given),
+        TEST(an_update_has_its_own_story),
+        TEST(a_drain_is_told_of_until_the_node_is_open_again),
+        TEST(a_rule_of_the_queue_is_told_of_with_its_place),
+        TEST(that_the_queue_is_closed_is_told_and_that_it_is_open),
+        TEST(new_content_is_told_of_and_that_it_is_removed),
+        TEST(removed_content_is_told_also_of_units_that_are_gone_by_then),
+        TEST(removed_content_is_told_to_who_was_away),
+        TEST(whoever_comes_from_nothing_is_told_of_all_of_them),
+        TEST(an_update_of_units_that_match_is_told_to_who_asks_for_them)
+)

@@ -11,30 +11,18 @@
 
 #include "event-stream.h"
 #include "log-trail.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void set_role(const char *name, bool remove) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) name, .remove = remove);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        change.name = (char *) name;
-        change.remove = remove;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -237,18 +225,14 @@ static void a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too(void
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other),
-                TEST(the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader),
-                TEST(jobs_that_the_next_leader_tells_no_more_begin_anew),
-                TEST(only_what_nodes_say_begins_anew),
-                TEST(a_table_that_was_changed_meanwhile_begins_anew_too),
-                TEST(what_is_about_units_names_only_kinds_that_he_watches),
-                TEST(states_of_hosts_that_the_next_leader_has_not_heard_are_unknown),
-                TEST(who_was_told_less_than_this_voter_has_seen_is_told_everything),
-                TEST(a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_other),
+        TEST(the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader),
+        TEST(jobs_that_the_next_leader_tells_no_more_begin_anew),
+        TEST(only_what_nodes_say_begins_anew),
+        TEST(a_table_that_was_changed_meanwhile_begins_anew_too),
+        TEST(what_is_about_units_names_only_kinds_that_he_watches),
+        TEST(states_of_hosts_that_the_next_leader_has_not_heard_are_unknown),
+        TEST(who_was_told_less_than_this_voter_has_seen_is_told_everything),
+        TEST(a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too)
+)

@@ -61,12 +61,8 @@ static void it_begins_anew_where_it_is_told(void **state) {
         event_ring_done(&r);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_oldest_go_and_the_others_stay),
-                cmocka_unit_test(one_that_is_longer_than_all_is_kept),
-                cmocka_unit_test(it_begins_anew_where_it_is_told),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_oldest_go_and_the_others_stay),
+        cmocka_unit_test(one_that_is_longer_than_all_is_kept),
+        cmocka_unit_test(it_begins_anew_where_it_is_told)
+)

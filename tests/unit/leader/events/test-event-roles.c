@@ -10,6 +10,7 @@
 
 #include "author.h"
 #include "event-stream.h"
+#include "messages.h"
 
 #define WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
 #define DB "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -23,24 +24,19 @@ static Argosy__Author alice;
 
 static void change_access(bool revoke, const char *role) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
         change.revoke = revoke;
         change.right = ARGOSY__RIGHT__RIGHT_VIEW;
         change.user = (char *) "alice";
         change.role = (char *) role;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
 static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
-        role.name = (char *) name;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -214,17 +210,13 @@ static void who_gets_another_right_while_he_waits_begins_anew(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(who_may_see_nothing_is_refused),
-                TEST(the_whole_state_is_that_of_his_units),
-                TEST(what_happens_is_told_of_his_units_also_that_they_go),
-                TEST(he_is_told_that_they_went_while_he_was_away),
-                TEST(jobs_are_told_as_they_would_be_listed_to_him),
-                TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
-                TEST(and_also_behind_his_back),
-                TEST(who_gets_another_right_while_he_waits_begins_anew),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(who_may_see_nothing_is_refused),
+        TEST(the_whole_state_is_that_of_his_units),
+        TEST(what_happens_is_told_of_his_units_also_that_they_go),
+        TEST(he_is_told_that_they_went_while_he_was_away),
+        TEST(jobs_are_told_as_they_would_be_listed_to_him),
+        TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
+        TEST(and_also_behind_his_back),
+        TEST(who_gets_another_right_while_he_waits_begins_anew)
+)

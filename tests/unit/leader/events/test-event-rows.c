@@ -10,6 +10,7 @@
 #include "leader-private.h"
 
 #include "event-stream.h"
+#include "messages.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
@@ -166,7 +167,7 @@ static unsigned n_asked;
 static void ask_about_the_gone(Rig *rig) {
         Argosy__Request__Wait__Item items[GOING], *pointers[GOING];
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
         char names[GOING][32];
 
         for (unsigned i = 0; i < GOING; i++) {
@@ -180,8 +181,6 @@ static void ask_about_the_gone(Rig *rig) {
                 return;
         wait.verb = ARGOSY__VERB__VERB_DESTROY;
         wait.items = pointers;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
         rig_ask(rig, &request);
         n_asked++;
 }
@@ -619,29 +618,25 @@ static void the_leader_with_another_name_is_told_by_that(void **state) {
         asked_forget(&a);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST_MANY(what_one_node_says_of_a_unit_on_all_nodes_is_one_row),
-                TEST_MANY(a_host_that_attaches_anew_costs_its_own_rows),
-                TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
-                TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
-                TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
-                TEST(units_that_go_again_before_they_were_told_of_are_told_to_be_gone),
-                TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
-                TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
-                TEST(of_a_node_of_many_units_with_another_name_all_is_told_in_the_end),
-                TEST(what_becomes_of_units_while_their_node_gets_another_name_is_told),
-                TEST(the_leader_with_another_name_is_told_by_that),
-                TEST(a_unit_whose_start_is_on_its_way_is_inactive),
-                TEST(a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it),
-                TEST(what_a_host_did_not_have_when_it_attached_is_inactive),
-                TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
-                TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
-                TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
-                TEST(of_many_units_that_are_as_they_were_nothing_new_is_told),
-                TEST(what_the_log_does_not_know_was_not_destroyed),
-                TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST_MANY(what_one_node_says_of_a_unit_on_all_nodes_is_one_row),
+        TEST_MANY(a_host_that_attaches_anew_costs_its_own_rows),
+        TEST_MANY(another_unit_on_all_nodes_costs_no_rows_of_the_others),
+        TEST_MANY(all_nodes_are_told_of_when_the_unit_goes_from_all),
+        TEST(units_that_somebody_asks_about_as_they_go_are_told_to_be_gone),
+        TEST(units_that_go_again_before_they_were_told_of_are_told_to_be_gone),
+        TEST(what_a_host_has_said_is_unknown_when_its_link_is_lost),
+        TEST(a_node_with_another_name_leaves_nothing_by_the_former_one),
+        TEST(of_a_node_of_many_units_with_another_name_all_is_told_in_the_end),
+        TEST(what_becomes_of_units_while_their_node_gets_another_name_is_told),
+        TEST(the_leader_with_another_name_is_told_by_that),
+        TEST(a_unit_whose_start_is_on_its_way_is_inactive),
+        TEST(a_unit_that_a_drain_moves_is_inactive_until_its_new_node_names_it),
+        TEST(what_a_host_did_not_have_when_it_attached_is_inactive),
+        TEST(of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere),
+        TEST(since_when_a_node_is_lost_and_a_unit_waits_is_told),
+        TEST(who_attaches_anew_and_says_the_same_tells_nothing_new),
+        TEST(of_many_units_that_are_as_they_were_nothing_new_is_told),
+        TEST(what_the_log_does_not_know_was_not_destroyed),
+        TEST(hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said)
+)

@@ -95,13 +95,9 @@ static void an_image_makes_it_forget(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(it_knows_nothing_before_its_first_entry),
-                TEST(a_table_has_changed_behind_an_index),
-                TEST(jobs_come_in_their_order_and_the_oldest_are_forgotten),
-                TEST(an_image_makes_it_forget),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(it_knows_nothing_before_its_first_entry),
+        TEST(a_table_has_changed_behind_an_index),
+        TEST(jobs_come_in_their_order_and_the_oldest_are_forgotten),
+        TEST(an_image_makes_it_forget)
+)

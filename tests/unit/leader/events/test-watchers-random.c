@@ -214,13 +214,9 @@ static void who_dies_in_the_middle_of_a_unit_is_told_all_of_it(void **state) {
         free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WATCH_TEST(who_dies_in_the_middle_of_a_unit_is_told_all_of_it),
-                WATCH_TEST(random_lives),
-                WATCH_TEST(random_lives_of_which_few_jobs_are_told),
-                WATCH_TEST(a_copy_is_like_the_cluster_through_twenty_changes_of_leader),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WATCH_TEST(who_dies_in_the_middle_of_a_unit_is_told_all_of_it),
+        WATCH_TEST(random_lives),
+        WATCH_TEST(random_lives_of_which_few_jobs_are_told),
+        WATCH_TEST(a_copy_is_like_the_cluster_through_twenty_changes_of_leader)
+)

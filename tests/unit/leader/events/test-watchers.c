@@ -6,6 +6,7 @@
 
 #include "event-stream.h"
 #include "leader-asks.h"
+#include "messages.h"
 #include "watch-copy.h"
 #include "watchers.h"
 
@@ -347,15 +348,13 @@ static void on_one_of_many(const Argosy__Response *r, void *userdata) {
 static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void **state) {
         enum { MANY = 10000 };
         Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
         Asked first = {.from_now = true};
         Crowd crowd = {};
         uint64_t cancel;
 
         assert_true(asked_pull(&g, &first));
         q.cursor = first.cursor;
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        request.events = &q;
         for (unsigned i = 1; i <= MANY; i++) {
                 crowd.waiting++;
                 assert_int_equal(leader_request(g.leader, NULL, &request, on_one_of_many, &crowd, &cancel),
@@ -385,12 +384,10 @@ static void on_answered(const Argosy__Response *r, void *userdata) {
 
 static void ask_as(Asker *a, const char *cursor) {
         Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
 
         *a = (Asker){};
         q.cursor = (char *) cursor;
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        request.events = &q;
         assert_int_equal(leader_request(g.leader, NULL, &request, on_answered, a, &a->cancel), 0);
 }
 
@@ -566,31 +563,27 @@ static void only_jobs_begin_anew_for_him(void **state) {
         free(c);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                WATCH_TEST(whoever_comes_from_nothing_is_told_everything_that_is_so),
-                WATCH_TEST(what_happens_is_told_once_with_what_has_changed),
-                WATCH_TEST(who_waits_is_told_in_the_turn_in_which_it_happens),
-                WATCH_TEST(a_job_is_told_of_when_it_begins_and_when_it_has_ended),
-                WATCH_TEST(a_job_that_the_log_forgets_is_told_to_be_gone),
-                WATCH_TEST(an_update_is_told_of_and_that_it_is_over),
-                WATCH_TEST(only_what_is_asked_for_is_told),
-                WATCH_TEST(who_has_fallen_behind_is_told_the_newest_of_what_has_changed),
-                WATCH_TEST(who_does_not_wait_is_answered_at_once),
-                WATCH_TEST(a_cursor_of_another_leader_begins_anew),
-                WATCH_TEST(who_waits_hears_that_his_leader_is_gone),
-                WATCH_TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),
-                WATCH_TEST(too_many_are_refused),
-                WATCH_TEST(of_ten_thousand_all_but_so_many_are_refused_and_these_are_told),
-                WATCH_TEST(who_waits_does_not_wait_for_those_who_are_told_everything),
-                WATCH_TEST(patterns_that_take_long_to_compare_are_refused),
-                WATCH_TEST(an_answer_is_no_longer_than_was_asked_for),
-                WATCH_TEST(nothing_is_kept_that_nobody_watches),
-                WATCH_TEST(what_was_told_in_an_earlier_ring_is_news_again),
-                WATCH_TEST(objects_that_are_gone_for_long_are_forgotten),
-                WATCH_TEST(who_has_missed_more_jobs_than_are_told_knows_the_newest),
-                WATCH_TEST(only_jobs_begin_anew_for_him),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        WATCH_TEST(whoever_comes_from_nothing_is_told_everything_that_is_so),
+        WATCH_TEST(what_happens_is_told_once_with_what_has_changed),
+        WATCH_TEST(who_waits_is_told_in_the_turn_in_which_it_happens),
+        WATCH_TEST(a_job_is_told_of_when_it_begins_and_when_it_has_ended),
+        WATCH_TEST(a_job_that_the_log_forgets_is_told_to_be_gone),
+        WATCH_TEST(an_update_is_told_of_and_that_it_is_over),
+        WATCH_TEST(only_what_is_asked_for_is_told),
+        WATCH_TEST(who_has_fallen_behind_is_told_the_newest_of_what_has_changed),
+        WATCH_TEST(who_does_not_wait_is_answered_at_once),
+        WATCH_TEST(a_cursor_of_another_leader_begins_anew),
+        WATCH_TEST(who_waits_hears_that_his_leader_is_gone),
+        WATCH_TEST(a_cursor_that_is_none_or_another_cluster_s_is_refused),
+        WATCH_TEST(too_many_are_refused),
+        WATCH_TEST(of_ten_thousand_all_but_so_many_are_refused_and_these_are_told),
+        WATCH_TEST(who_waits_does_not_wait_for_those_who_are_told_everything),
+        WATCH_TEST(patterns_that_take_long_to_compare_are_refused),
+        WATCH_TEST(an_answer_is_no_longer_than_was_asked_for),
+        WATCH_TEST(nothing_is_kept_that_nobody_watches),
+        WATCH_TEST(what_was_told_in_an_earlier_ring_is_news_again),
+        WATCH_TEST(objects_that_are_gone_for_long_are_forgotten),
+        WATCH_TEST(who_has_missed_more_jobs_than_are_told_knows_the_newest),
+        WATCH_TEST(only_jobs_begin_anew_for_him)
+)

@@ -98,17 +98,11 @@ static void draining_a_lost_host_moves_its_units_nevertheless(void **state) {
         assert_int_equal(units_on(1) + units_on(2), 15);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(units_of_half_the_hosts_move),
-                RIG_TEST(units_of_more_hosts_stay_until_enough_are_back),
-                RIG_TEST(leases_that_end_one_after_the_other_are_one_loss),
-                RIG_TEST(losses_far_apart_are_not_at_once),
-                RIG_TEST(a_new_leader_counts_no_hosts_whose_units_were_moved_long_ago),
-                RIG_TEST(draining_a_lost_host_moves_its_units_nevertheless),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(units_of_half_the_hosts_move),
+        RIG_TEST(units_of_more_hosts_stay_until_enough_are_back),
+        RIG_TEST(leases_that_end_one_after_the_other_are_one_loss),
+        RIG_TEST(losses_far_apart_are_not_at_once),
+        RIG_TEST(a_new_leader_counts_no_hosts_whose_units_were_moved_long_ago),
+        RIG_TEST(draining_a_lost_host_moves_its_units_nevertheless)
+)

@@ -4,6 +4,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define DELAYED SERVICE "[X-Argosy]\nNodeLostDelaySec=60\n"
@@ -15,17 +16,7 @@
 
 enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint32_t node_of(const char *name) {
         const Argosy__UnitRecord *r = rig_record(&g, name);
@@ -39,13 +30,9 @@ static void lose(uint32_t host) {
 }
 
 static const char *reason_of(const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         return rig_ask(&g, &request)->responses[0]->status_reply->why;
 }
 
@@ -275,12 +262,10 @@ static void no_order_shortens_the_fence(void **state) {
 
 static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state) {
         uint32_t h = start_away(FENCED), node = node_of("x.service");
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
+        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        m.goodbye = &goodbye;
         rig_host(&g, h)->up = false;
         leader_on_message(g.leader, h, &m);
         rig_settle(&g);
@@ -289,20 +274,18 @@ static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state)
 
 // The host's last words, and that x.service may still run there.
 static void send_goodbye_but_for_x(uint32_t h, uint32_t node) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
         Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
                                           *list = &running;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
         char *names[] = {"x.service", "nobody.service"};
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         running.node = node;
         running.units = names;
         running.n_units = ELEMENTSOF(names);
         goodbye.running = &list;
         goodbye.n_running = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        m.goodbye = &goodbye;
         rig_host(&g, h)->up = false;
         leader_on_message(g.leader, h, &m);
         rig_settle(&g);
@@ -374,31 +357,25 @@ static void what_waits_for_the_fence_still_begins_when_its_record_changes_meanwh
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_delayed_unit_moves_when_its_time_has_come),
-                RIG_TEST(a_node_that_is_back_in_time_keeps_its_delayed_units),
-                RIG_TEST(a_second_loss_counts_anew),
-                RIG_TEST(a_new_leader_counts_anew),
-                RIG_TEST(a_kept_unit_waits_for_its_node),
-                RIG_TEST(a_start_does_not_move_a_kept_unit),
-                RIG_TEST(a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept),
-                RIG_TEST(a_start_of_what_moves_later_waits_for_that),
-                RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
-                RIG_TEST(what_never_moves_is_stuck_in_a_drain),
-                RIG_TEST(a_container_stays_where_its_data_is_and_why_says_so),
-                RIG_TEST(who_destroys_a_container_is_told_where_its_volumes_stay),
-                RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
-                RIG_TEST(no_order_shortens_the_fence),
-                RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
-                RIG_TEST(what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease),
-                RIG_TEST(names_that_a_leader_cannot_place_let_nothing_begin),
-                RIG_TEST(what_is_named_may_run_whatever_was_reported_before),
-                RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
-                RIG_TEST(what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_delayed_unit_moves_when_its_time_has_come),
+        RIG_TEST(a_node_that_is_back_in_time_keeps_its_delayed_units),
+        RIG_TEST(a_second_loss_counts_anew),
+        RIG_TEST(a_new_leader_counts_anew),
+        RIG_TEST(a_kept_unit_waits_for_its_node),
+        RIG_TEST(a_start_does_not_move_a_kept_unit),
+        RIG_TEST(a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept),
+        RIG_TEST(a_start_of_what_moves_later_waits_for_that),
+        RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
+        RIG_TEST(what_never_moves_is_stuck_in_a_drain),
+        RIG_TEST(a_container_stays_where_its_data_is_and_why_says_so),
+        RIG_TEST(who_destroys_a_container_is_told_where_its_volumes_stay),
+        RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
+        RIG_TEST(no_order_shortens_the_fence),
+        RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
+        RIG_TEST(what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease),
+        RIG_TEST(names_that_a_leader_cannot_place_let_nothing_begin),
+        RIG_TEST(what_is_named_may_run_whatever_was_reported_before),
+        RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
+        RIG_TEST(what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile)
+)

@@ -5,6 +5,7 @@
 #include "leader-private.h"
 #include "leader-asks.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
@@ -19,26 +20,12 @@
 
 enum { FENCE_MS = 17019, QUICK_FENCE_MS = 3005 }; // see test-node-loss-policy.c
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static const char *reason_of(const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         return rig_ask(&g, &request)->responses[0]->status_reply->why;
 }
 
@@ -86,7 +73,7 @@ static void assert_moved(void) {
 static void report(uint32_t host, uint32_t node, Argosy__ActiveState active, bool leaving) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__UnitReport report = ARGOSY__UNIT_REPORT__INIT, *pointer = &report;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
 
         rig_unit_on(&g, host, X)->active = active;
         report.node = node;
@@ -96,8 +83,6 @@ static void report(uint32_t host, uint32_t node, Argosy__ActiveState active, boo
         report.leaving = leaving;
         reports.reports = &pointer;
         reports.n_reports = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
-        m.reports = &reports;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
 }
@@ -121,7 +106,7 @@ static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
 static void attach_in_parts(uint32_t host) {
         Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(ATTACH, attach, &attach);
         const Argosy__HostRecord *record = cluster_state_find_host(g.state, host);
         char *system = (char *) "system";
 
@@ -134,8 +119,6 @@ static void attach_in_parts(uint32_t host) {
         attach.port = record->port;
         attach.managers = &system;
         attach.n_managers = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        m.attach = &attach;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
 }
@@ -486,36 +469,30 @@ static void a_record_names_where_it_is_about_to_be_ordered(void **state) {
         assert_int_equal(rig_record(&g, X)->n_left, 2);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),
-                RIG_TEST(a_link_that_breaks_during_a_drain_ends_no_unit),
-                RIG_TEST(what_an_attach_has_not_come_to_has_not_ended),
-                RIG_TEST(nobody_waits_longer_than_the_lease),
-                RIG_TEST(what_was_ordered_and_not_answered_may_run),
-                RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),
-                RIG_TEST(what_was_down_before_it_heard_that_it_is_to_go_may_be_starting),
-                RIG_TEST(a_manager_that_cannot_be_asked_has_seen_nothing_end),
-                RIG_TEST(what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit),
-                RIG_TEST(a_node_that_it_left_before_does_not_hold_up_the_next_move),
-                RIG_TEST(a_new_leader_knows_where_a_unit_may_still_run),
-                RIG_TEST(a_new_leader_waits_for_a_silent_host_as_long_as_a_lease),
-                RIG_TEST(a_new_leader_fences_what_it_has_never_seen),
-                RIG_TEST(what_may_run_with_a_content_from_before_has_that_one_s_guard),
-                RIG_TEST(what_has_taken_up_the_next_content_has_its_guard),
-                RIG_TEST(what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader),
-                RIG_TEST(what_lost_its_node_at_a_deadline_is_fenced_too),
-                RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),
-                RIG_TEST(a_record_forgets_the_nodes_that_have_let_go),
-                RIG_TEST(what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere),
-                RIG_TEST(what_is_being_stopped_begins_anew_when_it_has_ended_elsewhere),
-                RIG_TEST(what_waits_to_begin_anew_runs_on_when_its_host_comes_back),
-                RIG_TEST(what_waits_to_begin_anew_ends_with_what_it_is_bound_to),
-                RIG_TEST(what_a_node_refused_waits_there_like_any_other),
-                RIG_TEST(a_record_names_where_it_is_about_to_be_ordered),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),
+        RIG_TEST(a_link_that_breaks_during_a_drain_ends_no_unit),
+        RIG_TEST(what_an_attach_has_not_come_to_has_not_ended),
+        RIG_TEST(nobody_waits_longer_than_the_lease),
+        RIG_TEST(what_was_ordered_and_not_answered_may_run),
+        RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),
+        RIG_TEST(what_was_down_before_it_heard_that_it_is_to_go_may_be_starting),
+        RIG_TEST(a_manager_that_cannot_be_asked_has_seen_nothing_end),
+        RIG_TEST(what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit),
+        RIG_TEST(a_node_that_it_left_before_does_not_hold_up_the_next_move),
+        RIG_TEST(a_new_leader_knows_where_a_unit_may_still_run),
+        RIG_TEST(a_new_leader_waits_for_a_silent_host_as_long_as_a_lease),
+        RIG_TEST(a_new_leader_fences_what_it_has_never_seen),
+        RIG_TEST(what_may_run_with_a_content_from_before_has_that_one_s_guard),
+        RIG_TEST(what_has_taken_up_the_next_content_has_its_guard),
+        RIG_TEST(what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader),
+        RIG_TEST(what_lost_its_node_at_a_deadline_is_fenced_too),
+        RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),
+        RIG_TEST(a_record_forgets_the_nodes_that_have_let_go),
+        RIG_TEST(what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere),
+        RIG_TEST(what_is_being_stopped_begins_anew_when_it_has_ended_elsewhere),
+        RIG_TEST(what_waits_to_begin_anew_runs_on_when_its_host_comes_back),
+        RIG_TEST(what_waits_to_begin_anew_ends_with_what_it_is_bound_to),
+        RIG_TEST(what_a_node_refused_waits_there_like_any_other),
+        RIG_TEST(a_record_names_where_it_is_about_to_be_ordered)
+)

@@ -6,6 +6,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "wait-condition.h"
 #include "test.h"
 
@@ -27,17 +28,7 @@
 
 enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void change_leader(void) {
         rig_depose(&g);
@@ -103,16 +94,14 @@ static const char *reason(void) {
 // ----------------------------------------------------------------------------------------------- destroying
 
 static void destroy(char **names, size_t n) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = "many";
 
         change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         change.verb = DESTROY;
         change.names = names;
         change.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         (void) rig_ask_and_settle(&g, &request);
 }
 
@@ -204,15 +193,13 @@ static void a_unit_that_has_moved_may_run_where_it_was(void **state) {
 
 static void a_host_that_is_removed_ends_them(void **state) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
 
         start_on_2(KEPT);
         lose_2();
         (void) rig_change(&g, DESTROY, X, NULL);
         remove.host = "n2";
         remove.force = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &remove;
         (void) rig_ask_and_settle(&g, &request);
         assert_int_equal(n_tombstones(), 0);
         assert_string_equal(reason(), X ": no such unit");
@@ -296,7 +283,7 @@ static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void 
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
                                           *list = &running;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
         char *name = X;
         RigAnswer *wait;
 
@@ -307,8 +294,6 @@ static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         goodbye.running = &list;
         goodbye.n_running = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        m.goodbye = &goodbye;
         rig_host(&g, 2)->up = false;
         leader_on_message(g.leader, 2, &m);
         rig_settle(&g);
@@ -431,8 +416,8 @@ static void a_global_unit_that_is_unloaded_is_remembered(void **state) {
 }
 
 static void start_instances(unsigned first, unsigned n) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char **names = calloc(n, sizeof(*names));
         uint8_t id[16] = {(uint8_t) (first >> 8), (uint8_t) first, 1};
 
@@ -443,8 +428,6 @@ static void start_instances(unsigned first, unsigned n) {
         change.verb = START;
         change.names = names;
         change.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         (void) rig_ask(&g, &request);
         rig_settle(&g);
         for (unsigned i = 0; i < n; i++)

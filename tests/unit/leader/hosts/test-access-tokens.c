@@ -15,6 +15,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "message.h"
+#include "messages.h"
 
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
@@ -38,13 +39,11 @@ typedef struct Key {
 
 static int setup(void **state) {
         Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
         rig_start(&g, 3);
         g.author = NULL;
         role.name = (char *) "web";
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         return 0;
 }
@@ -80,16 +79,12 @@ typedef struct Make {
 } Make;
 
 static const Argosy__Response *create(const Key *k, Make make) {
-        Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__TokenCreate m = MESSAGE_OF(
+                request__token_create, .name = (char *) (make.name ?: "ci"),
+                .hash = (ProtobufCBinaryData){make.hash_len ?: HASH_SIZE, (uint8_t *) k->hash.bytes},
+                .right = make.right, .role = (char *) (make.role ?: ""), .ttl_sec = make.ttl_sec);
+        Argosy__Request request = REQUEST_OF(TOKEN_CREATE, token_create, &m);
 
-        m.name = (char *) (make.name ?: "ci");
-        m.hash = (ProtobufCBinaryData){make.hash_len ?: HASH_SIZE, (uint8_t *) k->hash.bytes};
-        m.right = make.right;
-        m.role = (char *) (make.role ?: "");
-        m.ttl_sec = make.ttl_sec;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
-        request.token_create = &m;
         return ask(&request);
 }
 
@@ -101,41 +96,31 @@ static void create_well(Key *k, const char *name, Argosy__Right right, const cha
 }
 
 static const Argosy__Response *end_token(const char *word) {
-        Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__TokenRevoke m =
+                MESSAGE_OF(request__token_revoke, .tokens = (char **) &word, .n_tokens = 1);
+        Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
-        m.tokens = (char **) &word;
-        m.n_tokens = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_REVOKE;
-        request.token_revoke = &m;
         return ask(&request);
 }
 
 static const Argosy__Response *list(void) {
         Argosy__Request__TokenList m = ARGOSY__REQUEST__TOKEN_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOKEN_LIST, token_list, &m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_LIST;
-        request.token_list = &m;
         return ask(&request);
 }
 
 static const Argosy__Response *nodes(void) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &m;
         return ask(&request);
 }
 
 static const Argosy__Response *check(Argosy__Right right) {
-        Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RightCheck m = MESSAGE_OF(request__right_check, .right = right);
+        Argosy__Request request = REQUEST_OF(RIGHT_CHECK, right_check, &m);
 
-        m.right = right;
-        request.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
-        request.right_check = &m;
         return ask(&request);
 }
 
@@ -386,13 +371,11 @@ static void what_waits_for_its_turn_is_judged_again(void **state) {
         g.slow = true; // the revocation is on its way
         {
                 Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
-                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
                 char *name = (char *) "ci";
 
                 m.tokens = &name;
                 m.n_tokens = 1;
-                request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_REVOKE;
-                request.token_revoke = &m;
                 rig_ask(&g, &request);
                 rig_turns(&g, 3);
         }
@@ -413,7 +396,7 @@ static void a_job_that_is_held_goes_with_its_token(void **state) {
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         _cleanup_buf_ Buf image = {};
         char *name = (char *) "web.service";
         uint64_t id[2] = {4, 5}, number;
@@ -429,8 +412,6 @@ static void a_job_that_is_held_goes_with_its_token(void **state) {
         m.files = &files;
         m.n_files = 1;
         job.hold = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         request.job = &job;
         g.author = &k.author;
         assert_int_equal(ask(&request)->status, 0);
@@ -499,8 +480,6 @@ static void it_outlives_its_leader(void **state) {
         g.author = &l.author;
         assert_int_equal(nodes()->status, EKEYREVOKED);
 }
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

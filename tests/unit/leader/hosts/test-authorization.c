@@ -10,6 +10,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 #include "request-kind.h"
 #include "request-rights.h"
 #include "str.h"
@@ -42,7 +43,7 @@ static int teardown(void **state) {
 static const Argosy__Response *change_access(bool revoke, Argosy__Right right, const char *user,
                                              const char *host, const char *role) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
         RigAnswer *a;
 
         change.revoke = revoke;
@@ -50,8 +51,6 @@ static const Argosy__Response *change_access(bool revoke, Argosy__Right right, c
         change.user = (char *) user;
         change.host = (char *) host;
         change.role = (char *) role;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0];
@@ -85,12 +84,9 @@ static int change(Argosy__Verb verb, const char *name, const char *content) {
 }
 
 static void a_unit_of_each_role(void) {
-        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) "web");
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
-        role.name = (char *) "web";
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         assert_int_equal(rig_change(&g, START, "web.service", WEB)->status, 0);
         assert_int_equal(rig_change(&g, START, "db.service", DB)->status, 0);
@@ -140,10 +136,8 @@ static void what_a_change_needs_depends_on_its_verb(void **state) {
                                                [ARGOSY__VERB__VERB_UNLOAD] = OPERATE,
                                                [ARGOSY__VERB__VERB_DESTROY] = DEPLOY};
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &m);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &m;
         give(OPERATE, "");
         for (unsigned verb = ARGOSY__VERB__VERB_SUBMIT; verb < ELEMENTSOF(rights); verb++) {
                 m.verb = (Argosy__Verb) verb;
@@ -157,10 +151,8 @@ static void what_a_change_needs_depends_on_its_verb(void **state) {
 static void a_rollout_of_content_is_no_restart(void **state) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(ROLLOUT, rollout, &m);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        q.rollout = &m;
         m.name = (char *) "web.service";
         m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
         give(OPERATE, "");
@@ -196,7 +188,7 @@ static RigAnswer *ask_by_the_same_id(bool hold) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[] = {&file};
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {4711, hold};
         char *name = (char *) "db.service";
 
@@ -208,23 +200,19 @@ static RigAnswer *ask_by_the_same_id(bool hold) {
         m.files = files;
         m.n_names = m.n_files = 1;
         job.hold = hold;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }
 
 static void release_last(void) {
         Argosy__Request__JobRelease release = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &release);
         uint64_t number = cluster_state_last_job(g.state);
         const Argosy__Author *asks = g.author;
 
         g.author = NULL;
         release.numbers = &number;
         release.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &release;
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         rig_pass_ms(&g, 1000);
         assert_int_equal(cluster_state_job_state(g.state, number), ARGOSY__JOB_STATE__JOB_DONE);
@@ -259,7 +247,7 @@ static RigAnswer *ask_with_template(const char *own, const char *template, bool 
         Argosy__NamedFile files[] = {named("two@.service", template), named("one.service", own ?: "")},
                           *pointers[] = {&files[0], &files[1]};
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         char *name = (char *) "one.service";
         uint64_t id[2] = {++g.id, 55};
 
@@ -270,8 +258,6 @@ static RigAnswer *ask_with_template(const char *own, const char *template, bool 
         m.files = pointers;
         m.n_files = own ? 2 : 1;
         m.dry_run = plan;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         return rig_ask(&g, &request);
 }
 
@@ -330,7 +316,7 @@ static void a_role_narrows_what_can_be_done(void **state) {
 
 static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &m);
         char *unit = (char *) "web.service";
 
         a_unit_of_each_role();
@@ -338,8 +324,6 @@ static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
         m.verb = START;
         m.names = &unit;
         m.n_names = 1;
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &m;
         assert_false(refuses(&q));
         m.dry_run = true;
         assert_true(refuses(&q));
@@ -351,14 +335,12 @@ static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
 static void a_journal_on_a_named_node_is_for_who_may_see_all(void **state) {
         Argosy__Request__Journal m = {
                 .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(JOURNAL, journal, &m);
 
         a_unit_of_each_role();
         give(VIEW, "web");
         m.name = (char *) "web.service";
         m.node = (char *) "";
-        q.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        q.journal = &m;
         assert_false(refuses(&q));
         m.node = (char *) "n2";
         assert_true(refuses(&q));
@@ -392,10 +374,8 @@ static void a_role_narrows_what_is_seen(void **state) {
 
 static const Argosy__Response *unit_files(void) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &list;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
@@ -440,7 +420,7 @@ static void jobs_are_seen_whose_units_are(void **state) {
 // Two units are named, and only one of them is changed by it.
 static void what_was_typed_of_other_units_is_not_shown(void **state) {
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         char *names[] = {(char *) "web.service", (char *) "secret.service"};
         uint64_t id[2] = {++g.id, 56};
         const Argosy__Response__JobRow *row;
@@ -450,8 +430,6 @@ static void what_was_typed_of_other_units_is_not_shown(void **state) {
         m.verb = STOP;
         m.names = names;
         m.n_names = ELEMENTSOF(names);
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         give(VIEW, "web");
         g.author = &alice;
@@ -487,7 +465,7 @@ static void readings_have_what_he_may_see(void **state) {
 // By its hash it may be anybody's.
 static void a_file_of_another_time_is_for_who_may_see_all(void **state) {
         Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CAT, cat, &m);
         char *unit = (char *) "web.service", *rev = (char *) "00";
 
         a_unit_of_each_role();
@@ -495,8 +473,6 @@ static void a_file_of_another_time_is_for_who_may_see_all(void **state) {
         m.names = &unit;
         m.n_names = 1;
         m.revs = &rev;
-        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        q.cat = &m;
         assert_false(refuses(&q));
         m.n_revs = 1;
         assert_true(refuses(&q));
@@ -524,11 +500,9 @@ static void a_long_list_has_what_he_may_see(void **state) {
 
 static size_t listed_rights(void) {
         Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_LIST, access_list, &list);
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_LIST;
-        request.access_list = &list;
         a = rig_ask_and_settle(&g, &request);
         assert_int_equal(rig_last(a)->status, 0);
         return rig_last(a)->access->n_rows;
@@ -580,7 +554,7 @@ static void a_change_of_rights_is_a_job(void **state) {
 static void who_loses_his_right_hears_no_more(void **state) {
         Argosy__Request__Journal journal = {
                 .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
         RigAnswer *a;
 
         a_unit_of_each_role();
@@ -589,8 +563,6 @@ static void who_loses_his_right_hears_no_more(void **state) {
         journal.name = (char *) "db.service";
         journal.node = (char *) "";
         journal.follow = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         a = rig_ask_and_settle(&g, &request);
         assert_false(a->final);
         take(VIEW, "");
@@ -601,28 +573,22 @@ static void who_loses_his_right_hears_no_more(void **state) {
 static RigAnswer *follow_journal(const char *unit) {
         Argosy__Request__Journal journal = {
                 .base = PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor)};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
 
         journal.name = (char *) unit;
         journal.node = (char *) "";
         journal.follow = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         return rig_ask_and_settle(&g, &request);
 }
 
 static void line_from(uint32_t host) {
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
         Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__Response response = RESPONSE_OF(JOURNAL, journal, &journal);
+        Argosy__ToVoter m = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
 
-        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        response.journal = &journal;
         reply.id = rig_host(&g, host)->last_call;
         reply.response = &response;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        m.call_reply = &reply;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
 }
@@ -659,13 +625,11 @@ static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) 
         rig_turns(&g, 2);
         {
                 Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &m);
 
                 m.revoke = true;
                 m.right = OPERATE;
                 m.user = (char *) "alice";
-                request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-                request.access_change = &m;
                 (void) rig_ask(&g, &request);
         }
         rig_turns(&g, 2);
@@ -684,7 +648,7 @@ static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) 
 
 static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &m);
         RigAnswer *a;
 
         start_with_template("[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nWants=two@1.service\n", DB);
@@ -696,8 +660,6 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         m.revoke = true;
         m.right = DEPLOY;
         m.user = (char *) "alice";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &m;
         (void) rig_ask(&g, &request);
         rig_turns(&g, 2); // the entry is on its way
         g.author = &alice;
@@ -749,7 +711,7 @@ static void count_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
         enum { HOSTS = 600, AT_ONCE = 256 };
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
         unsigned most = 0;
 
         rig_stop(&g);
@@ -758,8 +720,6 @@ static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
         n_told = 0;
         change.right = VIEW;
         change.user = (char *) "alice";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         (void) rig_ask(&g, &request);
         for (unsigned i = 0; i < 50; i++) {
                 unsigned before = n_told;
@@ -775,14 +735,12 @@ static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
 static void a_job_has_the_groups_that_something_was_given_to(void **state) {
         Argosy__Request__AccessChange to_staff = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
         char *groups[] = {(char *) "video", (char *) "staff"};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &to_staff);
         Argosy__Author bob = alice;
 
         g.author = NULL;
         to_staff.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         to_staff.group = (char *) "staff";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &to_staff;
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         bob.user = (char *) "bob";
         bob.groups = groups;

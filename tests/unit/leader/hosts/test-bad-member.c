@@ -6,6 +6,7 @@
 #include "host-record.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "response.h"
 #include "test.h"
 #include "unit-on-node-work.h"
@@ -15,18 +16,9 @@
 
 enum { TOO_MANY = 20000 };
 
-static Rig g;
 static Argosy__Label *labels[TOO_MANY];
 
-static int setup(void **state) {
-        rig_start(&g, 4);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(4)
 
 static int make_labels(void **state) {
         for (unsigned i = 0; i < TOO_MANY; i++) {
@@ -45,11 +37,9 @@ static int drop_labels(void **state) {
 }
 
 static const Argosy__Response__NodeRow *row_of(uint32_t host) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &list);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &list;
         return rig_ask(&g, &q)->responses[0]->nodes->rows[host - 1];
 }
 
@@ -149,7 +139,7 @@ static void texts_of_a_report_are_cut(void **state) {
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
         const UnitOnNode *s;
         Unit *u;
 
@@ -166,8 +156,6 @@ static void texts_of_a_report_are_cut(void **state) {
         outcome.result = text;
         reports.reports = &list;
         reports.n_reports = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
-        m.reports = &reports;
         leader_on_message(g.leader, 1, &m);
         u = unit_find(g.leader, "web.service");
         s = unit_on_node_find(u, node_find(g.leader, h->virtual.node));
@@ -208,8 +196,6 @@ static void what_a_host_may_say_of_itself_has_limits(void **state) {
         a.n_managers = 513;
         assert_false(host_attach_is_sound(&a, why, sizeof(why)));
 }
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

@@ -7,6 +7,7 @@
 #include "ca-controller.h"
 #include "ca.h"
 #include "message.h"
+#include "messages.h"
 #include "registry.h"
 #include "str.h"
 #include "voter-secrets-controller.h"
@@ -58,10 +59,8 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 }
 
 static void send_to_leader(uint32_t host, Argosy__ToVoter__MsgCase what, void *message) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = MESSAGE_OF(to_voter, .msg_case = what, .hello = message);
 
-        m.msg_case = what;
-        m.hello = message;
         leader_on_message(g.leader, host, &m);
 }
 
@@ -84,9 +83,9 @@ static void say_kept(uint32_t host) {
 }
 
 static void say_certified(uint32_t host) {
-        Argosy__ToVoter__Certified m = ARGOSY__TO_VOTER__CERTIFIED__INIT;
+        Argosy__ToVoter__Certified m = MESSAGE_OF(
+                to_voter__certified, .ca_hash = (ProtobufCBinaryData){HASH_SIZE, has[host].bytes});
 
-        m.ca_hash = (ProtobufCBinaryData){HASH_SIZE, has[host].bytes};
         send_to_leader(host, ARGOSY__TO_VOTER__MSG_CERTIFIED, &m);
 }
 
@@ -153,22 +152,17 @@ static int teardown(void **state) {
 }
 
 static const Argosy__Response *rotate(bool finish) {
-        Argosy__Request__ClusterRotateCa m = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRotateCa m = MESSAGE_OF(request__cluster_rotate_ca, .finish = finish);
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROTATE_CA, cluster_rotate_ca, &m);
 
-        m.finish = finish;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA;
-        request.cluster_rotate_ca = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
         argosy__request__cluster_status__init(&m);
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &m;
         return rig_last(rig_ask_and_settle(&g, &request))->cluster_status->ca_notice;
 }
 
@@ -350,7 +344,6 @@ static void who_does_not_say_which_one_it_has_is_asked_after_a_while(void **stat
         assert_rotated();
 }
 
-
 static void the_next_leader_goes_on_in_each_phase(void **state) {
         keeps[2] = keeps[3] = false;
         (void) rotate(false);
@@ -383,9 +376,9 @@ static void a_ca_that_died_with_its_leader_is_made_anew(void **state) {
 }
 
 static void what_is_no_hash_is_no_certificate(void **state) {
-        Argosy__ToVoter__Certified m = ARGOSY__TO_VOTER__CERTIFIED__INIT;
+        Argosy__ToVoter__Certified m =
+                MESSAGE_OF(to_voter__certified, .ca_hash = (ProtobufCBinaryData){4, (uint8_t *) "abcd"});
 
-        m.ca_hash = (ProtobufCBinaryData){4, (uint8_t *) "abcd"};
         send_to_leader(4, ARGOSY__TO_VOTER__MSG_CERTIFIED, &m);
         pass();
         assert_int_equal(n_asked[4], 0);
@@ -395,28 +388,24 @@ static void what_is_no_hash_is_no_certificate(void **state) {
         assert_int_equal(n_asked[4], 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(all_hosts_get_certificates_of_another_ca, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_former_key_is_gone_from_every_disk, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_second_rotation_waits_for_the_end_of_the_first, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_the_key_is_named, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_is_away_is_not_waited_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_may_come_back_in_a_moment_is_waited_for, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(it_is_ended_by_hand_and_names_who_has_none, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_never_answers_is_named_and_asked_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        who_answers_without_another_certificate_is_asked_at_that_pace, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_does_not_say_which_one_it_has_is_asked_after_a_while,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_ca_that_died_with_its_leader_is_made_anew, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_is_no_hash_is_no_certificate, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(all_hosts_get_certificates_of_another_ca, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_former_key_is_gone_from_every_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_rotation_waits_for_the_end_of_the_first, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_the_key_is_named, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_is_away_is_not_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_may_come_back_in_a_moment_is_waited_for, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(it_is_ended_by_hand_and_names_who_has_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_never_answers_is_named_and_asked_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                who_answers_without_another_certificate_is_asked_at_that_pace, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_does_not_say_which_one_it_has_is_asked_after_a_while,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_ca_that_died_with_its_leader_is_made_anew, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_hash_is_no_certificate, setup, teardown)
+)

@@ -12,6 +12,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "test.h"
+#include "messages.h"
 #include "turn.h"
 
 #define START ARGOSY__VERB__VERB_START
@@ -51,7 +52,7 @@ static const Argosy__Response *ask(Argosy__Request *request) {
 
 static const Argosy__Response *create_token(const char *name, uint64_t ttl_sec, Argosy__Author *ret_author) {
         Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOKEN_CREATE, token_create, &m);
         static Hash proof, hash;
 
         proof = hash_of(name, strlen(name));
@@ -61,40 +62,31 @@ static const Argosy__Response *create_token(const char *name, uint64_t ttl_sec, 
         m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
         m.right = ARGOSY__RIGHT__RIGHT_VIEW;
         m.ttl_sec = ttl_sec;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
-        request.token_create = &m;
         return ask(&request);
 }
 
 static int list_as(const Argosy__Author *author) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
         int status;
 
         g.author = author;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &m;
         status = ask(&request)->status;
         g.author = NULL;
         return status;
 }
 
 static const Argosy__Response *set_time(uint64_t to_us) {
-        Argosy__Request__ClusterSetTime m = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterSetTime m = MESSAGE_OF(request__cluster_set_time, .to_us = to_us);
+        Argosy__Request request = REQUEST_OF(CLUSTER_SET_TIME, cluster_set_time, &m);
 
-        m.to_us = to_us;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME;
-        request.cluster_set_time = &m;
         return ask(&request);
 }
 
 static const Argosy__Response__ClusterStatus *cluster_status(void) {
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &m;
         return ask(&request)->cluster_status;
 }
 
@@ -288,21 +280,17 @@ static void where_the_clocks_do_not_agree_a_person_says_what_time_it_is(void **s
 
 #define CLOCKS(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                CLOCKS(there_are_three_voters),
-                CLOCKS(a_leader_that_is_forty_days_ahead_deletes_and_dates_nothing),
-                CLOCKS(most_clocks_ahead_delete_nothing_either),
-                CLOCKS(where_no_two_agree_time_goes_on_from_the_logs),
-                CLOCKS(a_leader_that_has_heard_nobody_counts_on),
-                CLOCKS(the_first_token_of_an_idle_cluster_is_valid),
-                CLOCKS(the_deadline_of_a_drain_goes_by_the_time_of_the_cluster),
-                CLOCKS(what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is),
-                CLOCKS(what_a_host_dates_is_seen_by_the_time_of_the_cluster),
-                CLOCKS(a_clock_that_is_off_is_told_of),
-                CLOCKS(dates_that_lie_ahead_are_brought_back),
-                CLOCKS(where_the_clocks_do_not_agree_a_person_says_what_time_it_is),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CLOCKS(there_are_three_voters),
+        CLOCKS(a_leader_that_is_forty_days_ahead_deletes_and_dates_nothing),
+        CLOCKS(most_clocks_ahead_delete_nothing_either),
+        CLOCKS(where_no_two_agree_time_goes_on_from_the_logs),
+        CLOCKS(a_leader_that_has_heard_nobody_counts_on),
+        CLOCKS(the_first_token_of_an_idle_cluster_is_valid),
+        CLOCKS(the_deadline_of_a_drain_goes_by_the_time_of_the_cluster),
+        CLOCKS(what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is),
+        CLOCKS(what_a_host_dates_is_seen_by_the_time_of_the_cluster),
+        CLOCKS(a_clock_that_is_off_is_told_of),
+        CLOCKS(dates_that_lie_ahead_are_brought_back),
+        CLOCKS(where_the_clocks_do_not_agree_a_person_says_what_time_it_is)
+)

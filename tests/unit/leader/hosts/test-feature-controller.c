@@ -6,6 +6,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "voters.h"
 #include "test.h"
 
@@ -37,32 +38,24 @@ static void install(uint32_t host, uint32_t feature_level) {
 }
 
 static const Argosy__Response__ClusterStatus *cluster_status(void) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &m;
         return rig_last(rig_ask_and_settle(&g, &request))->cluster_status;
 }
 
 static RigAnswer *cluster_role(const char *host, bool promote) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__ClusterRole m =
+                MESSAGE_OF(request__cluster_role, .host = (char *) host, .promote = promote);
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        m.host = (char *) host;
-        m.promote = promote;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
 static void cluster_remove(const char *host) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -178,18 +171,14 @@ static void a_host_with_an_older_build_becomes_no_voter(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_level_rises_with_the_last_host),
-                TEST(what_the_level_brings_is_written_once_it_has_risen),
-                TEST(going_back_works_until_it_has_risen),
-                TEST(a_host_that_is_off_holds_it_until_it_is_removed),
-                TEST(a_member_that_no_record_names_holds_it_until_it_is_dropped),
-                TEST(a_host_that_was_demoted_holds_nothing),
-                TEST(a_new_leader_goes_on),
-                cmocka_unit_test_setup_teardown(a_host_with_an_older_build_becomes_no_voter, setup_newest,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_level_rises_with_the_last_host),
+        TEST(what_the_level_brings_is_written_once_it_has_risen),
+        TEST(going_back_works_until_it_has_risen),
+        TEST(a_host_that_is_off_holds_it_until_it_is_removed),
+        TEST(a_member_that_no_record_names_holds_it_until_it_is_dropped),
+        TEST(a_host_that_was_demoted_holds_nothing),
+        TEST(a_new_leader_goes_on),
+        cmocka_unit_test_setup_teardown(a_host_with_an_older_build_becomes_no_voter, setup_newest,
+                                        teardown)
+)

@@ -3,6 +3,7 @@
 // Hosts that leave: what runs there ends before it begins elsewhere, and before its host is removed. A host
 // that is deaf has not been told to stop anything yet.
 #include "member-words.h"
+#include "messages.h"
 
 #define START ARGOSY__VERB__VERB_START
 #define ONE_DOWN "[X-Argosy]\nMaxUnavailable=1\n"
@@ -17,13 +18,10 @@ static int teardown(void **state) {
 }
 
 static RigAnswer *remove_by_force(const char *host) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRemove m =
+                MESSAGE_OF(request__cluster_remove, .host = (char *) host, .force = true);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) host;
-        m.force = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -51,13 +49,10 @@ static void look_for_b(Rig *rig) {
 }
 
 static void set_vote(const char *host, bool promote) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__ClusterRole m =
+                MESSAGE_OF(request__cluster_role, .host = (char *) host, .promote = promote);
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        m.host = (char *) host;
-        m.promote = promote;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -292,29 +287,25 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
-                cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(by_force_no_unit_comes_back_to_a_host_that_goes, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_is_refused_for_its_vote_says_what_was_changed,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(by_force_nothing_is_waited_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(by_force_no_unit_comes_back_to_a_host_that_goes, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_removal_that_is_refused_for_its_vote_says_what_was_changed,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(whoever_opens_the_node_calls_the_removal_off, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_no_other_node_takes_is_stopped_and_waits, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_host_that_leaves_keeps_the_budgets, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_host_that_is_lost_on_its_way_is_waited_for_no_longer,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(by_force_nothing_is_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_leader_goes_on_with_the_same_command, setup,
+                                        teardown)
+)

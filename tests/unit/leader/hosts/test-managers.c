@@ -6,23 +6,14 @@
 #include "leader-rig.h"
 #include "manager-name.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define FOR_USERS SERVICE "[X-Argosy]\nManager=user@*\n"
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 2);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(2)
 
 static void assert_done(const RigAnswer *a, int status) {
         assert_true(a->final);
@@ -31,12 +22,10 @@ static void assert_done(const RigAnswer *a, int status) {
 }
 
 static Argosy__Response *list_nodes(void) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &list);
         RigAnswer *a;
 
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &list;
         a = rig_ask(&g, &q);
         assert_int_equal(a->n, 1);
         return a->responses[0];
@@ -171,15 +160,12 @@ static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **st
 }
 
 static RigAnswer *wait_for_manager(const char *host, bool detached) {
-        Argosy__Request__ManagerWait wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ManagerWait wait =
+                MESSAGE_OF(request__manager_wait, .host = (char *) host, .manager = (char *) "user@1000",
+                           .detached = detached);
+        Argosy__Request q = REQUEST_OF(MANAGER_WAIT, manager_wait, &wait);
         RigAnswer *a;
 
-        wait.host = (char *) host;
-        wait.manager = (char *) "user@1000";
-        wait.detached = detached;
-        q.what_case = ARGOSY__REQUEST__WHAT_MANAGER_WAIT;
-        q.manager_wait = &wait;
         a = rig_ask(&g, &q);
         rig_settle(&g);
         return a;
@@ -330,10 +316,9 @@ static void a_node_is_named_by_host_and_manager(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static void admits(uint32_t node, const char *name) {
-        Argosy__ToVoter__Admits m = ARGOSY__TO_VOTER__ADMITS__INIT;
+        Argosy__ToVoter__Admits m = MESSAGE_OF(to_voter__admits, .node = node);
         char *names[] = {(char *) "nobody.service", (char *) name};
 
-        m.node = node;
         m.units = names;
         m.n_units = 2;
         session_on_admits(g.leader, host_find(g.leader, 2), &m);
@@ -359,25 +344,21 @@ static void what_a_node_would_take_now_is_placed_there_again(void **state) {
         assert_int_equal(rig_count_running(&g, "all.service"), 2);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                T(an_attached_manager_becomes_a_node_and_the_host_hears_its_number),
-                T(units_go_to_system_managers_unless_they_ask_for_another),
-                T(units_may_name_as_many_lists_of_managers_as_they_like),
-                T(a_unit_for_managers_that_do_not_exist_is_refused_per_node),
-                T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
-                T(a_host_that_repeats_itself_wakes_nobody),
-                T(a_new_attach_says_anew_which_managers_are_down),
-                T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
-                T(whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used),
-                T(whoever_detaches_waits_until_the_node_is_gone_from_the_log),
-                T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),
-                T(the_units_of_a_lost_host_move_to_managers_that_fit),
-                T(a_host_cannot_invent_managers),
-                T(a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches),
-                T(a_node_is_named_by_host_and_manager),
-                T(what_a_node_would_take_now_is_placed_there_again),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(an_attached_manager_becomes_a_node_and_the_host_hears_its_number),
+        T(units_go_to_system_managers_unless_they_ask_for_another),
+        T(units_may_name_as_many_lists_of_managers_as_they_like),
+        T(a_unit_for_managers_that_do_not_exist_is_refused_per_node),
+        T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
+        T(a_host_that_repeats_itself_wakes_nobody),
+        T(a_new_attach_says_anew_which_managers_are_down),
+        T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
+        T(whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used),
+        T(whoever_detaches_waits_until_the_node_is_gone_from_the_log),
+        T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),
+        T(the_units_of_a_lost_host_move_to_managers_that_fit),
+        T(a_host_cannot_invent_managers),
+        T(a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches),
+        T(a_node_is_named_by_host_and_manager),
+        T(what_a_node_would_take_now_is_placed_there_again)
+)

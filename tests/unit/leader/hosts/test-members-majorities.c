@@ -3,6 +3,7 @@
 // Members that leave as long as most of the others answer, and the jobs of that.
 #include "member-words.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 
 static int setup(void **state) {
@@ -17,13 +18,10 @@ static int teardown(void **state) {
 // ----------------------------------------------------------------------------------------------- majorities
 
 static RigAnswer *cluster_role(const char *host, bool promote) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__ClusterRole m =
+                MESSAGE_OF(request__cluster_role, .host = (char *) host, .promote = promote);
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        m.host = (char *) host;
-        m.promote = promote;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &m;
         return g.slow ? rig_ask(&g, &request) : rig_ask_and_settle(&g, &request);
 }
 
@@ -36,12 +34,10 @@ static void assert_says(const RigAnswer *a, int status, const char *words) {
 
 static const char *notice(void) {
         static char text[512];
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &m;
         a = rig_ask(&g, &request);
         snprintf(text, sizeof(text), "%s", a->responses[0]->cluster_status->notice);
         return text;
@@ -127,13 +123,10 @@ static void a_removal_that_has_become_unsafe_waits(void **state) {
 }
 
 static void fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = 1);
+        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
         RigAnswer *a;
 
-        m.wanted = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
-        request.cluster_voters = &m;
         g.lags = true;
         a = rig_ask(&g, &request);
         rig_pass_ms(&g, 4000);
@@ -158,12 +151,9 @@ static void of_fewer_voters_the_silent_one_goes_first(void **state) {
 
 // n3 dies when n2 was asked to go: what called for it is a number, and a number calls it off.
 static void a_number_calls_off_that_fewer_vote(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = 1);
+        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
 
-        m.wanted = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
-        request.cluster_voters = &m;
         g.slow = true;
         rig_ask(&g, &request);
         rig_turns(&g, 10);
@@ -215,12 +205,9 @@ static void assert_job(uint64_t number, const char *job_state, const char *messa
 }
 
 static RigAnswer *wait_for_job(uint64_t number) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
+        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        m.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         return rig_ask(&g, &request);
 }
 
@@ -357,34 +344,30 @@ static void a_removal_overtakes_nobody(void **state) {
         assert_int_equal(cluster_state_job_state(g.state, start), ARGOSY__JOB_STATE__JOB_DONE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(
-                        fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(of_fewer_voters_the_silent_one_goes_first, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_number_calls_off_that_fewer_vote, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_voter_leaves_when_the_others_have_answered_since, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_does_not_catch_up_is_not_waited_for_for_ever, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_of_the_last_that_votes_is_refused_in_the_end,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_is_done_when_the_host_is_gone, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(of_fewer_voters_the_silent_one_goes_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_number_calls_off_that_fewer_vote, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_voter_leaves_when_the_others_have_answered_since, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_does_not_catch_up_is_not_waited_for_for_ever, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_of_the_last_that_votes_is_refused_in_the_end,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_is_done_when_the_host_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_that_nobody_goes_on_with_has_failed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_removal_that_is_called_off_has_failed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_that_another_one_has_finished_is_done, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+                a_removal_that_another_one_has_finished_under_the_next_leader_is_done, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(a_removal_overtakes_nobody, setup, teardown)
+)

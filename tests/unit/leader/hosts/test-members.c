@@ -11,6 +11,7 @@
 #include "leader-private.h"
 #include "member-words.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 #include "voter-secrets.h"
@@ -46,12 +47,10 @@ static int teardown(void **state) {
 }
 
 static void token_as(Argosy__Request__ClusterToken *m, JoinToken *ret) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, m);
         const char *why;
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -67,15 +66,13 @@ static void new_token(uint32_t ttl_sec, JoinToken *ret) {
 }
 
 static const Argosy__Response *ask_leader(Argosy__JoinRequest *join) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
+        Argosy__Request request = REQUEST_OF(JOIN, join, &m);
         RigAnswer *a;
 
         m.join = join;
         m.peer_address = "192.0.2.44";
         m.channel = (ProtobufCBinaryData){.data = channel, .len = sizeof(channel)};
-        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
-        request.join = &m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->final);
@@ -84,12 +81,11 @@ static const Argosy__Response *ask_leader(Argosy__JoinRequest *join) {
 }
 
 static const Argosy__Response *join_with(const JoinToken *token) {
-        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
+        Argosy__JoinRequest join = MESSAGE_OF(join_request, .token_id = (char *) token->id);
         Hash hash = join_secret_hash(token), proof;
         const Argosy__Response *r;
         uint8_t bytes[4096];
 
-        join.token_id = (char *) token->id;
         assert_true(argosy__join_body__get_packed_size(&ask) <= sizeof(bytes));
         join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
         assert_int_equal(
@@ -253,10 +249,9 @@ static void the_proof_is_of_what_is_asked_on_this_connection(void **state) {
 }
 
 static void a_token_may_be_for_one_host_and_for_one_use(void **state) {
-        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request__ClusterToken m = MESSAGE_OF(request__cluster_token, .for_host = (char *) "n9");
         JoinToken token;
 
-        m.for_host = (char *) "n9";
         token_as(&m, &token);
         assert_refused(join_with(&token), "for a host of another name");
         m.for_host = (char *) "n4";
@@ -409,12 +404,10 @@ static void a_host_that_knows_no_address_takes_the_place_of_no_other(void **stat
 
 static void a_token_comes_with_the_address_to_join_at(void **state) {
         Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &m);
         const Argosy__HostRecord *self = cluster_state_find_host(g.state, 1);
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = &m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_string_equal(a->responses[0]->token->address, self->address);
@@ -442,8 +435,8 @@ static void bad_requests_to_join_are_refused_with_the_reason(void **state) {
 }
 
 static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(RENEW, renew, &renew);
         _cleanup_(identity_done) Identity thief = {};
         _cleanup_buf_ Buf theirs = {};
         JoinToken token;
@@ -453,8 +446,6 @@ static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
         rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
         renew.csr = ask.csr;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
-        m.renew = &renew;
         leader_on_message(g.leader, 4, &m);
         rig_settle(&g);
         assert_true(g.hosts[3].renewed.len > 0);
@@ -501,8 +492,8 @@ static void a_leader_that_is_to_go_hands_over_first(void **state) {
 }
 
 static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
         JoinToken token;
         RigAnswer *a;
 
@@ -511,8 +502,6 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
         rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
         m.host = "n3";
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         rig_pass_ms(&g, 3 * RIG_BEAT_MS);
@@ -568,44 +557,40 @@ static void a_session_knows_the_level_of_its_host(void **state) {
         assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_is_held_back_is_about_nodes_that_there_are, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_token_may_be_for_one_host_and_for_one_use, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_removal_drops_the_open_tokens_and_says_so, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
-                cmocka_unit_test_setup_teardown(hosts_of_one_machine_may_all_join, setup, teardown),
-                cmocka_unit_test_setup_teardown(users_and_machines_do_not_mix, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_knows_no_address_takes_the_place_of_no_other,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(who_joined_and_does_not_know_it_hears_the_way_out, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(bad_requests_to_join_are_refused_with_the_reason, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_certificate_is_renewed_only_for_the_pinned_key, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_removed_host_is_told_and_its_units_move, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_last_host_cannot_be_removed, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
-                cmocka_unit_test_setup_teardown(how_many_vote_is_a_wish_in_the_log, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_spare_that_comes_back_is_the_voter_that_was_missing, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_is_held_back_is_about_nodes_that_there_are, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_asks_first_hears_whether_it_talks_to_a_member, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_proof_is_of_what_is_asked_on_this_connection, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_token_may_be_for_one_host_and_for_one_use, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_removal_drops_the_open_tokens_and_says_so, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(hosts_of_one_machine_may_all_join, setup, teardown),
+        cmocka_unit_test_setup_teardown(users_and_machines_do_not_mix, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_host_that_knows_no_address_takes_the_place_of_no_other,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(who_joined_and_does_not_know_it_hears_the_way_out, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(bad_requests_to_join_are_refused_with_the_reason, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_certificate_is_renewed_only_for_the_pinned_key, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_removed_host_is_told_and_its_units_move, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_last_host_cannot_be_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
+        cmocka_unit_test_setup_teardown(how_many_vote_is_a_wish_in_the_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_spare_that_comes_back_is_the_voter_that_was_missing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown)
+)

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "leader-asks.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
@@ -15,25 +16,12 @@
 #define DRAINING ARGOSY__NODE_MODE__MODE_DRAINING
 #define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static RigAnswer *wait_for_drain(const char *node) {
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) node);
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        wait.node = (char *) node;
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -51,14 +39,10 @@ static size_t units_on(uint32_t host) {
 }
 
 static const char *refusal_of(const char *name) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &m);
         const Argosy__Response__Status *s;
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &m;
         s = rig_ask(&g, &request)->responses[0]->status_reply;
         return s->n_refusals ? s->refusals[0]->reason : "";
 }
@@ -531,8 +515,6 @@ static void a_host_can_have_so_many_labels_at_run_time(void **state) {
         assert_int_equal(rig_last(rig_label(&g, "n1", "key5", "y"))->status, 0);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 // It waited for its guard when its node was lost, and that is back.
 static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
         uint32_t host;
@@ -555,37 +537,33 @@ static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
         assert_int_equal(rig_count_running(&g, "a.service"), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is_free),
-                RIG_TEST(who_demands_too_many_kinds_says_so_when_asked),
-                RIG_TEST(lists_of_managers_that_nobody_uses_any_more_are_forgotten),
-                RIG_TEST(a_cordoned_node_keeps_its_units_and_takes_no_new_ones),
-                RIG_TEST(a_refusal_names_the_mode_and_the_owners_reason),
-                RIG_TEST(a_reason_that_is_no_text_is_refused),
-                RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),
-                RIG_TEST(a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one),
-                RIG_TEST(a_welcome_begins_nothing_that_has_not_ended_elsewhere),
-                RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
-                RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
-                RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
-                RIG_TEST(a_drain_that_is_repeated_keeps_its_deadline),
-                RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
-                RIG_TEST(what_leaves_several_nodes_moves_once),
-                RIG_TEST(what_no_other_node_takes_is_not_touched_when_all_are_emptied),
-                RIG_TEST(either_all_of_several_nodes_are_changed_or_none),
-                RIG_TEST(two_nodes_of_one_host_are_changed_wherever_they_are_named),
-                RIG_TEST(a_new_leader_goes_on_with_a_drain),
-                RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
-                RIG_TEST(a_drain_goes_on_when_a_lost_node_is_back),
-                RIG_TEST(maintenance_stops_global_units_too),
-                RIG_TEST(what_has_finished_for_good_holds_up_no_drain),
-                RIG_TEST(nonsense_is_refused_and_changes_nothing),
-                RIG_TEST(a_label_set_at_run_time_counts_more_than_the_hosts_own),
-                RIG_TEST(a_label_makes_a_node_fit),
-                RIG_TEST(a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now),
-                RIG_TEST(a_host_can_have_so_many_labels_at_run_time),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is_free),
+        RIG_TEST(who_demands_too_many_kinds_says_so_when_asked),
+        RIG_TEST(lists_of_managers_that_nobody_uses_any_more_are_forgotten),
+        RIG_TEST(a_cordoned_node_keeps_its_units_and_takes_no_new_ones),
+        RIG_TEST(a_refusal_names_the_mode_and_the_owners_reason),
+        RIG_TEST(a_reason_that_is_no_text_is_refused),
+        RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),
+        RIG_TEST(a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one),
+        RIG_TEST(a_welcome_begins_nothing_that_has_not_ended_elsewhere),
+        RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
+        RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
+        RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
+        RIG_TEST(a_drain_that_is_repeated_keeps_its_deadline),
+        RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
+        RIG_TEST(what_leaves_several_nodes_moves_once),
+        RIG_TEST(what_no_other_node_takes_is_not_touched_when_all_are_emptied),
+        RIG_TEST(either_all_of_several_nodes_are_changed_or_none),
+        RIG_TEST(two_nodes_of_one_host_are_changed_wherever_they_are_named),
+        RIG_TEST(a_new_leader_goes_on_with_a_drain),
+        RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
+        RIG_TEST(a_drain_goes_on_when_a_lost_node_is_back),
+        RIG_TEST(maintenance_stops_global_units_too),
+        RIG_TEST(what_has_finished_for_good_holds_up_no_drain),
+        RIG_TEST(nonsense_is_refused_and_changes_nothing),
+        RIG_TEST(a_label_set_at_run_time_counts_more_than_the_hosts_own),
+        RIG_TEST(a_label_makes_a_node_fit),
+        RIG_TEST(a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now),
+        RIG_TEST(a_host_can_have_so_many_labels_at_run_time)
+)

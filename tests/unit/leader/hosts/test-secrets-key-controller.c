@@ -7,6 +7,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 #include "secret-box.h"
 #include "secret-name.h"
 #include "secrets-key-controller.h"
@@ -62,7 +63,7 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 static void say_kept(uint32_t host) {
         Argosy__ToVoter__VoterSecretsKept kept = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
         Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(VOTER_SECRETS_KEPT, voter_secrets_kept, &kept);
         VoterSecrets *disk = &disks[host];
 
         for (size_t i = 0; i < disk->n; i++) {
@@ -76,8 +77,6 @@ static void say_kept(uint32_t host) {
         kept.secrets = pointers;
         kept.n_secrets = disk->n;
         kept.compacted = compacted[host];
-        m.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
-        m.voter_secrets_kept = &kept;
         leader_on_message(g.leader, host, &m);
 }
 
@@ -147,13 +146,10 @@ static int teardown(void **state) {
 // ------------------------------------------------------------------------------------------------ asking
 
 static const Argosy__Response *ask_set(const char *name, const void *value, size_t len) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) name,
+                                                  .value = (ProtobufCBinaryData){len, (uint8_t *) value});
+        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        m.name = (char *) name;
-        m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-        request.secret_set = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
@@ -162,22 +158,17 @@ static void set(const char *name, const void *value, size_t len) {
 }
 
 static const Argosy__Response *rotate(bool abort) {
-        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretRotateKey m = MESSAGE_OF(request__secret_rotate_key, .abort = abort);
+        Argosy__Request request = REQUEST_OF(SECRET_ROTATE_KEY, secret_rotate_key, &m);
 
-        m.abort = abort;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY;
-        request.secret_rotate_key = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
         argosy__request__cluster_status__init(&m);
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &m;
         return rig_last(rig_ask_and_settle(&g, &request))->cluster_status->secrets_notice;
 }
 
@@ -533,29 +524,25 @@ static void who_waits_for_the_first_key_draws_no_other_one(void **state) {
         assert_int_equal(teardown(NULL), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(
-                        all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
-                cmocka_unit_test_setup_teardown(many_are_sealed_anew_in_several_entries, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_next_key_that_no_voter_has_any_more_is_made_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_key_that_comes_later_is_tried, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_no_key_opens_is_tried_once_and_named, setup, teardown),
-                cmocka_unit_test(before_the_first_secret_there_is_no_key),
-                cmocka_unit_test(who_waits_for_the_first_key_draws_no_other_one),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                all_versions_are_sealed_with_the_new_key_and_the_old_one_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_are_sealed_anew_in_several_entries, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_voter_that_is_away_refuses_it_and_is_named, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_voter_that_does_not_keep_it_keeps_the_old_one, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(it_can_be_ended_until_the_new_key_seals, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_key_that_no_voter_has_any_more_is_said_and_replaced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_key_that_is_lost_while_it_begins_to_seal_is_replaced,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_next_key_that_no_voter_has_any_more_is_made_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_next_leader_goes_on_in_each_phase, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_opened_keeps_the_old_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_key_that_comes_later_is_tried, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_no_key_opens_is_tried_once_and_named, setup, teardown),
+        cmocka_unit_test(before_the_first_secret_there_is_no_key),
+        cmocka_unit_test(who_waits_for_the_first_key_draws_no_other_one)
+)

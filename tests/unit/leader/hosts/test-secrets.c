@@ -15,6 +15,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "message.h"
+#include "messages.h"
 #include "secret-name.h"
 #include "voter-secrets.h"
 
@@ -107,13 +108,10 @@ static const Argosy__Response *ask(Argosy__Request *request) {
 }
 
 static RigAnswer *begin_set(const char *name, const void *value, size_t len) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) name,
+                                                  .value = (ProtobufCBinaryData){len, (uint8_t *) value});
+        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        m.name = (char *) name;
-        m.value = (ProtobufCBinaryData){len, (uint8_t *) value};
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-        request.secret_set = &m;
         return rig_ask(&g, &request);
 }
 
@@ -133,25 +131,19 @@ static void set(const char *name, const char *value) {
 }
 
 static const Argosy__Response *delete(const char *name) {
-        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretDelete m =
+                MESSAGE_OF(request__secret_delete, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(SECRET_DELETE, secret_delete, &m);
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_DELETE;
-        request.secret_delete = &m;
         return ask(&request);
 }
 
 static const Argosy__Response__SecretRow *row(const char *name) {
-        Argosy__Request__SecretList m = ARGOSY__REQUEST__SECRET_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretList m =
+                MESSAGE_OF(request__secret_list, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &m);
         const Argosy__Response *r;
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
-        request.secret_list = &m;
         r = ask(&request);
         return r->status == 0 ? r->secrets->rows[0] : NULL;
 }
@@ -507,14 +499,10 @@ static void two_authors_at_once_get_a_version_each(void **state) {
 }
 
 static const Argosy__Response__SecretRow *stale_row(const char *name) {
-        Argosy__Request__SecretList m = ARGOSY__REQUEST__SECRET_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretList m =
+                MESSAGE_OF(request__secret_list, .names = (char **) &name, .n_names = 1, .stale = true);
+        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &m);
 
-        m.names = (char **) &name;
-        m.n_names = 1;
-        m.stale = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
-        request.secret_list = &m;
         return ask(&request)->secrets->rows[0];
 }
 
@@ -609,12 +597,9 @@ static void an_update_wants_all_that_its_file_names(void **state) {
 }
 
 static RigAnswer *ask_to_remove(const char *name) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) name);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) name;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         return rig_ask(&g, &request);
 }
 
@@ -828,8 +813,6 @@ static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(voi
 static void without_secrets_a_removal_says_nothing_of_them(void **state) {
         assert_string_equal(remove_host("n4")->message, "");
 }
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

@@ -8,6 +8,7 @@
 #include "session-words.h"
 
 #include "manager-name.h"
+#include "messages.h"
 #include "nodes.h"
 #include "unit-on-node-work.h"
 
@@ -46,10 +47,9 @@ static void attach_in_parts(uint32_t host) {
 }
 
 static void part(uint32_t host, uint64_t seq, const char *name, bool last) {
-        Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        Argosy__ToVoter__AttachPart p = MESSAGE_OF(to_voter__attach_part, .seq = seq);
         Argosy__UnitReport report = tables_report(&t, name, host), *held = &report;
 
-        p.seq = seq;
         p.held = &held;
         p.n_held = 1;
         p.last = last;
@@ -392,26 +392,22 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
         assert_false(node_is_unreachable(n));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_a_host_holds_is_known_as_it_says_it),
-                TEST(a_host_is_in_session_when_its_last_part_is_here),
-                TEST(a_host_that_comes_back_is_counted_while_its_parts_come),
-                TEST(parts_end_with_their_link),
-                TEST(of_what_a_message_holds_no_more_is_taken_than_an_agent_says),
-                TEST(a_host_that_attaches_again_and_again_has_to_wait),
-                TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
-                TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
-                TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),
-                TEST(what_is_not_sound_is_complained_about_until_it_is_mended),
-                TEST(a_name_that_another_host_has_is_complained_about),
-                TEST(a_unit_that_is_gone_and_not_wanted_there_is_forgotten),
-                TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
-                TEST(a_refused_name_leaves_that_node_for_this_session),
-                TEST(a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer),
-                TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
-                TEST(a_manager_that_cannot_be_used_makes_its_node_dark),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_a_host_holds_is_known_as_it_says_it),
+        TEST(a_host_is_in_session_when_its_last_part_is_here),
+        TEST(a_host_that_comes_back_is_counted_while_its_parts_come),
+        TEST(parts_end_with_their_link),
+        TEST(of_what_a_message_holds_no_more_is_taken_than_an_agent_says),
+        TEST(a_host_that_attaches_again_and_again_has_to_wait),
+        TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
+        TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
+        TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),
+        TEST(what_is_not_sound_is_complained_about_until_it_is_mended),
+        TEST(a_name_that_another_host_has_is_complained_about),
+        TEST(a_unit_that_is_gone_and_not_wanted_there_is_forgotten),
+        TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
+        TEST(a_refused_name_leaves_that_node_for_this_session),
+        TEST(a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer),
+        TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
+        TEST(a_manager_that_cannot_be_used_makes_its_node_dark)
+)

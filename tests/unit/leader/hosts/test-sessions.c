@@ -3,12 +3,12 @@
 // A host's session from its Attach to its end: barriers, beats and leases, farewells. Nothing else of the
 // leader runs.
 #include "host-leases.h"
+#include "messages.h"
 #include "session-words.h"
 
 static void beat(uint32_t host, uint64_t seq) {
-        Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter__Beat b = MESSAGE_OF(to_voter__beat, .seq = seq);
 
-        b.seq = seq;
         session_on_beat(t.leader, tables_host(&t, host), &b);
 }
 
@@ -266,10 +266,9 @@ static void units_of_a_lost_host_move_unless_they_are_done(void **state) {
 // ---- farewells
 
 static void goodbye(uint32_t host, bool stopping, const char *unit, uint32_t node) {
-        Argosy__ToVoter__Goodbye g = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye g = MESSAGE_OF(to_voter__goodbye, .stopping = stopping);
         Argosy__ToVoter__Goodbye__Running r = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT, *running = &r;
 
-        g.stopping = stopping;
         r.node = node;
         r.units = (char **) &unit;
         r.n_units = 1;
@@ -321,23 +320,19 @@ static void a_goodbye_with_names_counts_only_in_a_session(void **state) {
         assert_false(tables_host(&t, 2)->down || host_is_lost(tables_host(&t, 2)));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_host_is_welcomed_after_a_barrier_that_began_after_its_attach),
-                TEST(one_barrier_is_for_all_who_attached_before_it),
-                TEST(a_barrier_that_failed_is_proposed_again_as_long_as_we_lead),
-                TEST(who_has_not_attached_yet_is_counted),
-                TEST(a_beat_is_acknowledged_in_a_session_with_authority),
-                TEST(a_quiet_beat_holds_the_lease_up_and_is_not_answered),
-                TEST(no_beat_of_an_earlier_session_is_acknowledged),
-                TEST(silence_makes_a_host_suspect_and_then_lost),
-                TEST(of_many_that_are_lost_some_are_in_each_turn),
-                TEST(how_long_the_turns_take_changes_nothing_about_who_is_lost),
-                TEST(units_of_a_lost_host_move_unless_they_are_done),
-                TEST(a_shutdown_is_told_twice_a_restart_means_nothing),
-                TEST(only_what_a_goodbye_names_may_still_run),
-                TEST(a_goodbye_with_names_counts_only_in_a_session),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_host_is_welcomed_after_a_barrier_that_began_after_its_attach),
+        TEST(one_barrier_is_for_all_who_attached_before_it),
+        TEST(a_barrier_that_failed_is_proposed_again_as_long_as_we_lead),
+        TEST(who_has_not_attached_yet_is_counted),
+        TEST(a_beat_is_acknowledged_in_a_session_with_authority),
+        TEST(a_quiet_beat_holds_the_lease_up_and_is_not_answered),
+        TEST(no_beat_of_an_earlier_session_is_acknowledged),
+        TEST(silence_makes_a_host_suspect_and_then_lost),
+        TEST(of_many_that_are_lost_some_are_in_each_turn),
+        TEST(how_long_the_turns_take_changes_nothing_about_who_is_lost),
+        TEST(units_of_a_lost_host_move_unless_they_are_done),
+        TEST(a_shutdown_is_told_twice_a_restart_means_nothing),
+        TEST(only_what_a_goodbye_names_may_still_run),
+        TEST(a_goodbye_with_names_counts_only_in_a_session)
+)

@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 #include "voter-secrets-controller.h"
 
 enum { HOSTS = 4 };
@@ -38,10 +39,8 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 }
 
 static void send_kept(uint32_t host, Argosy__ToVoter__VoterSecretsKept *kept) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(VOTER_SECRETS_KEPT, voter_secrets_kept, kept);
 
-        m.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
-        m.voter_secrets_kept = kept;
         leader_on_message(g.leader, host, &m);
 }
 
@@ -106,12 +105,9 @@ static int teardown(void **state) {
 }
 
 static void remove_host(const char *host) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         (void) rig_ask_and_settle(&g, &request);
 }
 
@@ -367,37 +363,33 @@ static void there_are_only_so_many(void **state) {
         assert_int_equal(voter_secrets_controller_make(g.leader, "", "x", 1, &number), -ENOSPC);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_secret_comes_to_all_voters_and_to_nobody_else, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(the_log_has_no_value, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_voter_whose_disk_hangs_is_named, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_secret_that_is_not_on_the_leaders_disk_is_not_named, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_voter_that_lost_its_secrets_gets_them_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_stops_being_a_voter_counts_no_more, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(there_are_only_so_many, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_secret_comes_to_all_voters_and_to_nobody_else, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_log_has_no_value, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_voter_whose_disk_hangs_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_secret_that_is_not_on_the_leaders_disk_is_not_named, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_voter_that_lost_its_secrets_gets_them_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_stops_being_a_voter_counts_no_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_spare_or_an_older_log_says_counts_for_nothing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_leader_that_lacks_one_hands_over_to_who_has_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+                a_leader_that_lacks_one_hands_over_though_another_one_is_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_leader_hands_over_to_nobody_who_lacks_what_it_has, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_is_lost_only_when_each_voter_has_said_that_it_has_it_not,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                who_says_over_and_over_that_he_has_it_not_is_not_told_as_often, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_says_once_that_he_has_it_not_is_told_again_in_a_while,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_secret_that_is_there_is_told_to_nobody_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_is_taken_out_of_the_log_by_leaving_it_out, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(there_are_only_so_many, setup, teardown)
+)

@@ -4,6 +4,7 @@
 // of a host that votes no more is closed.
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 enum {
         OPEN_MS = 18000, // longer than VOTERS_OPEN_US
@@ -19,22 +20,16 @@ static int teardown(void **state) {
 }
 
 static void remove_host(const char *host) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         (void) rig_ask_and_settle(&g, &request);
 }
 
 static void demote(const char *host) {
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRole m = MESSAGE_OF(request__cluster_role, .host = (char *) host);
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &m;
         (void) rig_ask_and_settle(&g, &request);
 }
 
@@ -132,16 +127,12 @@ static void for_a_host_that_is_lost_no_log_stays_open(void **state) {
         assert_true(rig_host(&g, 3)->closed);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(a_spare_whose_disk_hangs_keeps_no_other_from_voting, teardown),
-                cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
-                cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
-                cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),
-                cmocka_unit_test_teardown(a_log_is_open_as_long_as_its_host_may_be_asked_who_votes,
-                                          teardown),
-                cmocka_unit_test_teardown(for_a_host_that_is_lost_no_log_stays_open, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(a_spare_whose_disk_hangs_keeps_no_other_from_voting, teardown),
+        cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
+        cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
+        cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),
+        cmocka_unit_test_teardown(a_log_is_open_as_long_as_its_host_may_be_asked_who_votes,
+                                  teardown),
+        cmocka_unit_test_teardown(for_a_host_that_is_lost_no_log_stays_open, teardown)
+)

@@ -6,6 +6,7 @@
 #include "job-nodes.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "name-patterns.h"
 #include "str.h"
 
@@ -16,17 +17,7 @@
 
 enum { MANY = 600 }; // more than are one entry
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint64_t last_job(void) {
         return rig_last_job(&g);
@@ -43,7 +34,7 @@ static const Argosy__Response *ask(Ask w) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {w.id ?: ++g.id, 55};
         char *target = (char *) "as typed";
 
@@ -63,8 +54,6 @@ static const Argosy__Response *ask(Ask w) {
         job.n_targets = 1;
         job.if_revision = w.if_revision;
         job.age_ms = w.age_ms;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -250,7 +239,7 @@ static void a_request_that_comes_again_during_an_update_is_not_refused(void **st
 static void restart_twice(const char *const *names, size_t n_names) {
         static const char *const told[] = {"nobody.service", "a.service", "no.service"};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const Argosy__Response *r;
         uint64_t id[2] = {7777, 55}, n = 0;
 
@@ -259,8 +248,6 @@ static void restart_twice(const char *const *names, size_t n_names) {
         change.verb = ARGOSY__VERB__VERB_RESTART;
         change.names = (char **) names;
         change.n_names = n_names;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         for (unsigned i = 0; i < 2; i++) {
                 r = rig_last(rig_ask_and_settle(&g, &request));
                 assert_true(i == 0 || r->job == n);
@@ -284,7 +271,7 @@ static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
 // which has not restarted it.
 static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "a.service", (char *) "b.service"};
         const Argosy__Response *r;
         uint64_t id[2] = {7777, 55}, revision;
@@ -294,8 +281,6 @@ static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **stat
         change.verb = ARGOSY__VERB__VERB_RESTART;
         change.names = names;
         change.n_names = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         r = rig_last(rig_ask_and_settle(&g, &request));
         assert_int_equal(r->change->units[1]->status, ENOENT);
         (void) ask((Ask){START, "b.service", SERVICE});
@@ -328,15 +313,13 @@ static void a_key_is_not_used_for_two_things(void **state) {
 static RigAnswer *set_mode(Argosy__NodeMode mode, const uint8_t id[16], uint64_t age_ms) {
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
         change.nodes = (char *[]){(char *) "n2"};
         change.n_nodes = 1;
         change.mode = mode;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
         job.age_ms = age_ms;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
         request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }
@@ -377,17 +360,14 @@ static void a_change_can_be_bound_to_a_revision(void **state) {
 }
 
 static const Argosy__Response *set_pool(uint64_t if_revision) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = (char *) "fast");
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         char *host = (char *) "n1";
 
-        change.name = (char *) "fast";
         change.hosts = &host;
         change.n_hosts = 1;
         job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = &change;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -422,7 +402,7 @@ static RigAnswer *ask_many(Argosy__Verb verb, uint64_t if_revision) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {4711 + (uint64_t) verb, 99};
 
         for (size_t i = 0; i < MANY; i++) {
@@ -438,8 +418,6 @@ static RigAnswer *ask_many(Argosy__Verb verb, uint64_t if_revision) {
         change.files = &files;
         change.n_files = verb == START;
         job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         request.job = &job;
         return rig_ask(&g, &request);
 }
@@ -659,35 +637,31 @@ static void who_asks_for_no_job_is_told_which_there_are(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_change_is_a_job_in_the_same_entry),
-                TEST(what_it_replaced_and_how_it_stands_is_told),
-                TEST(a_job_that_removed_it_by_another_verb_has_done_so),
-                TEST(a_wait_that_comes_late_says_destroyed_only_if_the_log_does),
-                TEST(what_fails_is_not_as_asked),
-                TEST(what_changes_nothing_is_no_job),
-                TEST(a_request_that_comes_again_is_the_same_job),
-                TEST(a_request_that_comes_again_hears_how_its_job_has_ended),
-                TEST(a_request_that_comes_again_waits_while_its_job_runs),
-                TEST(a_request_that_comes_again_during_an_update_is_not_refused),
-                TEST(what_its_job_knows_nothing_of_is_planned_again),
-                TEST(what_was_refused_is_not_told_to_be_done_once_it_could_be),
-                TEST(what_is_named_twice_is_told_once),
-                TEST(a_key_is_not_used_for_two_things),
-                TEST(also_other_requests_are_not_carried_out_twice),
-                TEST(a_change_can_be_bound_to_a_revision),
-                TEST(other_requests_too),
-                TEST(a_reason_is_text),
-                TEST(what_goes_into_the_log_in_parts_is_one_job),
-                TEST(it_stays_one_job_under_the_next_leader),
-                TEST(a_revision_binds_each_part),
-                TEST(units_are_told_some_at_a_time),
-                TEST(jobs_are_listed_newest_first),
-                TEST(jobs_are_chosen_by_the_nodes_that_their_records_name),
-                TEST(jobs_are_compared_with_so_many_patterns_only),
-                TEST(who_asks_for_no_job_is_told_which_there_are),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_change_is_a_job_in_the_same_entry),
+        TEST(what_it_replaced_and_how_it_stands_is_told),
+        TEST(a_job_that_removed_it_by_another_verb_has_done_so),
+        TEST(a_wait_that_comes_late_says_destroyed_only_if_the_log_does),
+        TEST(what_fails_is_not_as_asked),
+        TEST(what_changes_nothing_is_no_job),
+        TEST(a_request_that_comes_again_is_the_same_job),
+        TEST(a_request_that_comes_again_hears_how_its_job_has_ended),
+        TEST(a_request_that_comes_again_waits_while_its_job_runs),
+        TEST(a_request_that_comes_again_during_an_update_is_not_refused),
+        TEST(what_its_job_knows_nothing_of_is_planned_again),
+        TEST(what_was_refused_is_not_told_to_be_done_once_it_could_be),
+        TEST(what_is_named_twice_is_told_once),
+        TEST(a_key_is_not_used_for_two_things),
+        TEST(also_other_requests_are_not_carried_out_twice),
+        TEST(a_change_can_be_bound_to_a_revision),
+        TEST(other_requests_too),
+        TEST(a_reason_is_text),
+        TEST(what_goes_into_the_log_in_parts_is_one_job),
+        TEST(it_stays_one_job_under_the_next_leader),
+        TEST(a_revision_binds_each_part),
+        TEST(units_are_told_some_at_a_time),
+        TEST(jobs_are_listed_newest_first),
+        TEST(jobs_are_chosen_by_the_nodes_that_their_records_name),
+        TEST(jobs_are_compared_with_so_many_patterns_only),
+        TEST(who_asks_for_no_job_is_told_which_there_are)
+)

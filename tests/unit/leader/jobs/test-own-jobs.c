@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -15,25 +16,14 @@
 
 enum { LATER_MS = RIG_LEASE_MS + RIG_BEAT_MS, MINUTE_MS = 61 * 1000 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // Newest first, of those that the cluster made itself, with what it moved.
 static const Argosy__Response__JobRow *own(const char *verb, size_t i) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list =
+                MESSAGE_OF(request__list_jobs, .author = (char *) "cluster", .changes = true);
         const Argosy__Response__Jobs *jobs;
 
-        list.author = (char *) "cluster";
-        list.changes = true;
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         for (size_t k = 0; k < jobs->n_rows; k++)
                 if (strcmp(jobs->rows[k]->verb, verb) == 0 && i-- == 0)
@@ -51,15 +41,13 @@ static void start_on_2(const char *name) {
 }
 
 static const char *why(const char *unit) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request q = REQUEST_OF(WHY, why, &m);
         char *name = (char *) unit;
         const RigAnswer *a;
 
         m.names = &name;
         m.n_names = 1;
-        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        q.why = &m;
         a = rig_ask_and_settle(&g, &q);
         return a->responses[0]->status_reply->note;
 }
@@ -294,22 +282,18 @@ static void it_counts_for_no_request(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_lost_host_is_told_with_what_it_had),
-                TEST(a_host_that_had_nothing_is_told_too),
-                TEST(what_happens_again_within_a_minute_is_counted),
-                TEST(what_moves_later_belongs_to_the_loss),
-                TEST(another_leader_is_told),
-                TEST(a_wait_that_ends_is_told),
-                TEST(what_leaves_a_node_that_is_emptied_says_so),
-                TEST(what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node),
-                TEST(what_fails_and_is_tried_elsewhere_says_so),
-                TEST(what_is_refused_where_it_is_tried_has_not_failed_there),
-                TEST(units_of_one_record_have_reasons_of_their_own),
-                TEST(a_host_that_is_shut_down_was_not_silent),
-                TEST(it_counts_for_no_request),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_lost_host_is_told_with_what_it_had),
+        TEST(a_host_that_had_nothing_is_told_too),
+        TEST(what_happens_again_within_a_minute_is_counted),
+        TEST(what_moves_later_belongs_to_the_loss),
+        TEST(another_leader_is_told),
+        TEST(a_wait_that_ends_is_told),
+        TEST(what_leaves_a_node_that_is_emptied_says_so),
+        TEST(what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node),
+        TEST(what_fails_and_is_tried_elsewhere_says_so),
+        TEST(what_is_refused_where_it_is_tried_has_not_failed_there),
+        TEST(units_of_one_record_have_reasons_of_their_own),
+        TEST(a_host_that_is_shut_down_was_not_silent),
+        TEST(it_counts_for_no_request)
+)

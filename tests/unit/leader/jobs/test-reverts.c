@@ -7,6 +7,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -44,7 +45,7 @@ typedef struct NewFile {
 // start --replace of units, with these files. The job.
 static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, size_t n) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile files[FILES_MAX], *pointers[FILES_MAX];
         uint64_t id[2] = {++g.id, 55};
 
@@ -62,8 +63,6 @@ static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, s
         change.n_names = n;
         change.files = pointers;
         change.n_files = n_files;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         return rig_last_job(&g);
 }
@@ -112,13 +111,11 @@ static void assert_one_place_for_each_unit(Rig *r) {
 // And nothing happens yet.
 static void begin_drain(const char *node) {
         Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
         m.nodes = (char **) &node;
         m.n_nodes = 1;
         m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &m;
         (void) rig_ask(&g, &request);
 }
 
@@ -238,15 +235,13 @@ static void a_job_that_went_back_leaves_nothing_to_undo(void **state) {
 
 static void forget_content(const char *content) {
         Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         Hash hash = hash_of(content, strlen(content));
         char hex[HASH_HEX_SIZE], *rev = hex;
 
         hash_hex(&hash, HASH_SIZE, hex);
         m.revs = &rev;
         m.n_revs = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -300,25 +295,21 @@ static void the_next_order_ends_it(void **state) {
         assert_int_equal(state_of(rig_last_job(&g)), DONE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(instances_go_together_with_their_template, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_job_that_went_back_leaves_nothing_to_undo, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_waits_is_told_if_it_cannot_be_taken_back, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_goes_on, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_next_order_ends_it, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_has_failed_already_stays_with_the_new_file, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_starts_keeps_the_new_file_also_when_it_fails_later,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(instances_go_together_with_their_template, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_job_that_went_back_leaves_nothing_to_undo, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_waits_is_told_if_it_cannot_be_taken_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_next_leader_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_order_ends_it, setup, teardown)
+)

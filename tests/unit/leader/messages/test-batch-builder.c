@@ -4,6 +4,7 @@
 // is taken back leaves no trace.
 #include "batch-builder.h"
 #include "test.h"
+#include "messages.h"
 
 static BatchBuilder b;
 
@@ -78,9 +79,8 @@ static void each_record_has_operations_of_its_own(void **state) {
 }
 
 static void what_has_the_same_name_is_not_the_same(void **state) {
-        Argosy__RoleRecord role = ARGOSY__ROLE_RECORD__INIT;
+        Argosy__RoleRecord role = MESSAGE_OF(role_record, .name = (char *) "web");
 
-        role.name = (char *) "web";
         assert_int_equal(batch_builder_put_role(&b, &role), 0);
         assert_true(batch_builder_has_role(&b, "web"));
         assert_false(batch_builder_uses_role(&b, "web"));
@@ -122,12 +122,8 @@ static void what_is_taken_back_leaves_no_trace(void **state) {
         assert_int_equal(batch_builder_put_cluster(&b, &cluster), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(each_record_has_operations_of_its_own, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_has_the_same_name_is_not_the_same, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_taken_back_leaves_no_trace, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(each_record_has_operations_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_has_the_same_name_is_not_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_taken_back_leaves_no_trace, setup, teardown)
+)

@@ -98,13 +98,9 @@ static void files_of_others_are_not_looked_at(void **state) {
         assert_int_equal(n_hashed, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(each_file_that_came_is_hashed_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(more_files_than_a_unit_may_have_are_not_looked_at, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(files_of_others_are_not_looked_at, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(each_file_that_came_is_hashed_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(more_files_than_a_unit_may_have_are_not_looked_at, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(files_of_others_are_not_looked_at, setup, teardown)
+)

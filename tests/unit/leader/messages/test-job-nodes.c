@@ -110,13 +110,9 @@ static void the_verbs_are_those_of_requests_about_nodes(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_was_typed_counts_if_the_verb_is_about_nodes),
-                cmocka_unit_test(units_that_did_not_end_well_say_where),
-                cmocka_unit_test(settings_and_drains_count_beyond_what_was_typed),
-                cmocka_unit_test(the_verbs_are_those_of_requests_about_nodes),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_was_typed_counts_if_the_verb_is_about_nodes),
+        cmocka_unit_test(units_that_did_not_end_well_say_where),
+        cmocka_unit_test(settings_and_drains_count_beyond_what_was_typed),
+        cmocka_unit_test(the_verbs_are_those_of_requests_about_nodes)
+)

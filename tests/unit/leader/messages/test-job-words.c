@@ -140,11 +140,7 @@ static void the_path_of_a_file_is_no_part_of_what_is_asked(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_path_of_a_file_is_no_part_of_what_is_asked),
-                cmocka_unit_test(a_job_has_a_name_and_says_what_it_is_about),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_path_of_a_file_is_no_part_of_what_is_asked),
+        cmocka_unit_test(a_job_has_a_name_and_says_what_it_is_about)
+)

@@ -6,22 +6,13 @@
 #include "leader-asks.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define GLOBAL SERVICE "[X-Argosy]\nGlobal=true\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint32_t node_of(const char *name) {
         return rig_record(&g, name)->node;
@@ -120,14 +111,10 @@ static const Argosy__Response__UnitResult *start_and_wait(const char *name, cons
 }
 
 static const char *reason_on(const char *name, const char *node) {
-        Argosy__Request__Why q = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why q = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &q);
         const RigAnswer *a;
 
-        q.names = (char **) &name;
-        q.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &q;
         a = rig_ask(&g, &request);
         for (size_t i = 0; i + 1 < a->n; i++)
                 if (strcmp(a->responses[i]->status_reply->row->node, node) == 0)
@@ -218,7 +205,7 @@ static void a_start_that_fails_asks_the_node_again(void **state) {
 static const Argosy__Response__Change *start_both(const char *const names[2],
                                                   const char *const contents[2]) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile files[2], *pointers[2] = {&files[0], &files[1]};
         uint64_t id[2] = {++g.id, 77};
 
@@ -233,8 +220,6 @@ static const Argosy__Response__Change *start_both(const char *const names[2],
         change.names = (char **) names;
         change.files = pointers;
         change.n_names = change.n_files = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_change_answered(rig_ask_and_settle(&g, &request));
 }
 

@@ -9,6 +9,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
+#include "messages.h"
 
 enum { HOSTS = 50, BYTES = 3 * LEADER_LIMIT_file_piece_bytes + 10 };
 
@@ -132,7 +133,7 @@ static void another_leader_goes_on_with_what_one_began(void **state) {
 // twice.
 static void what_is_no_file_is_not_given_out(void **state) {
         Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash none = hash_of("none", 4), text = hash_of(content.data, content.len - 1),
              file = hash_of(bytes, BYTES);
         const struct {
@@ -148,8 +149,6 @@ static void what_is_no_file_is_not_given_out(void **state) {
 
         start();
         rig_settle(&g);
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
-        m.file_ask = &ask;
         ask.unit = (char *) "all.service";
         before = n_pieces;
         for (unsigned i = 0; i < ELEMENTSOF(asked); i++) {
@@ -165,11 +164,9 @@ static void what_is_no_file_is_not_given_out(void **state) {
 
 static void ask_for(uint32_t host, const char *unit, unsigned n, unsigned absent) {
         Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash file = hash_of(bytes, BYTES);
 
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
-        m.file_ask = &ask;
         ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
         ask.unit = (char *) unit;
         leader_on_message(g.leader, host, &m);
@@ -202,15 +199,13 @@ static void a_host_gets_files_of_its_own_units_alone(void **state) {
 // The log goes on between the questions and the last answers.
 static void what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn(void **state) {
         Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash file = hash_of(bytes, BYTES);
         unsigned before;
 
         start();
         rig_settle(&g);
         before = n_pieces;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
-        m.file_ask = &ask;
         ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
         ask.unit = (char *) "all.service";
         for (uint32_t host = 1; host <= HOSTS; host++)
@@ -220,8 +215,6 @@ static void what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn(void
         assert_int_equal(n_pieces, before + HOSTS);
         assert_in_range(n_absent, 1, HOSTS);
 }
-
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

@@ -137,15 +137,11 @@ static void a_new_leader_knows_who_has_it(void **state) {
         assert_false(runs_on(from));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                MOVE_TEST(it_runs_until_its_new_node_has_its_image),
-                MOVE_TEST(a_service_waits_for_no_image),
-                MOVE_TEST(where_all_refuse_it_it_runs_on),
-                MOVE_TEST(a_drain_waits_until_its_deadline),
-                MOVE_TEST(what_is_to_stop_meanwhile_stops),
-                MOVE_TEST(a_new_leader_knows_who_has_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        MOVE_TEST(it_runs_until_its_new_node_has_its_image),
+        MOVE_TEST(a_service_waits_for_no_image),
+        MOVE_TEST(where_all_refuse_it_it_runs_on),
+        MOVE_TEST(a_drain_waits_until_its_deadline),
+        MOVE_TEST(what_is_to_stop_meanwhile_stops),
+        MOVE_TEST(a_new_leader_knows_who_has_it)
+)

@@ -7,6 +7,7 @@
 #include "feature-level.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "messages.h"
 #include "response.h"
 #include "test.h"
 
@@ -140,8 +141,8 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
 }
 
 static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request q = REQUEST_OF(CAT, cat, &cat);
         char *names[ANSWER_BYTES_MAX / FILE_BYTES + 10];
         size_t fit = ANSWER_BYTES_MAX / FILE_BYTES;
         RigAnswer *a;
@@ -151,8 +152,6 @@ static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) 
                 names[i] = "big0.service";
         cat.names = names;
         cat.n_names = ELEMENTSOF(names);
-        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        q.cat = &cat;
         a = rig_ask(&g, &q);
         assert_true(a->final);
         assert_in_range(a->n, fit - 1, fit + 1);
@@ -231,19 +230,13 @@ static void what_is_no_name_makes_no_long_answer(void **state) {
         message_free(u);
 }
 
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last),
-                RIG_TEST(a_host_that_takes_no_more_gets_the_next_part_when_it_does),
-                RIG_TEST(orders_wait_for_a_host_that_takes_no_more),
-                RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
-                RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
-                RIG_TEST(a_change_whose_answer_is_too_long_was_made_and_says_so),
-                cmocka_unit_test(a_long_answer_is_shortened_where_it_says_the_least),
-                cmocka_unit_test(what_is_no_name_makes_no_long_answer),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last),
+        RIG_TEST(a_host_that_takes_no_more_gets_the_next_part_when_it_does),
+        RIG_TEST(orders_wait_for_a_host_that_takes_no_more),
+        RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
+        RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
+        RIG_TEST(a_change_whose_answer_is_too_long_was_made_and_says_so),
+        cmocka_unit_test(a_long_answer_is_shortened_where_it_says_the_least),
+        cmocka_unit_test(what_is_no_name_makes_no_long_answer)
+)

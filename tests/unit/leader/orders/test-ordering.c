@@ -4,6 +4,7 @@
 
 #include "ordering-words.h"
 
+#include "messages.h"
 #include "request-ties.h"
 #include "str.h"
 
@@ -464,7 +465,7 @@ static void both_keep_their_order_when_their_node_is_lost(void **state) {
 
 static void both_keep_their_order_when_their_node_is_emptied(void **state) {
         Argosy__Request__NodeChange drain = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &drain);
 
         change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
         change(START, "a.service", SERVICE ON_TWO_OR_THREE "Requires=b.service\nSameNodeAs=b.service\n");
@@ -473,8 +474,6 @@ static void both_keep_their_order_when_their_node_is_emptied(void **state) {
         drain.nodes = (char *[]){(char *) "n2"};
         drain.n_nodes = 1;
         drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &drain;
         rig_ask(&g, &request);
         rig_host(&g, 2)->deaf = true; // the orders to leave arrive one by one
         rig_settle(&g);
@@ -506,7 +505,7 @@ static void who_is_bound_ends_before_the_other_one_moves(void **state) {
 
 static void status_says_what_a_unit_waits_for(void **state) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *name = (char *) "a.service";
         RigAnswer *a;
 
@@ -514,8 +513,6 @@ static void status_says_what_a_unit_waits_for(void **state) {
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
         status.names = &name;
         status.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(a->n > 0);

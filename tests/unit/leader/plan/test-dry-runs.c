@@ -8,6 +8,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
+#include "messages.h"
 #include "request-ties.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
@@ -60,7 +61,7 @@ static int teardown(void **state) {
 static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dry) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {++id, 77};
 
         change.id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words};
@@ -74,8 +75,6 @@ static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dr
                 change.files = &files;
                 change.n_files = 1;
         }
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -179,12 +178,10 @@ static void what_is_planned_in_parts_comes_true(void **state) {
 // ---- beside others
 
 static Argosy__Response *list_nodes(void) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
         RigAnswer *a;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &list;
         a = rig_ask(&g, &request);
         assert_int_equal(a->n, 1); // at once
         return a->responses[0];
@@ -211,8 +208,8 @@ static void turns_until_something_is_planned(uint64_t n) {
 static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         RigAnswer *asked, *stopped, *why;
         char *waits = (char *) "waits.service";
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why question = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = REQUEST_OF(WHY, why, &question);
         unsigned batches;
 
         rig_label(&g, "n1", "offers/slot", "20");
@@ -225,8 +222,6 @@ static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         stopped = rig_change_with(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL, false, NULL);
         question.names = &waits;
         question.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &question;
         why = rig_ask(&g, &request); // by a Scheduler of its own
         assert_true(why->final);
         (void) list_nodes();
@@ -410,23 +405,17 @@ static void a_leader_that_ends_has_no_plan(void **state) {
         start_as_planned(UNITS, UNIT(""), plan(UNITS, UNIT("")), 0);
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(many_are_planned_some_in_each_turn),
-                RIG_TEST(who_has_to_do_with_each_other_is_planned_in_one_turn),
-                RIG_TEST(what_is_planned_in_parts_comes_true),
-                RIG_TEST(what_is_only_thought_of_is_seen_by_nobody_else),
-                RIG_TEST(it_begins_anew_when_the_log_says_something_else),
-                RIG_TEST(one_that_would_never_end_is_refused),
-                RIG_TEST(many_of_several_roles_are_planned_some_in_each_turn),
-                RIG_TEST(many_of_which_one_is_named_twice_are_refused),
-                RIG_TEST(few_plans_of_an_author_wait_for_nodes_at_a_time),
-                RIG_TEST(a_plan_that_waits_goes_with_its_client),
-                RIG_TEST(what_only_a_plan_has_asked_for_is_found_when_it_is_started),
-                RIG_TEST(a_leader_that_ends_has_no_plan),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(many_are_planned_some_in_each_turn),
+        RIG_TEST(who_has_to_do_with_each_other_is_planned_in_one_turn),
+        RIG_TEST(what_is_planned_in_parts_comes_true),
+        RIG_TEST(what_is_only_thought_of_is_seen_by_nobody_else),
+        RIG_TEST(it_begins_anew_when_the_log_says_something_else),
+        RIG_TEST(one_that_would_never_end_is_refused),
+        RIG_TEST(many_of_several_roles_are_planned_some_in_each_turn),
+        RIG_TEST(many_of_which_one_is_named_twice_are_refused),
+        RIG_TEST(few_plans_of_an_author_wait_for_nodes_at_a_time),
+        RIG_TEST(a_plan_that_waits_goes_with_its_client),
+        RIG_TEST(what_only_a_plan_has_asked_for_is_found_when_it_is_started),
+        RIG_TEST(a_leader_that_ends_has_no_plan)
+)

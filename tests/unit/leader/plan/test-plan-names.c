@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "macro.h"
+#include "messages.h"
 #include "unit-work.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
@@ -40,7 +41,7 @@ static int teardown(void **state) {
 static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **files, size_t n_files,
                                  bool dry) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         static uint64_t id;
         uint64_t words[2] = {++id, 78};
 
@@ -51,8 +52,6 @@ static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **fil
         change.dry_run = dry;
         change.files = files;
         change.n_files = n_files;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -476,30 +475,24 @@ static void who_is_to_be_with_one_that_is_refused_goes_with_it(void **state) {
         assert_string_equal(rig_node_name(&g, "mate.service"), "n2");
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(where_the_name_is_somebody_elses_it_is_not_planned),
-                RIG_TEST(nobody_is_refused_for_good_by_a_plan),
-                RIG_TEST(where_no_node_has_the_name_free_it_waits),
-                RIG_TEST(a_node_that_has_the_name_free_by_now_is_planned),
-                RIG_TEST(what_is_there_already_is_not_asked_about),
-                RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
-                RIG_TEST(many_are_asked_about_in_a_few_calls),
-                RIG_TEST(the_file_of_one_with_aliases_goes_along),
-                RIG_TEST(a_user_s_manager_is_asked_too),
-                RIG_TEST(a_manager_that_is_not_there_is_not_asked),
-                RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
-                RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
-                RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),
-                RIG_TEST(who_is_replaced_where_the_other_one_is_refused_is_stopped),
-                RIG_TEST(who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped),
-                RIG_TEST(who_is_preempted_where_the_other_one_is_refused_has_its_place_back),
-                RIG_TEST(who_was_refused_makes_room_for_the_higher_one_all_the_same),
-                RIG_TEST(who_waits_for_others_to_leave_is_not_refused_yet),
-                RIG_TEST(who_is_to_be_with_one_that_is_refused_goes_with_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(where_the_name_is_somebody_elses_it_is_not_planned),
+        RIG_TEST(nobody_is_refused_for_good_by_a_plan),
+        RIG_TEST(where_no_node_has_the_name_free_it_waits),
+        RIG_TEST(a_node_that_has_the_name_free_by_now_is_planned),
+        RIG_TEST(what_is_there_already_is_not_asked_about),
+        RIG_TEST(of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named),
+        RIG_TEST(many_are_asked_about_in_a_few_calls),
+        RIG_TEST(the_file_of_one_with_aliases_goes_along),
+        RIG_TEST(a_user_s_manager_is_asked_too),
+        RIG_TEST(a_manager_that_is_not_there_is_not_asked),
+        RIG_TEST(one_that_does_not_answer_is_waited_for_as_long_as_it_may_take),
+        RIG_TEST(one_that_is_lost_meanwhile_is_not_waited_for),
+        RIG_TEST(a_plan_that_nobody_wants_any_more_is_forgotten),
+        RIG_TEST(who_is_replaced_where_the_other_one_is_refused_is_stopped),
+        RIG_TEST(who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped),
+        RIG_TEST(who_is_preempted_where_the_other_one_is_refused_has_its_place_back),
+        RIG_TEST(who_was_refused_makes_room_for_the_higher_one_all_the_same),
+        RIG_TEST(who_waits_for_others_to_leave_is_not_refused_yet),
+        RIG_TEST(who_is_to_be_with_one_that_is_refused_goes_with_it)
+)

@@ -147,13 +147,7 @@ static void an_update_is_done_when_it_has_changed_the_last_unit(void **state) {
         assert_int_equal(settings, 1);
 }
 
-#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(what_an_update_changes_behind_another_job_counts_behind_it),
-                RIG_TEST(an_update_is_done_when_it_has_changed_the_last_unit),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(what_an_update_changes_behind_another_job_counts_behind_it),
+        RIG_TEST(an_update_is_done_when_it_has_changed_the_last_unit)
+)

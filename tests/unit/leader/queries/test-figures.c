@@ -211,20 +211,16 @@ static void whose_memory_it_is_follows_what_there_is(void **state) {
                          0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(whose_memory_it_is_follows_what_there_is),
-                TEST(placements_are_counted),
-                TEST(units_are_counted_by_what_they_do_and_where),
-                TEST(nobody_knows_what_runs_on_a_node_that_is_not_heard),
-                TEST(nodes_are_counted_by_state_and_mode),
-                TEST(what_units_reserve_is_told_beside_what_there_is),
-                TEST(what_there_is_follows_a_host_without_a_unit_that_asks),
-                TEST(jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ended),
-                TEST(a_job_that_ends_with_its_entry_is_counted_once),
-                TEST(a_job_of_several_entries_is_counted_once),
-                TEST(whoever_leads_no_more_tells_only_what_must_not_fall),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(whose_memory_it_is_follows_what_there_is),
+        TEST(placements_are_counted),
+        TEST(units_are_counted_by_what_they_do_and_where),
+        TEST(nobody_knows_what_runs_on_a_node_that_is_not_heard),
+        TEST(nodes_are_counted_by_state_and_mode),
+        TEST(what_units_reserve_is_told_beside_what_there_is),
+        TEST(what_there_is_follows_a_host_without_a_unit_that_asks),
+        TEST(jobs_are_counted_by_verb_while_they_are_open_and_when_they_have_ended),
+        TEST(a_job_that_ends_with_its_entry_is_counted_once),
+        TEST(a_job_of_several_entries_is_counted_once),
+        TEST(whoever_leads_no_more_tells_only_what_must_not_fall)
+)

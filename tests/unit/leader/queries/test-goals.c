@@ -6,34 +6,20 @@
 
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define GOAL(word) ARGOSY__UNIT_GOAL__GOAL_##word
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static RigAnswer *wait_for(Argosy__UnitGoal goal, const char *name) {
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items[] = {&item};
-        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Wait wait = MESSAGE_OF(request__wait, .items = items, .n_items = 1, .goal = goal);
+        Argosy__Request q = REQUEST_OF(WAIT, wait, &wait);
         RigAnswer *a;
 
         item.name = (char *) name;
-        wait.items = items;
-        wait.n_items = 1;
-        wait.goal = goal;
-        q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        q.wait = &wait;
         a = rig_ask(&g, &q);
         rig_settle(&g);
         return a;
@@ -132,14 +118,10 @@ static void who_waits_hears_of_a_host_that_is_lost(void **state) {
         assert_ended(b, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(each_state_of_a_unit_s_life_is_waited_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_that_fails_is_seen_to_have_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_that_is_destroyed_ends_the_wait, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_next_leader_is_asked_again, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_waits_hears_of_a_host_that_is_lost, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(each_state_of_a_unit_s_life_is_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_that_fails_is_seen_to_have_failed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_that_is_destroyed_ends_the_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_leader_is_asked_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_waits_hears_of_a_host_that_is_lost, setup, teardown)
+)

@@ -5,6 +5,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -42,7 +43,7 @@ static void set_deaf(bool deaf) {
 static uint64_t change_from(Argosy__Verb verb, size_t first) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
 
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -53,8 +54,6 @@ static uint64_t change_from(Argosy__Verb verb, size_t first) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = verb == START;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         (void) rig_ask(&g, &request);
         rig_settle(&g);
         return rig_last_job(&g);
@@ -75,12 +74,9 @@ static unsigned turns_in_records(void) {
 }
 
 static RigAnswer *wait_for(uint64_t number) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
+        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        m.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -157,12 +153,8 @@ static void so_does_the_next_one_if_it_is_lost_meanwhile(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_is_read_in_pieces_is_what_was_written),
-                TEST(a_new_leader_follows_them_in_pieces),
-                TEST(so_does_the_next_one_if_it_is_lost_meanwhile),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_is_read_in_pieces_is_what_was_written),
+        TEST(a_new_leader_follows_them_in_pieces),
+        TEST(so_does_the_next_one_if_it_is_lost_meanwhile)
+)

@@ -8,6 +8,7 @@
 #include "flow-window.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 static Rig g;
 
@@ -24,14 +25,12 @@ static int teardown(void **state) {
 }
 
 static RigAnswer *follow(uint32_t window) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
 
         journal.name = "all.service";
         journal.follow = true;
         journal.window = window;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -39,17 +38,13 @@ static RigAnswer *follow(uint32_t window) {
 static uint64_t line_from(uint32_t host, uint64_t mark, const RigAnswer *a) {
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
         Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__Response response = RESPONSE_OF(JOURNAL, journal, &journal);
+        Argosy__ToVoter m = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
         size_t before = a->n;
 
         journal.mark = mark;
-        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        response.journal = &journal;
         reply.id = rig_host(&g, host)->last_call;
         reply.response = &response;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        m.call_reply = &reply;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
         assert_int_equal(a->n, before + 1);

@@ -5,20 +5,16 @@
 #include "list-tag.h"
 #include "listing-asks.h"
 #include "listings.h"
+#include "messages.h"
 
 enum { PAGE = 100, PAGES_MAX = UNITS / PAGE + 8 };
 
 static RigAnswer *ask_filtered(void) {
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true, .patterns = asked,
+                                                     .n_patterns = n_asked, .filter = &filter);
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         RigAnswer *a;
 
-        list.parts = true;
-        list.patterns = asked;
-        list.n_patterns = n_asked;
-        list.filter = &filter;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         a = rig_ask(&g, &request);
         finish(a);
         assert_int_equal(a->n, 1); // no page has more rows than a part
@@ -110,15 +106,13 @@ static uint64_t look_at_a_page(bool touched) {
         static char *n2 = "n2";
         uint64_t before = g.leader->n_listed;
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         RigAnswer *a;
 
         begin_pages(400);
         filter.nodes = &n2;
         filter.n_nodes = 1;
         list.filter = &filter;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         a = rig_ask(&g, &request);
         for (unsigned i = 0; touched && i < 3; i++) {
                 touch_behind(i);
@@ -200,7 +194,7 @@ static void a_page_is_of_one_moment(void **state) {
 
         for (unsigned round = 0; round < ROUNDS; round++) {
                 Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
                 _cleanup_free_ char *text = NULL;
                 RigAnswer *a;
 
@@ -210,8 +204,6 @@ static void a_page_is_of_one_moment(void **state) {
                 filter.nodes = &n2;
                 filter.n_nodes = 1;
                 list.filter = &filter;
-                request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-                request.list_units = &list;
                 keep_moment();
                 a = rig_ask(&g, &request);
                 for (unsigned i = 0; i < 4; i++) {
@@ -286,7 +278,7 @@ static void rows_are_filtered_before_they_count(void **state) {
 static void unit_files_are_chosen_by_their_states(void **state) {
         char *failed = "failed", *launched = "launched", *neither = "running";
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
         struct {
                 char **states;
                 size_t least, most;
@@ -299,8 +291,6 @@ static void unit_files_are_chosen_by_their_states(void **state) {
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         rig_settle(&g);
         list.filter = &filter;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &list;
         for (size_t k = 0; k < ELEMENTSOF(cases); k++) {
                 const Argosy__Response__UnitFiles *files;
                 RigAnswer *a;
@@ -321,7 +311,7 @@ static void unit_files_are_chosen_by_their_states(void **state) {
 static void labels_choose_nodes_and_what_is_on_them(void **state) {
         Argosy__Label ssd = ARGOSY__LABEL__INIT, *labels[] = {&ssd};
         Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &nodes);
         RigAnswer *a;
 
         ssd.key = "disk";
@@ -335,8 +325,6 @@ static void labels_choose_nodes_and_what_is_on_them(void **state) {
         assert_int_equal(a->responses[0]->units->n_rows, PAGE);
         for (size_t i = 0; i < PAGE; i++)
                 assert_string_equal(a->responses[0]->units->rows[i]->node, "n2");
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &nodes;
         nodes.filter = &filter;
         a = rig_ask(&g, &request);
         assert_int_equal(a->responses[0]->nodes->n_rows, 1);
@@ -489,7 +477,7 @@ static void a_list_with_what_is_destroyed_has_no_tag(void **state) {
 static void without_a_leader_a_list_has_no_tag(void **state) {
         static Argosy__Response *responses[STALE_PARTS_MAX];
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         char known[LIST_TAG_SIZE];
         RigAnswer a = {.rig = &g, .responses = responses};
 
@@ -499,8 +487,6 @@ static void without_a_leader_a_list_has_no_tag(void **state) {
         rig_settle(&g);
         filter.known = known;
         list.filter = &filter;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         leader_answer_stale(g.leader, NULL, &request, on_stale, &a, &a.cancel);
         finish(&a);
         assert_int_equal(a.responses[0]->units->n_rows, PAGE);
@@ -510,22 +496,18 @@ static void without_a_leader_a_list_has_no_tag(void **state) {
         rig_elect(&g);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                LIST_TEST(pages_make_up_the_list),
-                LIST_TEST(a_page_costs_what_it_has),
-                LIST_TEST(what_is_touched_behind_a_page_costs_it_nothing),
-                LIST_TEST(pages_neither_skip_nor_repeat_what_stays),
-                LIST_TEST(a_page_is_of_one_moment),
-                LIST_TEST(destroyed_units_that_may_run_are_in_pages),
-                LIST_TEST(rows_are_filtered_before_they_count),
-                LIST_TEST(unit_files_are_chosen_by_their_states),
-                LIST_TEST(labels_choose_nodes_and_what_is_on_them),
-                LIST_TEST(a_list_is_unchanged_until_anything_of_it_is_not),
-                LIST_TEST(nobody_keeps_a_list_that_has_changed),
-                LIST_TEST(a_list_with_what_is_destroyed_has_no_tag),
-                LIST_TEST(without_a_leader_a_list_has_no_tag),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        LIST_TEST(pages_make_up_the_list),
+        LIST_TEST(a_page_costs_what_it_has),
+        LIST_TEST(what_is_touched_behind_a_page_costs_it_nothing),
+        LIST_TEST(pages_neither_skip_nor_repeat_what_stays),
+        LIST_TEST(a_page_is_of_one_moment),
+        LIST_TEST(destroyed_units_that_may_run_are_in_pages),
+        LIST_TEST(rows_are_filtered_before_they_count),
+        LIST_TEST(unit_files_are_chosen_by_their_states),
+        LIST_TEST(labels_choose_nodes_and_what_is_on_them),
+        LIST_TEST(a_list_is_unchanged_until_anything_of_it_is_not),
+        LIST_TEST(nobody_keeps_a_list_that_has_changed),
+        LIST_TEST(a_list_with_what_is_destroyed_has_no_tag),
+        LIST_TEST(without_a_leader_a_list_has_no_tag)
+)

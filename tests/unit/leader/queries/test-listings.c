@@ -9,19 +9,16 @@
 #include "listing-asks.h"
 #include "listing-question.h"
 #include "listings.h"
+#include "messages.h"
 
 // The same for a client of another host.
 static void forward_list(uint32_t host, uint64_t id) {
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT, *copy;
-        Argosy__ToVoter__Forward f = ARGOSY__TO_VOTER__FORWARD__INIT;
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id);
+        Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true);
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         Argosy__Author author = author_of_host(host);
 
-        list.parts = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
-        f.id = id;
         f.request = &request;
         f.author = &author;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
@@ -71,15 +68,12 @@ static void who_takes_no_parts_hears_one_answer(void **state) {
 }
 
 static void unit_files_are_listed_likewise(void **state) {
-        Argosy__Request__ListUnitFiles files = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnitFiles files = MESSAGE_OF(request__list_unit_files, .parts = true);
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &files);
         _cleanup_response_ Argosy__Response *whole = NULL;
         RigAnswer *a;
         size_t n = 0;
 
-        files.parts = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &files;
         a = rig_ask(&g, &request);
         finish(a);
         whole = answer_unit_files(g.leader, &request);
@@ -338,25 +332,21 @@ static void who_goes_away_makes_room_for_the_next(void **state) {
         assert_true(list_is_empty(&g.leader->listings));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                LIST_TEST(a_long_list_is_made_and_given_in_turns),
-                LIST_TEST(who_takes_no_parts_hears_one_answer),
-                LIST_TEST(unit_files_are_listed_likewise),
-                LIST_TEST(a_list_shows_one_moment_whatever_happens_while_it_is_made),
-                LIST_TEST(a_list_that_hosts_make_stale_again_and_again_ends),
-                LIST_TEST(a_list_shows_global_units_as_they_give_way),
-                LIST_TEST(thousands_of_names_are_found_and_not_compared),
-                LIST_TEST(names_and_patterns_are_looked_for_in_turns),
-                LIST_TEST(too_many_patterns_are_refused),
-                cmocka_unit_test_setup_teardown(a_few_global_units_are_many_rows, setup_globals, teardown),
-                LIST_TEST(a_list_waits_for_a_slow_link_and_others_do_not),
-                LIST_TEST(who_asks_for_a_few_by_name_does_not_wait),
-                LIST_TEST(without_a_leader_a_list_is_made_in_turns),
-                LIST_TEST(a_list_without_a_leader_ends_when_the_log_goes_on),
-                LIST_TEST(a_leader_that_ends_leaves_the_list_to_the_next),
-                LIST_TEST(who_goes_away_makes_room_for_the_next),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        LIST_TEST(a_long_list_is_made_and_given_in_turns),
+        LIST_TEST(who_takes_no_parts_hears_one_answer),
+        LIST_TEST(unit_files_are_listed_likewise),
+        LIST_TEST(a_list_shows_one_moment_whatever_happens_while_it_is_made),
+        LIST_TEST(a_list_that_hosts_make_stale_again_and_again_ends),
+        LIST_TEST(a_list_shows_global_units_as_they_give_way),
+        LIST_TEST(thousands_of_names_are_found_and_not_compared),
+        LIST_TEST(names_and_patterns_are_looked_for_in_turns),
+        LIST_TEST(too_many_patterns_are_refused),
+        cmocka_unit_test_setup_teardown(a_few_global_units_are_many_rows, setup_globals, teardown),
+        LIST_TEST(a_list_waits_for_a_slow_link_and_others_do_not),
+        LIST_TEST(who_asks_for_a_few_by_name_does_not_wait),
+        LIST_TEST(without_a_leader_a_list_is_made_in_turns),
+        LIST_TEST(a_list_without_a_leader_ends_when_the_log_goes_on),
+        LIST_TEST(a_leader_that_ends_leaves_the_list_to_the_next),
+        LIST_TEST(who_goes_away_makes_room_for_the_next)
+)

@@ -7,6 +7,7 @@
 #include "author.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define EVERYWHERE SERVICE "[X-Argosy]\nGlobal=yes\n"
@@ -35,7 +36,7 @@ static int teardown(void **state) {
 static void change_all(Argosy__Verb verb, size_t n) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 88};
         RigAnswer *a;
 
@@ -47,21 +48,15 @@ static void change_all(Argosy__Verb verb, size_t n) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
 }
 
 static RigAnswer *ask_status(size_t n) {
-        Argosy__Request__Status m = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Status m = MESSAGE_OF(request__status, .names = pointers, .n_names = n);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &m);
 
-        m.names = pointers;
-        m.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &m;
         return rig_ask(&g, &request);
 }
 
@@ -167,13 +162,11 @@ static void what_a_lost_host_does_not_answer_is_said(void **state) {
 
 static int follow(const Argosy__Author *author) {
         Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &m);
         RigAnswer *a;
 
         m.name = (char *) "all.service";
         m.follow = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &m;
         g.author = author;
         a = rig_ask_and_settle(&g, &request);
         g.author = NULL;
@@ -198,12 +191,10 @@ static void users_who_listen_leave_root_a_place(void **state) {
 
 static RigAnswer *ask_top(const Argosy__Author *author) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
         RigAnswer *a;
 
         top.interval_ms = 1000;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         g.author = author;
         a = rig_ask_and_settle(&g, &request);
         g.author = NULL;
@@ -235,7 +226,7 @@ static RigAnswer *ask_verify(const char *name, size_t n, const char *node) {
         enum { FILES_MAX = 40 };
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[FILES_MAX];
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
 
         file.name = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
@@ -244,8 +235,6 @@ static RigAnswer *ask_verify(const char *name, size_t n, const char *node) {
         m.files = files;
         m.n_files = n;
         m.node = (char *) node;
-        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
-        request.verify = &m;
         return rig_ask_and_settle(&g, &request);
 }
 
@@ -291,14 +280,12 @@ static RigAnswer *ask_verify_large(void) {
         static uint8_t content[LARGE];
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
 
         file.name = (char *) "a.service";
         file.content = (ProtobufCBinaryData){.data = memset(content, '\n', LARGE), .len = LARGE};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
-        request.verify = &m;
         return rig_ask(&g, &request);
 }
 

@@ -2,6 +2,7 @@
 //
 // How jobs of many units end: those that are several entries of the log, and those whose record cannot name
 // all.
+#include "messages.h"
 #include "open-jobs-words.h"
 
 // ----------------------------------------------------------------------------------------------- many units
@@ -13,7 +14,7 @@ static RigAnswer *change_many(Argosy__Verb verb, uint64_t if_revision) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {4711, 99};
 
         for (size_t i = 0; i < MANY; i++) {
@@ -28,8 +29,6 @@ static RigAnswer *change_many(Argosy__Verb verb, uint64_t if_revision) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         job.if_revision = if_revision;
         request.job = &job;
         return rig_ask(&g, &request);
@@ -163,7 +162,7 @@ static char texts[LONG_NAMES][LONG_NAME + 32], *all[LONG_NAMES];
 static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {number, 99};
         RigAnswer *a;
 
@@ -179,8 +178,6 @@ static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = verb == START ? 1 : 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         return a;
@@ -232,12 +229,9 @@ static void an_update_of_more_units_than_its_record_names_is_done(void **state) 
 }
 
 static void keep_one_mib_of_history(void) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .history_mib = 1);
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        m.history_mib = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -267,16 +261,12 @@ static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state
         assert_non_null(strstr(told->message, "how it ended is not known"));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(all_parts_of_a_job_have_to_end),
-                TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
-                TEST(what_nobody_goes_on_with_has_failed),
-                TEST(what_is_refused_in_the_middle_has_failed),
-                TEST(of_a_job_that_is_not_kept_who_asks_again_is_told_no_end),
-                TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
-                TEST(an_update_of_more_units_than_its_record_names_is_done),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(all_parts_of_a_job_have_to_end),
+        TEST(what_was_begun_and_comes_again_is_one_job_that_ends_once),
+        TEST(what_nobody_goes_on_with_has_failed),
+        TEST(what_is_refused_in_the_middle_has_failed),
+        TEST(of_a_job_that_is_not_kept_who_asks_again_is_told_no_end),
+        TEST(of_units_that_its_record_cannot_name_nobody_says_that_they_are_done),
+        TEST(an_update_of_more_units_than_its_record_names_is_done)
+)

@@ -2,6 +2,7 @@
 //
 // How jobs end: when a wait for them would, once, in an entry that is there anyhow or a second later, under
 // any leader.
+#include "messages.h"
 #include "open-jobs-words.h"
 
 // ------------------------------------------------------------------------------------------------ when
@@ -368,7 +369,7 @@ static void a_drain_that_cannot_go_on_has_failed(void **state) {
 // Whether it was empty nobody can see any more.
 static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **state) {
         Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
         const Argosy__Response__JobRow *row;
         uint64_t job;
         uint32_t host;
@@ -385,8 +386,6 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
         assert_int_equal(state_of(job), RUNNING);
         m.host = (char *) (host == 2 ? "n2" : "n3");
         m.force = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         rig_pass_ms(&g, LATER_MS);
         row = rig_show_job(&g, job);
@@ -625,37 +624,33 @@ static void who_waits_is_told_that_the_leader_is_gone(void **state) {
         assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(an_end_gets_an_entry_of_its_own_after_a_second),
-                TEST(lists_say_how_one_has_ended_before_the_log_has_it),
-                TEST(figures_say_how_one_has_ended_before_the_log_has_it),
-                TEST(ends_ride_along),
-                TEST(what_ends_with_its_effect_needs_no_other_entry),
-                TEST(a_job_runs_as_long_as_a_wait_would),
-                TEST(what_failed_is_kept_with_node_and_reason),
-                TEST(what_finds_no_place_is_told_why),
-                TEST(who_comes_later_overtakes),
-                TEST(a_move_overtakes_nobody),
-                TEST(what_is_destroyed_ends_when_it_is_gone),
-                TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
-                TEST(a_new_leader_waits_for_that_word_itself),
-                TEST(a_unit_may_be_reported_again_before_that_word),
-                TEST(a_lost_host_s_word_is_not_waited_for),
-                TEST(a_wait_on_probation_may_be_cancelled),
-                TEST(a_drain_ends_when_the_node_is_empty),
-                TEST(a_drain_that_cannot_go_on_has_failed),
-                TEST(an_uncordon_overtakes_a_drain),
-                TEST(of_a_node_that_was_removed_nobody_says_that_it_was_empty),
-                TEST(an_update_ends_when_its_rollout_does),
-                TEST(who_waits_is_told_when_the_log_has_it),
-                TEST(who_waits_hears_what_failed),
-                TEST(who_waits_for_what_the_log_forgets_hears_how_it_ended),
-                TEST(jobs_are_listed_by_state),
-                TEST(a_new_leader_goes_on_with_all_of_them),
-                TEST(an_end_on_its_way_is_not_lost),
-                TEST(who_waits_is_told_that_the_leader_is_gone),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(an_end_gets_an_entry_of_its_own_after_a_second),
+        TEST(lists_say_how_one_has_ended_before_the_log_has_it),
+        TEST(figures_say_how_one_has_ended_before_the_log_has_it),
+        TEST(ends_ride_along),
+        TEST(what_ends_with_its_effect_needs_no_other_entry),
+        TEST(a_job_runs_as_long_as_a_wait_would),
+        TEST(what_failed_is_kept_with_node_and_reason),
+        TEST(what_finds_no_place_is_told_why),
+        TEST(who_comes_later_overtakes),
+        TEST(a_move_overtakes_nobody),
+        TEST(what_is_destroyed_ends_when_it_is_gone),
+        TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
+        TEST(a_new_leader_waits_for_that_word_itself),
+        TEST(a_unit_may_be_reported_again_before_that_word),
+        TEST(a_lost_host_s_word_is_not_waited_for),
+        TEST(a_wait_on_probation_may_be_cancelled),
+        TEST(a_drain_ends_when_the_node_is_empty),
+        TEST(a_drain_that_cannot_go_on_has_failed),
+        TEST(an_uncordon_overtakes_a_drain),
+        TEST(of_a_node_that_was_removed_nobody_says_that_it_was_empty),
+        TEST(an_update_ends_when_its_rollout_does),
+        TEST(who_waits_is_told_when_the_log_has_it),
+        TEST(who_waits_hears_what_failed),
+        TEST(who_waits_for_what_the_log_forgets_hears_how_it_ended),
+        TEST(jobs_are_listed_by_state),
+        TEST(a_new_leader_goes_on_with_all_of_them),
+        TEST(an_end_on_its_way_is_not_lost),
+        TEST(who_waits_is_told_that_the_leader_is_gone)
+)

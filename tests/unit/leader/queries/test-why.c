@@ -3,6 +3,7 @@
 // Every reason that `why` knows, each brought about.
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "str.h"
 #include "why.h"
 
@@ -10,20 +11,9 @@
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
 #define START ARGOSY__VERB__VERB_START
 
-
 enum { MANY = 3000 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void assert_why(const char *unit, const char *node, const char *reason) {
         const Argosy__Response__Status *s = rig_why(&g, unit)->status_reply;
@@ -255,12 +245,10 @@ static void its_group_is_to_be_spread(void **state) {
 
 // The last that it says when its machine shuts down, after its units.
 static void end_argosyd(uint32_t host) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
+        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        m.goodbye = &goodbye;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
 }
@@ -307,7 +295,7 @@ static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCaus
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
 
         r.node = u->order.node;
         r.name = u->name;
@@ -325,8 +313,6 @@ static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCaus
                 r.result = reported_result;
         reports.reports = &list;
         reports.n_reports = 1;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
-        m.reports = &reports;
         leader_on_message(g.leader, 1, &m);
         rig_settle(&g);
 }
@@ -424,7 +410,7 @@ static void on_answer(const Argosy__Response *r, void *userdata) {
 
 static void nobody_leads(void **state) {
         Argosy__Request__Why names = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WHY, why, &names);
         _cleanup_free_ char *response = NULL;
         char *name = "web.service";
         uint64_t cancel;
@@ -433,8 +419,6 @@ static void nobody_leads(void **state) {
         rig_depose(&g);
         names.names = &name;
         names.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &names;
         leader_answer_stale(g.leader, NULL, &request, on_answer, &response, &cancel);
         assert_string_equal(response, "there is no leader who could tell");
         rig_elect(&g);
@@ -463,8 +447,6 @@ static void a_rollout_is_on_its_way(void **state) {
                    "it is being restarted, 2 of 2 are left; 1 down or new, and 1 may be");
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 // ------------------------------------------------------------------------------------------------ thousands
 
 // Names of units that wait, and behind them one that there is not.
@@ -480,12 +462,10 @@ static char **names_of_many(void) {
 
 static RigAnswer *ask_about(size_t n) {
         Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
         why.names = names_of_many();
         why.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         return rig_ask(&g, &request);
 }
 
@@ -606,33 +586,29 @@ static void who_does_not_lead_any_more_says_so(void **state) {
         assert_true(list_is_empty(&g.leader->whys_due));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(as_wanted),
-                RIG_TEST(unknown_and_unwanted),
-                RIG_TEST(nobody_takes_it),
-                RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
-                RIG_TEST(its_node_does_not_match_any_more),
-                RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),
-                RIG_TEST(so_many_are_lost_that_nothing_is_moved),
-                RIG_TEST(its_manager_cannot_be_used),
-                RIG_TEST(it_waits_for_its_end_elsewhere),
-                RIG_TEST(the_node_is_at_it),
-                RIG_TEST(what_systemd_says),
-                RIG_TEST(each_demand_that_a_node_does_not_meet),
-                RIG_TEST(its_group_is_to_be_spread),
-                RIG_TEST(each_state_of_a_node),
-                RIG_TEST(its_name_belongs_to_somebody_else),
-                RIG_TEST(what_systemd_does_not_find_may_be_elsewhere),
-                RIG_TEST(what_it_does_there),
-                RIG_TEST(what_took_it_down_there),
-                RIG_TEST(nobody_leads),
-                RIG_TEST(a_rollout_is_on_its_way),
-                RIG_TEST(a_turn_explains_some_of_thousands),
-                RIG_TEST(each_of_those_who_ask_about_thousands_goes_on),
-                RIG_TEST(one_that_takes_no_more_holds_up_nobody),
-                RIG_TEST(who_does_not_lead_any_more_says_so),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(as_wanted),
+        RIG_TEST(unknown_and_unwanted),
+        RIG_TEST(nobody_takes_it),
+        RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
+        RIG_TEST(its_node_does_not_match_any_more),
+        RIG_TEST(a_drain_that_could_not_empty_it_and_ended_moves_it_no_more),
+        RIG_TEST(so_many_are_lost_that_nothing_is_moved),
+        RIG_TEST(its_manager_cannot_be_used),
+        RIG_TEST(it_waits_for_its_end_elsewhere),
+        RIG_TEST(the_node_is_at_it),
+        RIG_TEST(what_systemd_says),
+        RIG_TEST(each_demand_that_a_node_does_not_meet),
+        RIG_TEST(its_group_is_to_be_spread),
+        RIG_TEST(each_state_of_a_node),
+        RIG_TEST(its_name_belongs_to_somebody_else),
+        RIG_TEST(what_systemd_does_not_find_may_be_elsewhere),
+        RIG_TEST(what_it_does_there),
+        RIG_TEST(what_took_it_down_there),
+        RIG_TEST(nobody_leads),
+        RIG_TEST(a_rollout_is_on_its_way),
+        RIG_TEST(a_turn_explains_some_of_thousands),
+        RIG_TEST(each_of_those_who_ask_about_thousands_goes_on),
+        RIG_TEST(one_that_takes_no_more_holds_up_nobody),
+        RIG_TEST(who_does_not_lead_any_more_says_so)
+)

@@ -4,6 +4,7 @@
 // of it is of one moment, in one order.
 #include "leader-rig-private.h"
 #include "listing-asks.h"
+#include "messages.h"
 
 enum { WIDE_HOSTS = 300, WIDE = 4, PIECE = 64, WIDE_ROUNDS = 12, PAGE = 150 };
 
@@ -106,13 +107,10 @@ static void all_pieces_are_of_one_moment(void **state) {
 }
 
 static RigAnswer *list_page(void) {
-        Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits m = MESSAGE_OF(request__list_units, .filter = &filter);
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &m);
         RigAnswer *a;
 
-        m.filter = &filter;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &m;
         a = rig_ask(&g, &request);
         finish(a);
         assert_int_equal(rig_last(a)->status, 0);
@@ -144,13 +142,9 @@ static void pages_go_on_within_a_name(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_wide, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(no_turn_makes_all_rows_of_a_name),
-                TEST(what_one_host_says_makes_one_piece_stale),
-                TEST(all_pieces_are_of_one_moment),
-                TEST(pages_go_on_within_a_name),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(no_turn_makes_all_rows_of_a_name),
+        TEST(what_one_host_says_makes_one_piece_stale),
+        TEST(all_pieces_are_of_one_moment),
+        TEST(pages_go_on_within_a_name)
+)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "test.h"
+#include "messages.h"
 
 static const Argosy__Author *author_of(ModelAuthor author) {
         static Argosy__Author authors[MODEL_AUTHORS];
@@ -53,7 +54,7 @@ static void send_change(Rig *g, ModelAsk *a) {
         static char many[MODEL_MANY][24];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile files[2], *pointers[2] = {&files[0], &files[1]};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[MODEL_MANY], texts[2][128];
 
         for (size_t i = 0; i < a->n_units; i++) {
@@ -76,15 +77,13 @@ static void send_change(Rig *g, ModelAsk *a) {
         change.verb = a->verb;
         change.names = names;
         change.files = pointers;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         send_job(g, a, &request);
 }
 
 static void send_update(Rig *g, ModelAsk *a) {
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &rollout);
         char content[64];
 
         snprintf(content, sizeof(content), "[Service]\nExecStart=/bin/sleep %u\n", (unsigned) a->id[0]);
@@ -94,15 +93,13 @@ static void send_update(Rig *g, ModelAsk *a) {
         rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         rollout.file = &file;
         rollout.health_us = 1000000;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &rollout;
         send_job(g, a, &request);
 }
 
 static void send_label(Rig *g, ModelAsk *a) {
         Argosy__Request__LabelChange label = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
         Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &label);
         char value[24];
 
         snprintf(value, sizeof(value), "v%" PRIu64, a->id[0]);
@@ -111,27 +108,23 @@ static void send_label(Rig *g, ModelAsk *a) {
         label.node = (char *) "n2";
         label.set = &sets;
         label.n_set = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        request.label_change = &label;
         send_job(g, a, &request);
 }
 
 static void send_access(Rig *g, ModelAsk *a) {
         Argosy__Request__AccessChange access = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &access);
 
         access.revoke = a->revokes;
         access.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         access.user = (char *) "alice";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &access;
         send_job(g, a, &request);
 }
 
 static void send_to_queue(Rig *g, ModelAsk *a) {
         Argosy__Request__QueueChange queue = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &queue);
 
         rule.action = a->rule.action;
         rule.limit = a->rule.limit;
@@ -148,8 +141,6 @@ static void send_to_queue(Rig *g, ModelAsk *a) {
         queue.remove = a->kind == ASK_RULE_DELETE ? a->number : 0;
         queue.close = a->kind == ASK_CLOSE;
         queue.open = a->kind == ASK_OPEN;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &queue;
         send_job(g, a, &request);
 }
 

@@ -11,6 +11,7 @@
 
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 const ModelUnit model_units[MODEL_UNITS] = {
         {"a.service", "", UNIT_GOOD},     {"b.service", "", UNIT_GOOD},
@@ -299,12 +300,10 @@ static void check_held(Model *m, ModelAsk *a) {
 
 static void check_counts(Model *m) {
         Argosy__Request__QueueList list = ARGOSY__REQUEST__QUEUE_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_LIST, queue_list, &list);
         const Argosy__Author *asks = m->rig->author;
         const Argosy__Response__Queue *queue;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_LIST;
-        request.queue_list = &list;
         m->rig->author = NULL;
         queue = rig_last(rig_ask(m->rig, &request))->queue;
         m->rig->author = asks;

@@ -2,6 +2,7 @@
 //
 // Jobs that are running and are called off: what has not begun is as it was before, what has begun goes on,
 // under any leader.
+#include "messages.h"
 #include "queue-words.h"
 
 #define NEEDS "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRequires=first.service\n"
@@ -13,7 +14,7 @@ enum { HEALTH_MS = 2000, START_MS = 5000 };
 static RigAnswer *start_all(const char *const *names, const char *const *contents, size_t n) {
         Argosy__NamedFile files[4], *pointers[4];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
         for (size_t i = 0; i < n; i++) {
@@ -29,8 +30,6 @@ static RigAnswer *start_all(const char *const *names, const char *const *content
         change.n_names = n;
         change.files = pointers;
         change.n_files = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return ask_and_go_on(&request);
 }
 
@@ -48,15 +47,13 @@ static uint64_t start_both(void) {
 
 static RigAnswer *ask_to_cancel(const uint64_t *numbers, size_t n, uint64_t number) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         uint64_t id[2] = {number, 88};
 
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.numbers = (uint64_t *) numbers;
         m.n_numbers = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         request.job = &job;
         return ask_and_go_on(&request);
 }
@@ -131,7 +128,7 @@ static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **s
 
         for (size_t i = 0; i < ELEMENTSOF(status); i++) {
                 Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
                 Argosy__Request__Job with = ARGOSY__REQUEST__JOB__INIT;
                 uint64_t id[2] = {++g.id, 88}, other[2] = {++g.id, 33}, job;
                 RigAnswer *a;
@@ -141,8 +138,6 @@ static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **s
                 with.if_revision = status[i] == ESTALE ? cluster_state_revision(g.state) : 0;
                 m.numbers = &job;
                 m.n_numbers = 1;
-                request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-                request.job_cancel = &m;
                 request.job = &with;
                 (void) rig_change_with(&g, STOP, "second.service", NULL, false, (const uint8_t *) other);
                 a = rig_ask(&g, &request);
@@ -181,7 +176,7 @@ static void it_is_called_off_once(void **state) {
 static void a_unit_gets_its_file_of_before(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const char *name = "second.service";
         ProtobufCBinaryData before;
         uint64_t id[2] = {12, 34}, job;
@@ -200,8 +195,6 @@ static void a_unit_gets_its_file_of_before(void **state) {
         change.n_names = 1;
         change.files = &files;
         change.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         job = rig_last(rig_ask_and_settle(&g, &request))->job;
         assert_memory_not_equal(rig_record(&g, name)->spec.data, before.data, before.len);
         assert_non_null(result_of(cancel_all(&job, 1), name));
@@ -353,7 +346,7 @@ enum { TIED = 500 }; // of one entry, which are called off by two
 static uint64_t start_many(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char names[TIED][24], *pointers[TIED];
         uint64_t id[2] = {++g.id, 66}, job;
 
@@ -371,8 +364,6 @@ static uint64_t start_many(void) {
         change.n_names = TIED;
         change.files = &files;
         change.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         job = rig_last(ask_and_go_on(&request))->job;
         assert_int_equal(state_of(job), RUNNING);
         return job;
@@ -557,7 +548,7 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
 // Its second unit comes up while the entry is on its way that takes it away again.
 static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         uint64_t job, after;
         RigAnswer *a;
 
@@ -566,8 +557,6 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
         g.slow = true;
         m.numbers = &job;
         m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         a = ask_and_go_on(&request);
         for (uint32_t h = 1; h <= 3; h++) {
                 VirtualUnit *u = rig_unit_on(&g, h, "first.service");
@@ -592,7 +581,7 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
 // again.
 static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void **state) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         RigAnswer *a;
         uint64_t job;
 
@@ -602,8 +591,6 @@ static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void
         assert_int_equal(answer((Ask){START, "b.service", SERVICE})->status, ENOSPC);
         m.numbers = &job;
         m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         a = rig_ask_and_settle(&g, &request);
         assert_false(a->final);
         store_memory_fail(g.store, 0);
@@ -612,29 +599,25 @@ static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void
         assert_int_equal(rig_last(a)->status, EALREADY);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
-                RIG_TEST(what_somebody_has_changed_meanwhile_is_not_called_off),
-                RIG_TEST(what_changes_while_it_waits_for_its_entry_is_not_called_off),
-                RIG_TEST(who_saw_it_as_it_is_calls_it_off),
-                RIG_TEST(it_is_called_off_once),
-                RIG_TEST(a_unit_gets_its_file_of_before),
-                RIG_TEST(what_has_begun_is_refused),
-                RIG_TEST(a_held_one_and_a_running_one_go_together),
-                RIG_TEST(one_that_waits_to_begin_is_called_off_at_once),
-                RIG_TEST(a_new_leader_knows_what_was_called_off),
-                RIG_TEST(of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed),
-                RIG_TEST(many_are_called_off_whoever_leads),
-                RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
-                RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),
-                RIG_TEST(what_was_brought_takes_back_who_could_bring_it),
-                RIG_TEST(an_update_ends_where_it_is),
-                RIG_TEST(a_drain_is_called_off),
-                RIG_TEST(a_right_to_units_calls_off_no_drain),
-                RIG_TEST(what_has_ended_well_when_it_is_called_off_is_called_off),
-                RIG_TEST(who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(what_has_not_begun_is_called_off_and_the_rest_goes_on),
+        RIG_TEST(what_somebody_has_changed_meanwhile_is_not_called_off),
+        RIG_TEST(what_changes_while_it_waits_for_its_entry_is_not_called_off),
+        RIG_TEST(who_saw_it_as_it_is_calls_it_off),
+        RIG_TEST(it_is_called_off_once),
+        RIG_TEST(a_unit_gets_its_file_of_before),
+        RIG_TEST(what_has_begun_is_refused),
+        RIG_TEST(a_held_one_and_a_running_one_go_together),
+        RIG_TEST(one_that_waits_to_begin_is_called_off_at_once),
+        RIG_TEST(a_new_leader_knows_what_was_called_off),
+        RIG_TEST(of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed),
+        RIG_TEST(many_are_called_off_whoever_leads),
+        RIG_TEST(a_closed_queue_and_rules_do_not_hold_it),
+        RIG_TEST(who_could_not_ask_for_it_cannot_call_it_off),
+        RIG_TEST(what_was_brought_takes_back_who_could_bring_it),
+        RIG_TEST(an_update_ends_where_it_is),
+        RIG_TEST(a_drain_is_called_off),
+        RIG_TEST(a_right_to_units_calls_off_no_drain),
+        RIG_TEST(what_has_ended_well_when_it_is_called_off_is_called_off),
+        RIG_TEST(who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk)
+)

@@ -2,6 +2,7 @@
 //
 // Jobs that wait for a person, or for other jobs: once, whatever becomes of leaders, and as if they had just
 // been asked for.
+#include "messages.h"
 #include "queue-words.h"
 
 // ------------------------------------------------------------------------------------------------ by hand
@@ -234,7 +235,7 @@ static uint64_t update(const char *content, bool queue, const Argosy__Response *
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         uint64_t id[2] = {++g.id, 67};
 
         file.name = m.name = (char *) "w@.service";
@@ -244,8 +245,6 @@ static uint64_t update(const char *content, bool queue, const Argosy__Response *
         m.file = &file;
         m.health_us = 1000000;
         job.queue = queue;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         request.job = &job;
         *ret = rig_last(rig_ask_and_settle(&g, &request));
         return (*ret)->job;
@@ -254,7 +253,7 @@ static uint64_t update(const char *content, bool queue, const Argosy__Response *
 static void start_instances(void) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "w@1.service", (char *) "w@2.service"};
         uint64_t id[2] = {++g.id, 66};
 
@@ -266,8 +265,6 @@ static void start_instances(void) {
         change.n_names = 2;
         change.files = &files;
         change.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -431,7 +428,7 @@ static const Argosy__Response *hold_refused(bool well, size_t path_len) {
                           *files[2] = {&file[0], &file[1]};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const char *content = "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=nobody\n";
         uint64_t id[2] = {++g.id, 66};
         char names[REFUSED][32], *pointers[REFUSED + 1], path[2 * PATH_LEN + 1];
@@ -455,8 +452,6 @@ static const Argosy__Response *hold_refused(bool well, size_t path_len) {
         change.files = files;
         change.n_files = 1 + well;
         job.hold = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -474,13 +469,9 @@ static void assert_short(uint64_t job) {
 }
 
 static RigAnswer *ask_to_release_all(uint64_t *jobs, size_t n) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = jobs, .n_numbers = n);
+        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &m);
 
-        m.numbers = jobs;
-        m.n_numbers = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &m;
         return ask_and_go_on(&request);
 }
 
@@ -538,7 +529,7 @@ static void ask_for_many_of(char letter, size_t n_dashes, bool hold_it) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char names[MANY][UNIT_NAME_MAX + 1], *pointers[MANY], of[] = "m@.service";
         uint64_t id[2] = {++g.id, 66};
 
@@ -556,8 +547,6 @@ static void ask_for_many_of(char letter, size_t n_dashes, bool hold_it) {
         change.files = &files;
         change.n_files = 1;
         job.hold = hold_it;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         request.job = &job;
         (void) ask_and_go_on(&request);
 }
@@ -796,52 +785,46 @@ static void many_that_may_go_wait_quietly_for_the_log(void **state) {
 static void what_cannot_be_held_is_refused(void **state) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
         uint64_t before = last_job();
 
         job.hold = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = &token;
         request.job = &job;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EEXIST);
         assert_int_equal(last_job(), before);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_held_job_begins_when_it_is_released),
-                RIG_TEST(what_began_late_is_listed_by_when_it_began),
-                RIG_TEST(of_what_began_late_only_jobs_in_the_state_asked_for_are_listed),
-                RIG_TEST(nothing_of_it_is_lost_or_done_twice_with_its_leader),
-                RIG_TEST(a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next),
-                RIG_TEST(asked_again_it_is_the_same_job),
-                RIG_TEST(one_that_was_cancelled_before_it_began_is_not_done_when_asked_again),
-                RIG_TEST(a_job_begins_when_those_before_it_are_done),
-                RIG_TEST(a_chain_ends_with_its_first_failure),
-                RIG_TEST(a_job_waits_for_none_that_cannot_end_well),
-                RIG_TEST(a_job_after_one_that_is_done_begins_at_once),
-                RIG_TEST(a_new_leader_waits_for_the_same),
-                RIG_TEST(an_update_waits_behind_another_one_if_it_is_to),
-                RIG_TEST(one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_next),
-                RIG_TEST(who_has_lost_his_right_meanwhile_is_refused),
-                RIG_TEST(only_who_could_ask_for_it_releases_it),
-                RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
-                RIG_TEST(what_somebody_else_has_released_meanwhile_is_left_as_it_is),
-                RIG_TEST(who_saw_it_as_it_is_releases_it_or_calls_it_off),
-                RIG_TEST(what_is_refused_of_it_makes_it_failed),
-                RIG_TEST(what_is_refused_at_length_leaves_room_for_others),
-                RIG_TEST(many_refusals_are_as_many_entries_as_they_need),
-                RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
-                RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
-                RIG_TEST(what_is_released_outlasts_full_disks),
-                RIG_TEST(what_can_never_be_written_ends_in_part),
-                RIG_TEST(who_waits_for_it_waits_through_it),
-                RIG_TEST(who_waits_hears_that_it_was_cancelled),
-                RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),
-                RIG_TEST(those_that_wait_cost_nothing),
-                RIG_TEST(many_that_may_go_wait_quietly_for_the_log),
-                RIG_TEST(what_cannot_be_held_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_held_job_begins_when_it_is_released),
+        RIG_TEST(what_began_late_is_listed_by_when_it_began),
+        RIG_TEST(of_what_began_late_only_jobs_in_the_state_asked_for_are_listed),
+        RIG_TEST(nothing_of_it_is_lost_or_done_twice_with_its_leader),
+        RIG_TEST(a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next),
+        RIG_TEST(asked_again_it_is_the_same_job),
+        RIG_TEST(one_that_was_cancelled_before_it_began_is_not_done_when_asked_again),
+        RIG_TEST(a_job_begins_when_those_before_it_are_done),
+        RIG_TEST(a_chain_ends_with_its_first_failure),
+        RIG_TEST(a_job_waits_for_none_that_cannot_end_well),
+        RIG_TEST(a_job_after_one_that_is_done_begins_at_once),
+        RIG_TEST(a_new_leader_waits_for_the_same),
+        RIG_TEST(an_update_waits_behind_another_one_if_it_is_to),
+        RIG_TEST(one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_next),
+        RIG_TEST(who_has_lost_his_right_meanwhile_is_refused),
+        RIG_TEST(only_who_could_ask_for_it_releases_it),
+        RIG_TEST(what_somebody_changed_meanwhile_is_left_alone),
+        RIG_TEST(what_somebody_else_has_released_meanwhile_is_left_as_it_is),
+        RIG_TEST(who_saw_it_as_it_is_releases_it_or_calls_it_off),
+        RIG_TEST(what_is_refused_of_it_makes_it_failed),
+        RIG_TEST(what_is_refused_at_length_leaves_room_for_others),
+        RIG_TEST(many_refusals_are_as_many_entries_as_they_need),
+        RIG_TEST(one_of_several_entries_is_gone_on_with_by_the_next_leader),
+        RIG_TEST(a_job_does_not_begin_after_a_part_of_another),
+        RIG_TEST(what_is_released_outlasts_full_disks),
+        RIG_TEST(what_can_never_be_written_ends_in_part),
+        RIG_TEST(who_waits_for_it_waits_through_it),
+        RIG_TEST(who_waits_hears_that_it_was_cancelled),
+        RIG_TEST(a_held_job_is_taken_out_with_what_waits_for_it),
+        RIG_TEST(those_that_wait_cost_nothing),
+        RIG_TEST(many_that_may_go_wait_quietly_for_the_log),
+        RIG_TEST(what_cannot_be_held_is_refused)
+)

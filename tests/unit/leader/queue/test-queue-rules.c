@@ -4,6 +4,7 @@
 #include "ca.h"
 #include "cluster-state-limits.h"
 #include "carried-files.h"
+#include "messages.h"
 #include "queue-words.h"
 #include "voter-secrets.h"
 
@@ -14,10 +15,8 @@
 
 static const Argosy__Response__Queue *list(void) {
         Argosy__Request__QueueList m = ARGOSY__REQUEST__QUEUE_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_LIST, queue_list, &m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_LIST;
-        request.queue_list = &m;
         return rig_last(rig_ask(&g, &request))->queue;
 }
 
@@ -254,13 +253,10 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
 }
 
 static const Argosy__Response *set_secret(void) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "db",
+                                                  .value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"});
+        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        m.name = (char *) "db";
-        m.value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"};
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-        request.secret_set = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
@@ -318,13 +314,10 @@ static void a_closed_queue_holds_what_comes(void **state) {
 }
 
 static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .close = true);
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        m.close = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &m;
         request.job = &job;
         job.if_revision = cluster_state_revision(g.state);
         (void) add_rule(rule(ACCEPT, "db.service"));
@@ -381,12 +374,9 @@ static void a_rule_about_everything_is_warned_of(void **state) {
 }
 
 static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
-        role.name = (char *) name;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
@@ -426,7 +416,7 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Apply apply = ARGOSY__REQUEST__APPLY__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(APPLY, apply, &apply);
         Hash hash = hash_of(content, strlen(content));
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {7, 99};
@@ -443,8 +433,6 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         apply.files = &files;
         apply.n_files = 1;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
-        request.apply = &apply;
         request.job = &job;
         (void) add_rule(about);
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EPERM);
@@ -462,9 +450,8 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
 // ------------------------------------------------------------------------------------------------ open jobs
 
 static int set_open_max(uint32_t max) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .open_max = max);
 
-        m.open_max = max;
         return change_queue(&m, "")->status;
 }
 
@@ -577,16 +564,15 @@ static void an_author_has_so_many_open_jobs(void **state) {
 
 // They are decided before one of them is in the log.
 static int set_history(uint32_t mib) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .history_mib = mib);
 
-        m.history_mib = mib;
         return change_queue(&m, "")->status;
 }
 
 static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state) {
         Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(UNDO, undo, &undo);
         const Argosy__Response__JobRow *row;
         uint64_t id[2] = {++g.id, 66};
 
@@ -604,19 +590,15 @@ static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state)
         assert_int_equal(list()->history_mib, 64);
         undo.job = last_job();
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
         request.job = &job;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
 }
 
 static int limit_files(uint32_t file_kib, uint32_t unit_kib, uint32_t all_mib) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .file_kib = file_kib,
+                                                    .unit_files_kib = unit_kib, .files_mib = all_mib);
 
-        m.file_kib = file_kib;
-        m.unit_files_kib = unit_kib;
-        m.files_mib = all_mib;
         return change_queue(&m, "")->status;
 }
 
@@ -721,38 +703,34 @@ static void one_job_too_many_is_not_held_back(void **state) {
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(a_rule_holds_until_it_is_gone),
-                RIG_TEST(one_job_too_many_is_not_held_back),
-                RIG_TEST(a_rule_refuses_in_its_own_words),
-                RIG_TEST(a_job_is_judged_by_the_rules_of_the_time_when_it_begins),
-                RIG_TEST(rules_count_in_their_order),
-                RIG_TEST(a_limit_lets_so_many_run),
-                RIG_TEST(requests_of_one_moment_do_not_slip_through_a_limit),
-                RIG_TEST(a_request_does_not_pass_those_that_wait),
-                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job),
-                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end),
-                RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
-                RIG_TEST(what_cannot_be_held_is_not_refused_for_those_that_are_due),
-                RIG_TEST(a_secret_is_refused_where_it_would_be_held),
-                RIG_TEST(a_closed_queue_holds_what_comes),
-                RIG_TEST(the_queue_is_closed_by_who_has_seen_it_as_it_is),
-                RIG_TEST(failover_does_not_ask_the_queue),
-                RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
-                RIG_TEST(a_rule_about_everything_is_warned_of),
-                RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
-                RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
-                RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
-                RIG_TEST(a_restart_whose_units_are_gone_is_held_no_longer),
-                RIG_TEST(a_job_whose_unit_comes_to_another_role_is_judged_by_that),
-                RIG_TEST(a_restart_to_which_a_unit_comes_is_judged_with_it),
-                RIG_TEST(an_author_has_so_many_open_jobs),
-                RIG_TEST(how_much_of_the_past_is_kept_can_be_changed_and_undone),
-                RIG_TEST(how_much_files_of_units_may_have_can_be_less),
-                RIG_TEST(a_unit_with_larger_files_is_refused_with_its_name),
-                RIG_TEST(jobs_of_one_entry_count_as_well),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(a_rule_holds_until_it_is_gone),
+        RIG_TEST(one_job_too_many_is_not_held_back),
+        RIG_TEST(a_rule_refuses_in_its_own_words),
+        RIG_TEST(a_job_is_judged_by_the_rules_of_the_time_when_it_begins),
+        RIG_TEST(rules_count_in_their_order),
+        RIG_TEST(a_limit_lets_so_many_run),
+        RIG_TEST(requests_of_one_moment_do_not_slip_through_a_limit),
+        RIG_TEST(a_request_does_not_pass_those_that_wait),
+        RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job),
+        RIG_TEST(who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end),
+        RIG_TEST(who_has_waited_for_a_limit_is_not_passed_while_the_log_has_no_room),
+        RIG_TEST(what_cannot_be_held_is_not_refused_for_those_that_are_due),
+        RIG_TEST(a_secret_is_refused_where_it_would_be_held),
+        RIG_TEST(a_closed_queue_holds_what_comes),
+        RIG_TEST(the_queue_is_closed_by_who_has_seen_it_as_it_is),
+        RIG_TEST(failover_does_not_ask_the_queue),
+        RIG_TEST(releasing_from_the_rules_is_for_those_who_make_them),
+        RIG_TEST(a_rule_about_everything_is_warned_of),
+        RIG_TEST(a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there),
+        RIG_TEST(a_rule_asks_for_the_role_of_a_template_that_is_there),
+        RIG_TEST(a_rule_asks_for_the_role_of_what_a_folder_makes),
+        RIG_TEST(a_restart_whose_units_are_gone_is_held_no_longer),
+        RIG_TEST(a_job_whose_unit_comes_to_another_role_is_judged_by_that),
+        RIG_TEST(a_restart_to_which_a_unit_comes_is_judged_with_it),
+        RIG_TEST(an_author_has_so_many_open_jobs),
+        RIG_TEST(how_much_of_the_past_is_kept_can_be_changed_and_undone),
+        RIG_TEST(how_much_files_of_units_may_have_can_be_less),
+        RIG_TEST(a_unit_with_larger_files_is_refused_with_its_name),
+        RIG_TEST(jobs_of_one_entry_count_as_well)
+)

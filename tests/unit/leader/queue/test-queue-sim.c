@@ -13,6 +13,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "log.h"
+#include "messages.h"
 #include "queue-model.h"
 
 enum { HOSTS = 3, STEPS = 70, LIVES = 300, ENTRY_MS = 1100, PARTS_MS = 62 * 1000, RULES = 4 };
@@ -378,22 +379,17 @@ static void step(void) {
 
 static void give(const char *user) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
         change.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         change.user = (char *) user;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
 static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
-        role.name = (char *) name;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &role;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 

@@ -5,6 +5,7 @@
 // between two turns.
 #include <fnmatch.h>
 
+#include "messages.h"
 #include "queue-words.h"
 #include "unit-file.h"
 
@@ -54,7 +55,7 @@ static RigAnswer *ask_for(Argosy__Verb verb, size_t n, const char *content) {
         static char names[UNITS][32], *pointers[UNITS];
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
         for (size_t i = 0; i < n; i++) {
@@ -69,8 +70,6 @@ static RigAnswer *ask_for(Argosy__Verb verb, size_t n, const char *content) {
         change.n_names = n;
         change.files = &files;
         change.n_files = content != NULL;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -124,14 +123,12 @@ static void a_role_that_is_made_of_names_is_found_among_thousands(void **state) 
 static void rules_that_change_meanwhile_count(void **state) {
         Argosy__QueueRule frozen = rule(REFUSE, "w@0.service"); // that was compared before
         Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request change = ARGOSY__REQUEST__INIT;
+        Argosy__Request change = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
         Counted counted;
 
         m.before = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
         frozen.text = (char *) "frozen";
         m.add = &frozen;
-        change.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        change.queue_change = &m;
         (void) rig_ask(&g, &change); // is decided in the first turn of that which comes now
         assert_int_equal(submit(UNITS, SERVICE, &counted)->status, EPERM);
         assert_null(rig_record(&g, "w@0.service"));
@@ -140,7 +137,7 @@ static void rules_that_change_meanwhile_count(void **state) {
 // By the file that comes for it a unit is of another role, in the first turn of a request about thousands.
 static const Argosy__Response *load_while_changed(const char *name, Counted *ret) {
         Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request make = ARGOSY__REQUEST__INIT;
+        Argosy__Request make = REQUEST_OF(ROLE_CHANGE, role_change, &change);
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {++g.id, 67};
         RigAnswer *a;
@@ -151,8 +148,6 @@ static const Argosy__Response *load_while_changed(const char *name, Counted *ret
         (void) add_rule(about);
         change.name = (char *) "db";
         change.weight = 1;
-        make.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        make.role_change = &change;
         (void) rig_ask_and_settle(&g, &make);
         (void) rig_change_with(&g, SUBMIT, name, SERVICE "[X-Argosy]\nRole=db\n", true,
                                (const uint8_t *) id);
@@ -191,7 +186,7 @@ static RigAnswer *restart_what_is_not_there(void) {
         Argosy__NamedFile files[2], *file_pointers[2] = {&files[0], &files[1]};
         static char content[] = SERVICE "[X-Argosy]\nRole=%i\n", *templates[] = {"v@.service", "w@.service"};
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++g.id, 66};
 
         for (size_t i = 0; i < UNITS; i++) {
@@ -210,14 +205,12 @@ static RigAnswer *restart_what_is_not_there(void) {
         change.n_names = UNITS;
         change.files = file_pointers;
         change.n_files = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
 static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
         Argosy__Request__AccessChange revoke = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &revoke);
         Argosy__Author bob = user("bob", 1001);
         Counted counted;
 
@@ -227,8 +220,6 @@ static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
         revoke.revoke = true;
         revoke.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         revoke.user = (char *) "bob";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &revoke;
         (void) rig_ask(&g, &request); // is decided in the first turn of that which comes now
         g.author = &bob;
         count_turns(restart_what_is_not_there(), &counted);
@@ -241,7 +232,7 @@ static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
 static void those_that_are_due_are_compared_in_turns(void **state) {
         enum { JOBS = 3 };
         Argosy__Request__QueueChange open_queue = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &open_queue);
         unsigned most = 0, turns = 0;
         uint64_t jobs[JOBS];
 
@@ -255,8 +246,6 @@ static void those_that_are_due_are_compared_in_turns(void **state) {
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
         (void) add_role_rule(LIMIT, "web");
         open_queue.open = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &open_queue;
         (void) rig_ask(&g, &request);
         for (; state_of(jobs[JOBS - 1]) == HELD && turns < TURNS_MAX; turns++) {
                 n_compared = 0;
@@ -270,16 +259,12 @@ static void those_that_are_due_are_compared_in_turns(void **state) {
         assert_int_equal(n_held(), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(thousands_are_compared_in_turns_and_their_file_is_read_once),
-                RIG_TEST(a_role_that_is_made_of_names_is_found_among_thousands),
-                RIG_TEST(rules_that_change_meanwhile_count),
-                RIG_TEST(what_leaves_roles_as_they_are_costs_no_turn),
-                RIG_TEST(a_unit_that_comes_to_another_role_meanwhile_counts),
-                RIG_TEST(files_that_he_may_not_bring_any_more_are_not_read),
-                RIG_TEST(those_that_are_due_are_compared_in_turns),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(thousands_are_compared_in_turns_and_their_file_is_read_once),
+        RIG_TEST(a_role_that_is_made_of_names_is_found_among_thousands),
+        RIG_TEST(rules_that_change_meanwhile_count),
+        RIG_TEST(what_leaves_roles_as_they_are_costs_no_turn),
+        RIG_TEST(a_unit_that_comes_to_another_role_meanwhile_counts),
+        RIG_TEST(files_that_he_may_not_bring_any_more_are_not_read),
+        RIG_TEST(those_that_are_due_are_compared_in_turns)
+)

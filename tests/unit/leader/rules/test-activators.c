@@ -66,13 +66,9 @@ static void the_search_ends_at_the_first_that_is_meant(void **state) {
         assert_string_equal(activators_find(&m, "a.service", is_b, NULL), "b.socket");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(both_directions_are_known, teardown),
-                cmocka_unit_test_teardown(a_unit_may_activate_another_one_or_none_any_more, teardown),
-                cmocka_unit_test_teardown(chains_and_cycles_are_no_trouble, teardown),
-                cmocka_unit_test_teardown(the_search_ends_at_the_first_that_is_meant, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(both_directions_are_known, teardown),
+        cmocka_unit_test_teardown(a_unit_may_activate_another_one_or_none_any_more, teardown),
+        cmocka_unit_test_teardown(chains_and_cycles_are_no_trouble, teardown),
+        cmocka_unit_test_teardown(the_search_ends_at_the_first_that_is_meant, teardown)
+)

@@ -192,20 +192,16 @@ static void a_token_is_one_author_wherever_it_is_shown(void **state) {
         assert_string_equal(turn(100 * HEAVY), "AXB");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(requests_of_little_are_served_as_they_came, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_asks_for_little_overtakes_a_backlog, setup, teardown),
-                cmocka_unit_test_setup_teardown(those_who_ask_for_much_are_served_in_turn, setup, teardown),
-                cmocka_unit_test_setup_teardown(each_request_has_one_turn_in_a_round, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_waits_again_stands_behind_the_others_of_its_author,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(time_without_requests_is_not_saved_up, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        what_an_author_has_had_counts_while_one_of_his_requests_is_under_way, setup,
-                        teardown),
-                cmocka_unit_test_setup_teardown(a_token_is_one_author_wherever_it_is_shown, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(requests_of_little_are_served_as_they_came, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_asks_for_little_overtakes_a_backlog, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_who_ask_for_much_are_served_in_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_request_has_one_turn_in_a_round, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_waits_again_stands_behind_the_others_of_its_author,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(time_without_requests_is_not_saved_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                what_an_author_has_had_counts_while_one_of_his_requests_is_under_way, setup,
+                teardown),
+        cmocka_unit_test_setup_teardown(a_token_is_one_author_wherever_it_is_shown, setup, teardown)
+)

@@ -38,13 +38,9 @@ static void the_former_one_goes_when_nobody_who_is_there_needs_it(void **state) 
         assert_int_equal(step((CaView){RENEW, .n_voters = 3}), CA_SETTLE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nothing_is_done_unless_somebody_asks),
-                cmocka_unit_test(a_ca_is_made_once_and_named_when_its_key_is_kept),
-                cmocka_unit_test(it_signs_when_most_voters_and_all_that_are_there_have_its_key),
-                cmocka_unit_test(the_former_one_goes_when_nobody_who_is_there_needs_it),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nothing_is_done_unless_somebody_asks),
+        cmocka_unit_test(a_ca_is_made_once_and_named_when_its_key_is_kept),
+        cmocka_unit_test(it_signs_when_most_voters_and_all_that_are_there_have_its_key),
+        cmocka_unit_test(the_former_one_goes_when_nobody_who_is_there_needs_it)
+)

@@ -79,12 +79,8 @@ static void who_needs_it_is_found(void **state) {
         assert_non_null(strstr(f.found, "1 "));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(a_template_is_there_as_long_as_one_needs_it, teardown),
-                cmocka_unit_test_teardown(it_moves_with_the_unit, teardown),
-                cmocka_unit_test_teardown(who_needs_it_is_found, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(a_template_is_there_as_long_as_one_needs_it, teardown),
+        cmocka_unit_test_teardown(it_moves_with_the_unit, teardown),
+        cmocka_unit_test_teardown(who_needs_it_is_found, teardown)
+)

@@ -107,16 +107,12 @@ static void a_long_way_is_cut(void **state) {
         assert_string_equal(text, "long.service after ");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_shortest_way_round_is_told),
-                cmocka_unit_test(who_leads_to_himself_is_one),
-                cmocka_unit_test(a_cycle_of_others_is_not_told),
-                cmocka_unit_test(each_that_was_asked_about_is_told_once),
-                cmocka_unit_test(too_many_are_refused_and_just_enough_are_not),
-                cmocka_unit_test(what_a_callback_returns_ends_the_search),
-                cmocka_unit_test(a_long_way_is_cut),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_shortest_way_round_is_told),
+        cmocka_unit_test(who_leads_to_himself_is_one),
+        cmocka_unit_test(a_cycle_of_others_is_not_told),
+        cmocka_unit_test(each_that_was_asked_about_is_told_once),
+        cmocka_unit_test(too_many_are_refused_and_just_enough_are_not),
+        cmocka_unit_test(what_a_callback_returns_ends_the_search),
+        cmocka_unit_test(a_long_way_is_cut)
+)

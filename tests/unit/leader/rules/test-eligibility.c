@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "eligibility.h"
+#include "messages.h"
 
 enum { N_HOSTS = 12, N_FILES = 400 };
 
@@ -38,12 +39,10 @@ static void machine_init(Machine *m, unsigned number, unsigned which) {
 static ClusterState *state_with_pool(const char *name, const char *host) {
         ClusterState *s = cluster_state_new();
         _cleanup_(batch_done) Batch b = {0};
-        Argosy__PoolRecord pool = ARGOSY__POOL_RECORD__INIT;
+        Argosy__PoolRecord pool =
+                MESSAGE_OF(pool_record, .name = (char *) name, .hosts = (char **) &host, .n_hosts = 1);
         Argosy__Label *wanted = &labels[0];
 
-        pool.name = (char *) name;
-        pool.hosts = (char **) &host;
-        pool.n_hosts = 1;
         pool.labels = &wanted;
         pool.n_labels = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_POOL)->pool = &pool;
@@ -220,13 +219,9 @@ static void it_says_what_the_placement_says(void **state) {
         cluster_state_free(s);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nobody_gets_units_that_did_not_ask_for_him),
-                cmocka_unit_test(a_host_is_known_by_name_or_id_and_a_pool_by_who_is_in_it),
-                cmocka_unit_test(the_first_term_that_is_not_met_says_why),
-                cmocka_unit_test(it_says_what_the_placement_says),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nobody_gets_units_that_did_not_ask_for_him),
+        cmocka_unit_test(a_host_is_known_by_name_or_id_and_a_pool_by_who_is_in_it),
+        cmocka_unit_test(the_first_term_that_is_not_met_says_why),
+        cmocka_unit_test(it_says_what_the_placement_says)
+)

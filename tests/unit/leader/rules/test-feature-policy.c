@@ -45,14 +45,10 @@ static void it_never_falls(void **state) {
         assert_int_equal(level("111", 2, 1), 2);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_rises_when_all_have_it),
-                cmocka_unit_test(who_is_not_heard_may_come_back_with_any_build),
-                cmocka_unit_test(who_cannot_become_a_voter_by_itself_does_not_count),
-                cmocka_unit_test(a_leader_goes_no_further_than_its_own_build),
-                cmocka_unit_test(it_never_falls),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_rises_when_all_have_it),
+        cmocka_unit_test(who_is_not_heard_may_come_back_with_any_build),
+        cmocka_unit_test(who_cannot_become_a_voter_by_itself_does_not_count),
+        cmocka_unit_test(a_leader_goes_no_further_than_its_own_build),
+        cmocka_unit_test(it_never_falls)
+)

@@ -87,16 +87,12 @@ static void what_a_host_that_went_did_not_see_end_is_waited_for_as_if_it_had_die
         assert_int_equal(until(&guarded, previous), (LOST + FENCE) * SEC);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(it_runs_where_its_host_says_that_it_holds_it),
-                cmocka_unit_test(it_has_ended_where_it_is_down_and_not_begun_again),
-                cmocka_unit_test(what_a_host_that_went_did_not_see_end_is_waited_for_as_if_it_had_died),
-                cmocka_unit_test(what_this_leader_has_not_heard_may_run_anything),
-                cmocka_unit_test(nobody_waits_for_a_lost_host_unless_the_unit_stops_when_cut_off),
-                cmocka_unit_test(a_host_that_said_that_all_has_stopped_runs_nothing),
-                cmocka_unit_test(without_a_guard_it_runs_on_a_lost_host_for_ever),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(it_runs_where_its_host_says_that_it_holds_it),
+        cmocka_unit_test(it_has_ended_where_it_is_down_and_not_begun_again),
+        cmocka_unit_test(what_a_host_that_went_did_not_see_end_is_waited_for_as_if_it_had_died),
+        cmocka_unit_test(what_this_leader_has_not_heard_may_run_anything),
+        cmocka_unit_test(nobody_waits_for_a_lost_host_unless_the_unit_stops_when_cut_off),
+        cmocka_unit_test(a_host_that_said_that_all_has_stopped_runs_nothing),
+        cmocka_unit_test(without_a_guard_it_runs_on_a_lost_host_for_ever)
+)

@@ -70,13 +70,9 @@ static void a_job_is_over_when_one_that_it_waits_for_is_not_done(void **state) {
         assert_int_equal(held_job_after(ARGOSY__JOB_STATE__JOB_UNKNOWN), HELD_AFTER_FAILED); // nobody knows
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_job_goes_when_nothing_holds_it),
-                cmocka_unit_test(who_may_change_the_rules_releases_from_all_of_them),
-                cmocka_unit_test(a_request_is_refused_at_once_and_a_job_when_it_could_begin),
-                cmocka_unit_test(a_job_is_over_when_one_that_it_waits_for_is_not_done),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_job_goes_when_nothing_holds_it),
+        cmocka_unit_test(who_may_change_the_rules_releases_from_all_of_them),
+        cmocka_unit_test(a_request_is_refused_at_once_and_a_job_when_it_could_begin),
+        cmocka_unit_test(a_job_is_over_when_one_that_it_waits_for_is_not_done)
+)

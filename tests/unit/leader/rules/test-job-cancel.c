@@ -71,12 +71,8 @@ static void only_what_has_not_begun_is_put_back(void **state) {
         assert_int_equal(job_cancel_judge(&ended, UNDO_PUT), CANCEL_ENDED);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_start_has_begun_once_somebody_was_told),
-                cmocka_unit_test(a_stop_has_begun_unless_it_waits_wherever_the_unit_runs),
-                cmocka_unit_test(only_what_has_not_begun_is_put_back),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_start_has_begun_once_somebody_was_told),
+        cmocka_unit_test(a_stop_has_begun_unless_it_waits_wherever_the_unit_runs),
+        cmocka_unit_test(only_what_has_not_begun_is_put_back)
+)

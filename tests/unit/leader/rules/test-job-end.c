@@ -4,6 +4,7 @@
 #include "job-end.h"
 #include "macro.h"
 #include "test.h"
+#include "messages.h"
 
 #define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
 #define LOADED ARGOSY__TARGET__TARGET_LOADED
@@ -109,14 +110,11 @@ static void moves_overtake_nobody(void **state) {
 }
 
 static void a_job_runs_if_something_follows_from_it(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_SUBMIT);
         Argosy__Request__NodeChange node = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        change.verb = ARGOSY__VERB__VERB_SUBMIT;
         assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_DONE);
         change.verb = ARGOSY__VERB__VERB_DESTROY;
         assert_int_equal(job_end_at_once(&request), ARGOSY__JOB_STATE__JOB_RUNNING);
@@ -153,17 +151,13 @@ static void what_is_done_with_its_effect_waits_for_no_unit(void **state) {
         assert_false(job_end_is_effect(""));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_job_is_what_became_of_its_units),
-                cmocka_unit_test(a_job_that_was_called_off_is_cancelled_unless_it_failed),
-                cmocka_unit_test(a_unit_is_what_its_wait_was_told),
-                cmocka_unit_test(what_is_waited_for_is_what_was_asked),
-                cmocka_unit_test(other_jobs_wait_for_what_the_record_says),
-                cmocka_unit_test(moves_overtake_nobody),
-                cmocka_unit_test(a_job_runs_if_something_follows_from_it),
-                cmocka_unit_test(what_is_done_with_its_effect_waits_for_no_unit),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_job_is_what_became_of_its_units),
+        cmocka_unit_test(a_job_that_was_called_off_is_cancelled_unless_it_failed),
+        cmocka_unit_test(a_unit_is_what_its_wait_was_told),
+        cmocka_unit_test(what_is_waited_for_is_what_was_asked),
+        cmocka_unit_test(other_jobs_wait_for_what_the_record_says),
+        cmocka_unit_test(moves_overtake_nobody),
+        cmocka_unit_test(a_job_runs_if_something_follows_from_it),
+        cmocka_unit_test(what_is_done_with_its_effect_waits_for_no_unit)
+)

@@ -72,14 +72,10 @@ static void an_end_that_is_not_known_is_none_of_the_others(void **state) {
         assert_int_equal(t.rows[row].ended[ARGOSY__JOB_STATE__JOB_UNKNOWN], 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(a_verb_keeps_its_row, setup),
-                cmocka_unit_test_setup(what_ends_is_not_open_any_more_and_stays_counted, setup),
-                cmocka_unit_test_setup(words_of_anybody_make_no_more_rows_than_there_are, setup),
-                cmocka_unit_test_setup(long_and_empty_words_are_verbs_too, setup),
-                cmocka_unit_test_setup(an_end_that_is_not_known_is_none_of_the_others, setup),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(a_verb_keeps_its_row, setup),
+        cmocka_unit_test_setup(what_ends_is_not_open_any_more_and_stays_counted, setup),
+        cmocka_unit_test_setup(words_of_anybody_make_no_more_rows_than_there_are, setup),
+        cmocka_unit_test_setup(long_and_empty_words_are_verbs_too, setup),
+        cmocka_unit_test_setup(an_end_that_is_not_known_is_none_of_the_others, setup)
+)

@@ -28,13 +28,9 @@ static void a_log_that_does_not_say_it_is_told_at_once(void **state) {
         assert_int_equal(lease_length_log_at_us(1000, 0, 7), 7);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(who_agrees_with_the_log_counts_and_gives_that),
-                cmocka_unit_test(a_longer_one_is_given_when_the_log_has_it),
-                cmocka_unit_test(a_shorter_one_is_counted_when_no_longer_one_can_last),
-                cmocka_unit_test(a_log_that_does_not_say_it_is_told_at_once),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(who_agrees_with_the_log_counts_and_gives_that),
+        cmocka_unit_test(a_longer_one_is_given_when_the_log_has_it),
+        cmocka_unit_test(a_shorter_one_is_counted_when_no_longer_one_can_last),
+        cmocka_unit_test(a_log_that_does_not_say_it_is_told_at_once)
+)

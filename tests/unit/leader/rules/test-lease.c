@@ -108,15 +108,11 @@ static void a_forgotten_host_never_expires(void **state) {
         assert_int_equal(lease_table_next(&t), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_silent_host_is_first_suspect_then_lost),
-                cmocka_unit_test(a_beat_makes_a_suspect_and_a_lost_host_online_again),
-                cmocka_unit_test(the_time_to_lost_does_not_grow_with_the_number_of_hosts),
-                cmocka_unit_test(everybody_expires_in_one_go_if_everybody_is_silent),
-                cmocka_unit_test(a_leader_that_slept_calls_nobody_lost),
-                cmocka_unit_test(a_forgotten_host_never_expires),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_silent_host_is_first_suspect_then_lost),
+        cmocka_unit_test(a_beat_makes_a_suspect_and_a_lost_host_online_again),
+        cmocka_unit_test(the_time_to_lost_does_not_grow_with_the_number_of_hosts),
+        cmocka_unit_test(everybody_expires_in_one_go_if_everybody_is_silent),
+        cmocka_unit_test(a_leader_that_slept_calls_nobody_lost),
+        cmocka_unit_test(a_forgotten_host_never_expires)
+)

@@ -30,13 +30,9 @@ static void at_a_hundred_percent_it_is_never_on(void **state) {
         assert_false(on(10, 0, 10, 100));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(one_lost_host_is_never_too_much),
-                cmocka_unit_test(more_than_the_configured_part_is),
-                cmocka_unit_test(a_suspect_counts_once_somebody_is_lost),
-                cmocka_unit_test(at_a_hundred_percent_it_is_never_on),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(one_lost_host_is_never_too_much),
+        cmocka_unit_test(more_than_the_configured_part_is),
+        cmocka_unit_test(a_suspect_counts_once_somebody_is_lost),
+        cmocka_unit_test(at_a_hundred_percent_it_is_never_on)
+)

@@ -558,33 +558,29 @@ static void whether_there_is_a_step_follows_neither_from_answers_nor_from_spares
         assert_true(n_nothing > 100 && n_short > 100);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(two_hosts_keep_one_voter),
-                cmocka_unit_test(a_third_host_makes_two_voters_more_one_after_the_other),
-                cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
-                cmocka_unit_test(who_cannot_read_the_log_gets_no_copy_of_it),
-                cmocka_unit_test(who_could_not_open_a_log_keeps_nobody_from_voting),
-                cmocka_unit_test(who_does_not_open_its_log_again_makes_room_for_another),
-                cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
-                cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
-                cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),
-                cmocka_unit_test(a_cluster_may_want_only_one_voter),
-                cmocka_unit_test(of_several_the_one_that_is_missed_least_is_demoted),
-                cmocka_unit_test(five_voters_are_made_of_five_hosts_only),
-                cmocka_unit_test(a_promotion_goes_through_its_steps),
-                cmocka_unit_test(a_promotion_that_its_host_does_not_survive_is_taken_back),
-                cmocka_unit_test(a_demotion_goes_through_its_steps),
-                cmocka_unit_test(a_voter_that_came_back_with_an_empty_disk_is_demoted),
-                cmocka_unit_test(a_demotion_can_be_called_off_until_its_voter_is_dropped),
-                cmocka_unit_test(what_is_left_of_a_removed_host_is_dropped),
-                cmocka_unit_test(from_anywhere_the_plan_ends_with_an_odd_number),
-                cmocka_unit_test(a_voter_leaves_only_if_a_majority_answers_all_the_way),
-                cmocka_unit_test(the_step_before_the_last_majority_is_not_taken),
-                cmocka_unit_test(whoever_leaves_of_up_to_five_voters_a_majority_answers),
-                cmocka_unit_test(no_step_is_taken_into_a_configuration_without_a_majority),
-                cmocka_unit_test(whether_there_is_a_step_follows_neither_from_answers_nor_from_spares),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(two_hosts_keep_one_voter),
+        cmocka_unit_test(a_third_host_makes_two_voters_more_one_after_the_other),
+        cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
+        cmocka_unit_test(who_cannot_read_the_log_gets_no_copy_of_it),
+        cmocka_unit_test(who_could_not_open_a_log_keeps_nobody_from_voting),
+        cmocka_unit_test(who_does_not_open_its_log_again_makes_room_for_another),
+        cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
+        cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
+        cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),
+        cmocka_unit_test(a_cluster_may_want_only_one_voter),
+        cmocka_unit_test(of_several_the_one_that_is_missed_least_is_demoted),
+        cmocka_unit_test(five_voters_are_made_of_five_hosts_only),
+        cmocka_unit_test(a_promotion_goes_through_its_steps),
+        cmocka_unit_test(a_promotion_that_its_host_does_not_survive_is_taken_back),
+        cmocka_unit_test(a_demotion_goes_through_its_steps),
+        cmocka_unit_test(a_voter_that_came_back_with_an_empty_disk_is_demoted),
+        cmocka_unit_test(a_demotion_can_be_called_off_until_its_voter_is_dropped),
+        cmocka_unit_test(what_is_left_of_a_removed_host_is_dropped),
+        cmocka_unit_test(from_anywhere_the_plan_ends_with_an_odd_number),
+        cmocka_unit_test(a_voter_leaves_only_if_a_majority_answers_all_the_way),
+        cmocka_unit_test(the_step_before_the_last_majority_is_not_taken),
+        cmocka_unit_test(whoever_leaves_of_up_to_five_voters_a_majority_answers),
+        cmocka_unit_test(no_step_is_taken_into_a_configuration_without_a_majority),
+        cmocka_unit_test(whether_there_is_a_step_follows_neither_from_answers_nor_from_spares)
+)

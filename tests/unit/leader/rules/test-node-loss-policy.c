@@ -118,17 +118,13 @@ static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
         deadline_heap_done(&h);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_unit_moves_at_once_unless_it_says_otherwise),
-                cmocka_unit_test(a_delay_runs_from_the_loss_and_a_drain_ends_it),
-                cmocka_unit_test(what_is_kept_moves_only_with_a_drain),
-                cmocka_unit_test(what_never_moves_leaves_only_at_a_drains_deadline),
-                cmocka_unit_test(what_may_still_run_there_does_not_move_whatever_its_owner_wants),
-                cmocka_unit_test(the_fence_is_as_long_as_a_stop_may_take),
-                cmocka_unit_test(the_lease_is_over_there_before_it_is_here),
-                cmocka_unit_test(the_earliest_comes_first_whatever_happens_in_between),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_unit_moves_at_once_unless_it_says_otherwise),
+        cmocka_unit_test(a_delay_runs_from_the_loss_and_a_drain_ends_it),
+        cmocka_unit_test(what_is_kept_moves_only_with_a_drain),
+        cmocka_unit_test(what_never_moves_leaves_only_at_a_drains_deadline),
+        cmocka_unit_test(what_may_still_run_there_does_not_move_whatever_its_owner_wants),
+        cmocka_unit_test(the_fence_is_as_long_as_a_stop_may_take),
+        cmocka_unit_test(the_lease_is_over_there_before_it_is_here),
+        cmocka_unit_test(the_earliest_comes_first_whatever_happens_in_between)
+)

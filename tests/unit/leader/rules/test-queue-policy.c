@@ -5,6 +5,7 @@
 
 #include "author.h"
 #include "macro.h"
+#include "messages.h"
 #include "queue-policy.h"
 #include "test.h"
 
@@ -233,14 +234,11 @@ static void many_are_compared_in_turns(void **state) {
 
 static void rules_are_not_for_what_mends_things(void **state) {
         Argosy__Author root = author_of_host(1), other = ARGOSY__AUTHOR__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_STOP);
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
 
         other.user = (char *) "ann";
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &change;
-        change.verb = ARGOSY__VERB__VERB_STOP;
         assert_false(queue_policy_is_for(&q, &root));
         assert_true(queue_policy_is_for(&q, &other));
         change.verb = ARGOSY__VERB__VERB_DESTROY;
@@ -270,10 +268,8 @@ static void rules_are_not_for_what_mends_things(void **state) {
 static void how_much_is_open_refuses_nothing_that_ends_something(void **state) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &change;
         for (int verb = ARGOSY__VERB__VERB_SUBMIT; verb <= ARGOSY__VERB__VERB_DESTROY; verb++) {
                 change.verb = (Argosy__Verb) verb;
                 assert_int_equal(queue_policy_is_limited(&q),
@@ -326,18 +322,14 @@ static void a_rule_that_makes_no_sense_is_refused(void **state) {
         assert_non_null(queue_rule_error(&r));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_rule_asks_for_what_it_names),
-                cmocka_unit_test(what_has_no_units_matches_no_rule_about_units),
-                cmocka_unit_test(the_first_that_matches_counts),
-                cmocka_unit_test(any_rules_and_any_request_are_what_the_model_says),
-                cmocka_unit_test(a_unit_is_asked_for_its_role_once),
-                cmocka_unit_test(many_are_compared_in_turns),
-                cmocka_unit_test(rules_are_not_for_what_mends_things),
-                cmocka_unit_test(how_much_is_open_refuses_nothing_that_ends_something),
-                cmocka_unit_test(a_rule_that_makes_no_sense_is_refused),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_rule_asks_for_what_it_names),
+        cmocka_unit_test(what_has_no_units_matches_no_rule_about_units),
+        cmocka_unit_test(the_first_that_matches_counts),
+        cmocka_unit_test(any_rules_and_any_request_are_what_the_model_says),
+        cmocka_unit_test(a_unit_is_asked_for_its_role_once),
+        cmocka_unit_test(many_are_compared_in_turns),
+        cmocka_unit_test(rules_are_not_for_what_mends_things),
+        cmocka_unit_test(how_much_is_open_refuses_nothing_that_ends_something),
+        cmocka_unit_test(a_rule_that_makes_no_sense_is_refused)
+)

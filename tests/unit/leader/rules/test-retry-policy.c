@@ -116,19 +116,15 @@ static void many_nodes_take_no_more_room_and_the_worst_are_kept(void **state) {
         assert_int_equal(retry_policy_failures(&log_, 100 + 2 * RETRY_NODES_MAX - 1, HALF, SEC), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup(a_failure_that_is_told_twice_counts_once, setup),
-                cmocka_unit_test_setup(nodes_of_the_same_time_are_counted_apart, setup),
-                cmocka_unit_test_setup(failures_a_while_apart_still_add_up, setup),
-                cmocka_unit_test_setup(a_failure_is_forgiven_after_one_half_life, setup),
-                cmocka_unit_test_setup(four_failures_are_two_after_one_half_life_and_none_at_last, setup),
-                cmocka_unit_test_setup(forgiven_is_when_fewer_than_the_limit_count, setup),
-                cmocka_unit_test_setup(the_first_node_to_be_forgiven_counts, setup),
-                cmocka_unit_test_setup(the_back_off_doubles_up_to_five_minutes, setup),
-                cmocka_unit_test_setup(what_fails_everywhere_is_no_storm, setup),
-                cmocka_unit_test_setup(many_nodes_take_no_more_room_and_the_worst_are_kept, setup),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup(a_failure_that_is_told_twice_counts_once, setup),
+        cmocka_unit_test_setup(nodes_of_the_same_time_are_counted_apart, setup),
+        cmocka_unit_test_setup(failures_a_while_apart_still_add_up, setup),
+        cmocka_unit_test_setup(a_failure_is_forgiven_after_one_half_life, setup),
+        cmocka_unit_test_setup(four_failures_are_two_after_one_half_life_and_none_at_last, setup),
+        cmocka_unit_test_setup(forgiven_is_when_fewer_than_the_limit_count, setup),
+        cmocka_unit_test_setup(the_first_node_to_be_forgiven_counts, setup),
+        cmocka_unit_test_setup(the_back_off_doubles_up_to_five_minutes, setup),
+        cmocka_unit_test_setup(what_fails_everywhere_is_no_storm, setup),
+        cmocka_unit_test_setup(many_nodes_take_no_more_room_and_the_worst_are_kept, setup)
+)

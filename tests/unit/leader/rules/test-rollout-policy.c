@@ -290,28 +290,24 @@ static void whatever_happens_it_keeps_to_the_budget_and_ends(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_first_of_those_that_are_up_has_its_turn),
-                TEST(the_next_waits_until_the_one_before_is_up),
-                TEST(and_until_it_was_up_long_enough),
-                TEST(its_host_s_clock_counts_if_it_says_it),
-                TEST(as_many_as_may_be_down_go_together),
-                TEST(what_is_down_for_another_reason_takes_up_room),
-                TEST(what_is_down_anyway_has_its_turn_first),
-                TEST(of_many_that_are_down_no_more_than_allowed_are_on_their_way),
-                TEST(what_nobody_sees_is_not_touched_while_others_are_down),
-                TEST(what_has_no_node_is_counted_when_it_had_its_turn),
-                TEST(what_is_not_to_run_is_changed_at_once),
-                TEST(what_is_on_its_way_in_this_entry_counts_as_down),
-                TEST(one_that_fails_ends_it),
-                TEST(one_that_does_not_come_up_ends_it_after_a_while),
-                TEST(what_failed_before_its_turn_is_no_failure_of_the_rollout),
-                TEST(it_is_over_when_all_are_well),
-                TEST(on_the_way_back_the_failed_one_goes_first_and_the_others_follow),
-                TEST(on_the_way_back_what_fails_with_the_old_content_holds_up_nobody),
-                TEST(whatever_happens_it_keeps_to_the_budget_and_ends),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_first_of_those_that_are_up_has_its_turn),
+        TEST(the_next_waits_until_the_one_before_is_up),
+        TEST(and_until_it_was_up_long_enough),
+        TEST(its_host_s_clock_counts_if_it_says_it),
+        TEST(as_many_as_may_be_down_go_together),
+        TEST(what_is_down_for_another_reason_takes_up_room),
+        TEST(what_is_down_anyway_has_its_turn_first),
+        TEST(of_many_that_are_down_no_more_than_allowed_are_on_their_way),
+        TEST(what_nobody_sees_is_not_touched_while_others_are_down),
+        TEST(what_has_no_node_is_counted_when_it_had_its_turn),
+        TEST(what_is_not_to_run_is_changed_at_once),
+        TEST(what_is_on_its_way_in_this_entry_counts_as_down),
+        TEST(one_that_fails_ends_it),
+        TEST(one_that_does_not_come_up_ends_it_after_a_while),
+        TEST(what_failed_before_its_turn_is_no_failure_of_the_rollout),
+        TEST(it_is_over_when_all_are_well),
+        TEST(on_the_way_back_the_failed_one_goes_first_and_the_others_follow),
+        TEST(on_the_way_back_what_fails_with_the_old_content_holds_up_nobody),
+        TEST(whatever_happens_it_keeps_to_the_budget_and_ends)
+)

@@ -119,15 +119,11 @@ static void who_changes_is_recalled_no_more(void **state) {
         assert_recalled("a.service", "c.service");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(versions_are_counted_as_units_change, teardown),
-                cmocka_unit_test_teardown(a_secret_by_two_names_counts_once, teardown),
-                cmocka_unit_test_teardown(who_asks_for_some_gets_no_more, teardown),
-                cmocka_unit_test_teardown(who_has_an_older_version_is_recalled_once, teardown),
-                cmocka_unit_test_teardown(who_was_recalled_has_it_all_the_same, teardown),
-                cmocka_unit_test_teardown(who_changes_is_recalled_no_more, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(versions_are_counted_as_units_change, teardown),
+        cmocka_unit_test_teardown(a_secret_by_two_names_counts_once, teardown),
+        cmocka_unit_test_teardown(who_asks_for_some_gets_no_more, teardown),
+        cmocka_unit_test_teardown(who_has_an_older_version_is_recalled_once, teardown),
+        cmocka_unit_test_teardown(who_was_recalled_has_it_all_the_same, teardown),
+        cmocka_unit_test_teardown(who_changes_is_recalled_no_more, teardown)
+)

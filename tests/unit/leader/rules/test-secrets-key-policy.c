@@ -41,14 +41,10 @@ static void the_former_keys_go_when_every_voter_has_a_snapshot(void **state) {
         assert_int_equal(step((SecretsKeyView){COMPACT, .all_compacted = true}), SECRETS_KEY_SETTLE);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nothing_is_done_unless_somebody_asks),
-                cmocka_unit_test(a_key_is_made_once),
-                cmocka_unit_test(it_seals_when_every_voter_has_it),
-                cmocka_unit_test(snapshots_are_for_when_all_are_sealed_with_it),
-                cmocka_unit_test(the_former_keys_go_when_every_voter_has_a_snapshot),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nothing_is_done_unless_somebody_asks),
+        cmocka_unit_test(a_key_is_made_once),
+        cmocka_unit_test(it_seals_when_every_voter_has_it),
+        cmocka_unit_test(snapshots_are_for_when_all_are_sealed_with_it),
+        cmocka_unit_test(the_former_keys_go_when_every_voter_has_a_snapshot)
+)

@@ -73,13 +73,9 @@ static void nobody_is_stopped_with_itself(void **state) {
         assert_int_equal(m.names.count, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_teardown(either_of_two_may_say_it, teardown),
-                cmocka_unit_test_teardown(what_a_file_says_takes_the_place_of_what_it_said, teardown),
-                cmocka_unit_test_teardown(what_others_say_of_a_unit_stays_when_its_own_file_goes, teardown),
-                cmocka_unit_test_teardown(nobody_is_stopped_with_itself, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_teardown(either_of_two_may_say_it, teardown),
+        cmocka_unit_test_teardown(what_a_file_says_takes_the_place_of_what_it_said, teardown),
+        cmocka_unit_test_teardown(what_others_say_of_a_unit_stays_when_its_own_file_goes, teardown),
+        cmocka_unit_test_teardown(nobody_is_stopped_with_itself, teardown)
+)

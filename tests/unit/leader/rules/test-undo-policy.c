@@ -139,13 +139,9 @@ static void a_setting_is_whole(void **state) {
         assert_int_equal(undo_judge_setting(false, false, true), UNDO_PUT);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_table_holds),
-                cmocka_unit_test(a_template_keeps_its_instances),
-                cmocka_unit_test(undoing_twice_leads_back),
-                cmocka_unit_test(a_setting_is_whole),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_table_holds),
+        cmocka_unit_test(a_template_keeps_its_instances),
+        cmocka_unit_test(undoing_twice_leads_back),
+        cmocka_unit_test(a_setting_is_whole)
+)

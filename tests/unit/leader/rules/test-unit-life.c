@@ -89,17 +89,13 @@ static void nobody_waits_for_a_turn_while_it_moves(void **state) {
         assert_true(unit_life_is_moving(LIFE_FLYING) && !unit_life_is_moving(LIFE_DELAYED));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_table),
-                cmocka_unit_test(what_the_log_says_is_never_out_of_place),
-                cmocka_unit_test(nothing_is_decided_about_what_is_in_flight),
-                cmocka_unit_test(what_was_in_flight_is_looked_at_once_more),
-                cmocka_unit_test(only_room_in_its_group_frees_one_that_is_held),
-                cmocka_unit_test(what_has_no_node_does_not_move),
-                cmocka_unit_test(there_is_a_way_from_each_state_to_each),
-                cmocka_unit_test(nobody_waits_for_a_turn_while_it_moves),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_table),
+        cmocka_unit_test(what_the_log_says_is_never_out_of_place),
+        cmocka_unit_test(nothing_is_decided_about_what_is_in_flight),
+        cmocka_unit_test(what_was_in_flight_is_looked_at_once_more),
+        cmocka_unit_test(only_room_in_its_group_frees_one_that_is_held),
+        cmocka_unit_test(what_has_no_node_does_not_move),
+        cmocka_unit_test(there_is_a_way_from_each_state_to_each),
+        cmocka_unit_test(nobody_waits_for_a_turn_while_it_moves)
+)

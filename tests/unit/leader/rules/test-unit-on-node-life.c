@@ -124,16 +124,12 @@ static void there_is_a_way_from_each_state_to_each(void **state) {
                 assert_int_equal(reach(life), (1U << ON_NODE_STATES) - 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_table),
-                cmocka_unit_test(a_unit_comes_and_goes),
-                cmocka_unit_test(what_a_host_brings_along_is_found_and_stays_or_goes),
-                cmocka_unit_test(what_is_recalled_may_be_there_for_a_moment),
-                cmocka_unit_test(each_event_says_one_thing_and_leaves_the_other),
-                cmocka_unit_test(what_is_nowhere_is_not_known),
-                cmocka_unit_test(there_is_a_way_from_each_state_to_each),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_table),
+        cmocka_unit_test(a_unit_comes_and_goes),
+        cmocka_unit_test(what_a_host_brings_along_is_found_and_stays_or_goes),
+        cmocka_unit_test(what_is_recalled_may_be_there_for_a_moment),
+        cmocka_unit_test(each_event_says_one_thing_and_leaves_the_other),
+        cmocka_unit_test(what_is_nowhere_is_not_known),
+        cmocka_unit_test(there_is_a_way_from_each_state_to_each)
+)

@@ -47,13 +47,9 @@ static void each_turn_does_something(void **state) {
         assert_int_equal(walk_pace_slice(&p, 3), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_was_not_resumed_has_its_whole_slice),
-                cmocka_unit_test(what_was_resumed_doubles_while_turns_are_short),
-                cmocka_unit_test(a_long_turn_halves_it_and_one_between_changes_nothing),
-                cmocka_unit_test(each_turn_does_something),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_was_not_resumed_has_its_whole_slice),
+        cmocka_unit_test(what_was_resumed_doubles_while_turns_are_short),
+        cmocka_unit_test(a_long_turn_halves_it_and_one_between_changes_nothing),
+        cmocka_unit_test(each_turn_does_something)
+)

@@ -94,15 +94,11 @@ static void another_term_has_heard_nobody(void **state) {
         assert_false(c.agreed);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(nobody_knows_before_most_were_heard),
-                cmocka_unit_test(one_that_is_forty_days_ahead_changes_nothing),
-                cmocka_unit_test(a_minute_is_as_much_as_clocks_may_differ),
-                cmocka_unit_test(what_is_no_more_than_the_way_of_a_message_is_not_followed),
-                cmocka_unit_test(whoever_does_not_vote_is_not_asked),
-                cmocka_unit_test(another_term_has_heard_nobody),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(nobody_knows_before_most_were_heard),
+        cmocka_unit_test(one_that_is_forty_days_ahead_changes_nothing),
+        cmocka_unit_test(a_minute_is_as_much_as_clocks_may_differ),
+        cmocka_unit_test(what_is_no_more_than_the_way_of_a_message_is_not_followed),
+        cmocka_unit_test(whoever_does_not_vote_is_not_asked),
+        cmocka_unit_test(another_term_has_heard_nobody)
+)

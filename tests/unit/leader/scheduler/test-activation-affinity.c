@@ -4,6 +4,7 @@
 #include "leader-asks.h"
 #include "leader-rig.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ONE_SHOT "[Service]\nType=oneshot\nExecStart=/bin/true\n"
@@ -16,17 +17,7 @@
 #define LOADED ARGOSY__TARGET__TARGET_LOADED
 #define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // "LOADED NODE" of a unit that is not inactive.
 static uint32_t node_of(const char *name, Argosy__Target target) {
@@ -259,7 +250,7 @@ static void start_two(const char *const names[2], const char *const contents[2],
         Argosy__NamedFile files[2], *pointers[2];
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         const Argosy__Response__Change *r;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 77};
 
         for (size_t i = 0; i < 2; i++) {
@@ -275,8 +266,6 @@ static void start_two(const char *const names[2], const char *const contents[2],
         m.n_names = 2;
         m.files = pointers;
         m.n_files = 2;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         r = rig_change_answered(rig_ask_and_settle(&g, &request));
         for (size_t i = 0; i < 2; i++)
                 assert_int_equal(r->units[i]->status, 0);

@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
+#include "messages.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "sessions.h"
@@ -15,23 +16,12 @@
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void says(uint32_t host, bool taken_over, bool fleet_runs, const char *a, const char *b) {
-        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
+        Argosy__FleetUnits m = MESSAGE_OF(fleet_units, .directory = (char *) "/run/fleet/units");
         char *names[] = {(char *) a, (char *) b};
 
-        m.directory = (char *) "/run/fleet/units";
         m.units = names;
         m.n_units = !a ? 0 : b ? 2 : 1;
         m.taken_over = taken_over;
@@ -98,19 +88,16 @@ static void what_its_host_does_not_take_goes_nowhere(void **state) {
 }
 
 static const Argosy__Response__UnitResult *plan_start(const char *name) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = START);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) name};
         uint8_t id[16] = "asks for a plan";
         RigAnswer *a;
 
-        change.verb = START;
         change.names = names;
         change.n_names = 1;
         change.dry_run = true;
         change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         assert_int_equal(a->n, 1);
@@ -277,27 +264,23 @@ static void only_what_has_changed_is_looked_at(void **state) {
         assert_int_equal(rig_change(&g, START, "c.service", SERVICE)->status, 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_start_goes_to_who_takes_it_over, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_start_is_refused_as_long_as_nobody_takes_it_over, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_plan_lets_it_go_nowhere_else, setup, teardown),
-                cmocka_unit_test_setup_teardown(nothing_new_starts_while_a_host_does_not_know_what_it_runs,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(what_runs_is_not_touched_by_that, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_host_that_is_lost_keeps_nobody_waiting, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_host_costs_nobody_a_look, setup, teardown),
-                cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_knows_what_a_host_runs_that_it_does_not_hear,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(of_more_than_a_record_takes_only_that_is_known, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(a_start_goes_to_who_takes_it_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_is_refused_as_long_as_nobody_takes_it_over, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_submitted_unit_is_barred_as_well, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_its_host_does_not_take_goes_nowhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_plan_lets_it_go_nowhere_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_new_starts_while_a_host_does_not_know_what_it_runs,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_runs_is_not_touched_by_that, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_host_that_is_lost_keeps_nobody_waiting, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_healthy_unit_stays_where_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_host_costs_nobody_a_look, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_what_has_changed_is_looked_at, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_leader_hears_of_them_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_leader_knows_what_a_host_runs_that_it_does_not_hear,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(of_more_than_a_record_takes_only_that_is_known, setup,
+                                        teardown)
+)

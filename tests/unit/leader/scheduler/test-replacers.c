@@ -18,17 +18,7 @@
 
 enum { START_MS = 1000, STEP_MS = 250 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint64_t start(const char *name, const char *content) {
         const Argosy__Response__UnitResult *r = rig_change(&g, START, name, content);
@@ -310,24 +300,20 @@ static void a_node_that_is_lost_holds_nobody(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(the_replaced_leave_as_their_group_allows),
-                TEST(under_a_new_leader_they_do_so_as_well),
-                TEST(the_replacer_begins_when_the_last_one_is_destroyed),
-                TEST(when_the_replacer_is_destroyed_the_others_stay),
-                TEST(when_it_does_not_replace_them_any_more_it_begins_and_they_stay),
-                TEST(two_replacers_share_the_budget_of_a_group),
-                TEST(who_is_started_again_does_not_leave_for_it),
-                TEST(who_waits_for_the_start_waits_as_long_as_somebody_is_on_the_way),
-                TEST(who_waits_for_what_cannot_begin_is_told_why),
-                TEST(who_waits_hears_that_the_last_one_on_its_way_has_failed),
-                TEST(it_can_be_stopped_and_started_again_while_it_waits),
-                TEST(who_preempts_and_replaces_waits_for_both),
-                TEST(a_unit_that_runs_goes_on_beside_those_that_it_begins_to_replace),
-                TEST(an_instance_begins_beside_those_of_its_own_group),
-                TEST(a_node_that_is_lost_holds_nobody),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_replaced_leave_as_their_group_allows),
+        TEST(under_a_new_leader_they_do_so_as_well),
+        TEST(the_replacer_begins_when_the_last_one_is_destroyed),
+        TEST(when_the_replacer_is_destroyed_the_others_stay),
+        TEST(when_it_does_not_replace_them_any_more_it_begins_and_they_stay),
+        TEST(two_replacers_share_the_budget_of_a_group),
+        TEST(who_is_started_again_does_not_leave_for_it),
+        TEST(who_waits_for_the_start_waits_as_long_as_somebody_is_on_the_way),
+        TEST(who_waits_for_what_cannot_begin_is_told_why),
+        TEST(who_waits_hears_that_the_last_one_on_its_way_has_failed),
+        TEST(it_can_be_stopped_and_started_again_while_it_waits),
+        TEST(who_preempts_and_replaces_waits_for_both),
+        TEST(a_unit_that_runs_goes_on_beside_those_that_it_begins_to_replace),
+        TEST(an_instance_begins_beside_those_of_its_own_group),
+        TEST(a_node_that_is_lost_holds_nobody)
+)

@@ -5,6 +5,7 @@
 #include "leader-private.h"
 #include "leader-asks.h"
 #include "test.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define PLAIN SERVICE "Environment=RESTART=no\n"
@@ -16,17 +17,7 @@
 #define PICKY ONCE "PreferLabel=!x\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 // From now on units with this content fail, but for hosts that are sound.
 static void break_content(const char *content) {
@@ -44,13 +35,9 @@ static void start(const char *name, const char *content) {
 }
 
 static const Argosy__Response__Status *why_of(const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         return rig_ask(&g, &request)->responses[0]->status_reply;
 }
 
@@ -464,7 +451,7 @@ static void what_a_full_disk_refused_is_done_later(void **state) {
 
 static void update(const char *name, const char *content, uint64_t health_us) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         RigAnswer *answer;
 
@@ -476,8 +463,6 @@ static void update(const char *name, const char *content, uint64_t health_us) {
         m.file = &file;
         m.max_unavailable = 1;
         m.health_us = health_us;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         answer = rig_ask(&g, &request);
         rig_settle(&g);
         assert_true(answer->final);
@@ -506,49 +491,45 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
         assert_int_equal(rig_count_running(&g, name), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(one_that_has_recovered_when_its_back_off_ends_stays, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(one_that_fails_still_when_its_back_off_ends_goes, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(one_that_fails_rarely_stays, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_failure_that_systemd_restarts_counts_once, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(what_fails_while_it_waits_does_not_put_off_its_move, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(it_is_started_where_it_is_before_it_goes_elsewhere, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_failure_that_is_reported_again_counts_once, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(it_visits_every_node_and_ends_as_failed, setup, teardown),
-                cmocka_unit_test_setup_teardown(it_comes_back_when_its_failures_are_forgiven, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(in_some_hours_it_is_started_rarely, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_node_that_comes_is_tried_at_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_of_one_node_is_tried_again_there, setup, teardown),
-                cmocka_unit_test_setup_teardown(an_explicit_start_forgets_its_failures, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_stops_it_has_stopped_it, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_counts_what_it_finds_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_session_that_begins_anew_counts_nothing_twice, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_lost_node_is_left_to_node_lost, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_whose_node_is_lost_avoids_where_it_failed, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(better_where_it_failed_than_nowhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_node_is_chosen_less_for_a_while, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_slow_log_starts_it_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_full_disk_refused_is_done_later, setup, teardown),
-                cmocka_unit_test_setup_teardown(during_an_update_failures_are_the_updates_to_judge, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(one_that_has_recovered_when_its_back_off_ends_stays, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_fails_still_when_its_back_off_ends_goes, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_fails_rarely_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failure_that_systemd_restarts_counts_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_systemd_restarts_again_and_again_is_started_elsewhere,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_fails_while_it_waits_does_not_put_off_its_move, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(without_the_option_it_loops_where_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_leader_moves_nothing_for_an_old_count, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(it_is_started_where_it_is_before_it_goes_elsewhere, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_failure_that_is_reported_again_counts_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(it_visits_every_node_and_ends_as_failed, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_comes_back_when_its_failures_are_forgiven, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(in_some_hours_it_is_started_rarely, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_comes_is_tried_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_of_one_node_is_tried_again_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_explicit_start_forgets_its_failures, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_stops_it_has_stopped_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_leader_counts_what_it_finds_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_session_that_begins_anew_counts_nothing_twice, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_lost_node_is_left_to_node_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_whose_node_is_lost_avoids_where_it_failed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(better_where_it_failed_than_nowhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_node_is_chosen_less_for_a_while, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_slow_log_starts_it_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_full_disk_refused_is_done_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(during_an_update_failures_are_the_updates_to_judge, setup,
+                                        teardown)
+)

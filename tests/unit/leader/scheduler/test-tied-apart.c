@@ -299,21 +299,15 @@ static void whatever_happens_it_comes_to_an_end(void **state) {
         }
 }
 
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                RIG_TEST(one_whose_name_is_somebody_elses_where_it_is_to_be_waits),
-                RIG_TEST(one_that_waited_for_it_and_is_refused_there_waits_on),
-                RIG_TEST(one_that_is_refused_does_not_go_back_to_who_is_to_be_with_it),
-                RIG_TEST(one_that_cannot_follow_waits_when_its_node_is_back),
-                RIG_TEST(one_that_was_to_follow_when_the_leader_changed_follows),
-                RIG_TEST(two_go_together_where_both_names_are_free),
-                RIG_TEST(one_that_is_replaced_where_it_is_to_be_waits),
-                RIG_TEST(one_that_is_replaced_where_its_timer_is_goes_elsewhere),
-                RIG_TEST(one_whose_timer_is_elsewhere_is_where_its_file_says),
-                cmocka_unit_test(whatever_happens_it_comes_to_an_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        RIG_TEST(one_whose_name_is_somebody_elses_where_it_is_to_be_waits),
+        RIG_TEST(one_that_waited_for_it_and_is_refused_there_waits_on),
+        RIG_TEST(one_that_is_refused_does_not_go_back_to_who_is_to_be_with_it),
+        RIG_TEST(one_that_cannot_follow_waits_when_its_node_is_back),
+        RIG_TEST(one_that_was_to_follow_when_the_leader_changed_follows),
+        RIG_TEST(two_go_together_where_both_names_are_free),
+        RIG_TEST(one_that_is_replaced_where_it_is_to_be_waits),
+        RIG_TEST(one_that_is_replaced_where_its_timer_is_goes_elsewhere),
+        RIG_TEST(one_whose_timer_is_elsewhere_is_where_its_file_says),
+        cmocka_unit_test(whatever_happens_it_comes_to_an_end)
+)

@@ -13,17 +13,7 @@
 #define MATE SERVICE "[X-Argosy]\nMachineOf=hub.service\n"
 #define START ARGOSY__VERB__VERB_START
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static const Argosy__Response__UnitResult *start_mate(unsigned i) {
         char name[32];
@@ -60,12 +50,8 @@ static void there_is_room_again_when_one_is_gone(void **state) {
         assert_int_equal(rig_record(&g, "mate64.service")->node, rig_record(&g, "hub.service")->node);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(
-                        one_more_than_can_be_held_together_is_refused_with_the_number, setup, teardown),
-                cmocka_unit_test_setup_teardown(there_is_room_again_when_one_is_gone, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                one_more_than_can_be_held_together_is_refused_with_the_number, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_is_room_again_when_one_is_gone, setup, teardown)
+)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "leader-asks.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 
@@ -80,14 +81,12 @@ static void who_waits_gets_no_host_that_was_not_heard(void **state) {
 // Nor does one that has lost its node.
 static void a_unit_of_a_lost_node_gets_no_host_that_was_not_heard(void **state) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
 
         fill();
         rig_change(&g, UNLOAD, "c.service", NULL);
         elect_without_the_third();
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        message.goodbye = &goodbye;
         rig_host_off(&g, 2);
         leader_on_message(g.leader, 2, &message);
         rig_settle(&g);
@@ -152,7 +151,7 @@ static void one_that_is_lost_has_no_room(void **state) {
 
 static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
         Argosy__Request__DrainWait drain = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &drain);
         RigAnswer *wait;
 
         start("a.service", "");
@@ -160,8 +159,6 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
         elect_without_the_third();
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         drain.node = "n2";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &drain;
         wait = rig_ask_and_settle(&g, &request);
         assert_false(wait->final);
         assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
@@ -174,7 +171,7 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
 // Its records name others, but it may still run what has left it.
 static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         Argosy__Request__DrainWait drain = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &drain);
         RigAnswer *wait;
 
         start("a.service", "");
@@ -186,8 +183,6 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         rig_depose(&g);
         rig_elect(&g);
         drain.node = "n2";
-        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &drain;
         wait = rig_ask_and_settle(&g, &request);
         assert_false(wait->final);
         rig_host_on(&g, 2, false);
@@ -196,21 +191,17 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(who_waits_gets_no_host_that_was_not_heard, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_unit_of_a_lost_node_gets_no_host_that_was_not_heard, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(nobody_waits_longer_than_the_lease, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_start_that_comes_first_waits_for_its_host, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(nobody_is_preempted_before_all_were_heard, setup, teardown),
-                cmocka_unit_test_setup_teardown(one_that_is_lost_has_no_room, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup,
-                                                teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_waits_gets_no_host_that_was_not_heard, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_unit_of_a_lost_node_gets_no_host_that_was_not_heard, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nobody_waits_longer_than_the_lease, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_that_comes_first_waits_for_its_host, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nobody_is_preempted_before_all_were_heard, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_lost_has_no_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup,
+                                        teardown)
+)

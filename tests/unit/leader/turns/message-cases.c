@@ -9,6 +9,7 @@
 #include "large-cluster.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 #include "voter-secrets.h"
@@ -48,12 +49,10 @@ static void attach_with_thousands(void) {
 // Somebody watches, and whatever was told by the former name is gone.
 static void host_of_thousands_has_another_name(void) {
         Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(EVENTS, events, &events);
 
         attach_with_thousands();
         events.from_now = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        request.events = &events;
         (void) rig_ask(&large.rig, &request);
         large_cluster_turns(TURNS);
         rig_host(&large.rig, HOST)->name = "another";
@@ -161,7 +160,7 @@ static void units_fail(void) {
 // comes back.
 static void unit_waits_for_those_it_replaces(void) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++large.rig.id, 66};
         char *name = (char *) "taker.service";
@@ -179,8 +178,6 @@ static void unit_waits_for_those_it_replaces(void) {
         change.n_names = 1;
         change.files = &files;
         change.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         (void) rig_ask(&large.rig, &request);
         large_cluster_turns(TURNS);
         report_all_of(HOST, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
@@ -281,18 +278,15 @@ static void forward_and_cancel(void) {
 }
 
 static void forward_taken(void) {
-        Argosy__ToVoter__ForwardTaken m = ARGOSY__TO_VOTER__FORWARD_TAKEN__INIT;
+        Argosy__ToVoter__ForwardTaken m = MESSAGE_OF(to_voter__forward_taken, .id = 1, .mark = 1);
 
-        m.id = 1;
-        m.mark = 1;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN, &m);
 }
 
 static void call_reply(void) {
-        Argosy__ToVoter__CallReply m = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = 1);
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
-        m.id = 1;
         response.final = true;
         m.response = &response;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
@@ -372,7 +366,7 @@ static void host_of_thousands_is_lost(void) {
 static void host_is_lost_while_all_wait(void) {
         static Argosy__Request__Wait__Item items[NAMES_MAX], *pointers[NAMES_MAX];
         Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &m);
 
         for (size_t i = 0; i < NAMES_MAX; i++) {
                 pointers[i] = &items[i];
@@ -382,8 +376,6 @@ static void host_is_lost_while_all_wait(void) {
         m.items = pointers;
         m.n_items = NAMES_MAX;
         m.goal = ARGOSY__UNIT_GOAL__GOAL_INACTIVE;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &m;
         for (unsigned i = 0; i < LEADER_LIMIT_wait_items / NAMES_MAX; i++) {
                 (void) rig_ask(&large.rig, &request);
                 large_cluster_turns(UINT_MAX);
@@ -449,7 +441,7 @@ static void leader_is_lost_for_slow_looks(void) {
 
 static RigAnswer *begin_start(unsigned start_ms) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++large.rig.id, 55};
 
@@ -462,8 +454,6 @@ static RigAnswer *begin_start(unsigned start_ms) {
         change.n_names = NAMES_MAX;
         change.files = &files;
         change.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&large.rig, &request);
 }
 
@@ -477,7 +467,7 @@ static void leader_is_lost_with_open_jobs(void) {
 static void leader_is_lost_with_jobs_that_overlap(void) {
         enum { LEFT = 100 };
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++large.rig.id, 56};
 
         (void) begin_start(60000);
@@ -487,8 +477,6 @@ static void leader_is_lost_with_jobs_that_overlap(void) {
         change.verb = ARGOSY__VERB__VERB_STOP;
         change.names = large.fresh + LEFT;
         change.n_names = NAMES_MAX - LEFT;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         (void) rig_ask(&large.rig, &request);
         large_cluster_turns(600);
         assert_int_equal(large.rig.leader->open_jobs.count, 2);
@@ -505,7 +493,7 @@ static void leader_is_lost_in_a_large_request(void) {
 
 static void begin_update(unsigned max) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint64_t id[2] = {++large.rig.id, 77};
 
@@ -516,8 +504,6 @@ static void begin_update(unsigned max) {
         m.name = (char *) "big@.service";
         m.file = &file;
         m.max_unavailable = max;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         (void) rig_ask(&large.rig, &request);
         large_cluster_turns(100);
 }

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "event-kind.h"
 #include "large-cluster.h"
+#include "messages.h"
 #include "request-kind.h"
 #include "request-rights.h"
 #include "request-ties.h"
@@ -76,18 +77,16 @@ static void wait_for_drain(void) {
 }
 
 static void wait_for_manager(void) {
-        Argosy__Request__ManagerWait m = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
+        Argosy__Request__ManagerWait m =
+                MESSAGE_OF(request__manager_wait, .host = (char *) "n7", .manager = (char *) "user:joe");
 
-        m.host = (char *) "n7";
-        m.manager = (char *) "user:joe";
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_MANAGER_WAIT, &m);
 }
 
 static void label_node(void) {
-        Argosy__Request__LabelChange m = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n7");
         Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
 
-        m.node = (char *) "n7";
         label.key = (char *) "zone";
         label.value = (char *) "b";
         m.set = &labels;
@@ -103,11 +102,10 @@ static void list_nodes(void) {
 }
 
 static void change_role(void) {
-        Argosy__Request__RoleChange m = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request__RoleChange m =
+                MESSAGE_OF(request__role_change, .name = (char *) "crew", .weight = 7);
         Argosy__Amount amount = ARGOSY__AMOUNT__INIT, *amounts = &amount;
 
-        m.name = (char *) "crew";
-        m.weight = 7;
         amount.resource = (char *) "cpu";
         amount.amount = 1000;
         m.limit = &amounts;
@@ -116,20 +114,18 @@ static void change_role(void) {
 }
 
 static void remove_role(void) {
-        Argosy__Request__RoleChange m = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request__RoleChange m =
+                MESSAGE_OF(request__role_change, .name = (char *) "crew", .remove = true);
 
-        m.name = (char *) "crew";
-        m.remove = true;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_ROLE_CHANGE,
                             &m); // units are of it: that is found, and said
 }
 
 static void change_pool(void) {
-        Argosy__Request__PoolChange m = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request__PoolChange m = MESSAGE_OF(request__pool_change, .name = (char *) "most");
         Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
         Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
 
-        m.name = (char *) "most";
         label.key = (char *) "zone";
         label.value = (char *) "a";
         m.labels = &labels;
@@ -164,26 +160,23 @@ static void plan_rebalance(void) {
 // ---- members
 
 static void remove_host(void) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRemove m =
+                MESSAGE_OF(request__cluster_remove, .host = (char *) "n7", .force = true);
 
-        m.host = (char *) "n7";
-        m.force = true;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE, &m));
         large_cluster_turns(UINT_MAX);
 }
 
 static void promote_host(void) {
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__ClusterRole m =
+                MESSAGE_OF(request__cluster_role, .host = (char *) "n7", .promote = true);
 
-        m.host = (char *) "n7";
-        m.promote = true;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_ROLE, &m));
 }
 
 static void want_voters(void) {
-        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = 5);
 
-        m.wanted = 5;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, &m));
 }
 
@@ -201,9 +194,8 @@ static void set_time(void) {
 
 static void join(void) {
         Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
-        Argosy__JoinRequest join_request = ARGOSY__JOIN_REQUEST__INIT;
+        Argosy__JoinRequest join_request = MESSAGE_OF(join_request, .token_id = (char *) "0123456789abcdef");
 
-        join_request.token_id = (char *) "0123456789abcdef";
         m.join = &join_request;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_JOIN, &m);
 }
@@ -239,10 +231,9 @@ static void revoke_token(void) {
 }
 
 static void set_secret(void) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password");
         static uint8_t value[SECRET_VALUE_MAX];
 
-        m.name = (char *) "password";
         m.value = (ProtobufCBinaryData){sizeof(value), value};
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
 }
@@ -287,9 +278,9 @@ PLAIN(list_tokens, TOKEN_LIST)
 PLAIN(list_secrets, SECRET_LIST)
 
 static void check_right(void) {
-        Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
+        Argosy__Request__RightCheck m =
+                MESSAGE_OF(request__right_check, .right = ARGOSY__RIGHT__RIGHT_ADMIN);
 
-        m.right = ARGOSY__RIGHT__RIGHT_ADMIN;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_RIGHT_CHECK, &m));
 }
 

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "event-kind.h"
 #include "large-cluster.h"
+#include "messages.h"
 #include "request-ties.h"
 #include "str.h"
 #include "test.h"
@@ -108,10 +109,9 @@ static void start_refused(void) {
 #define NEEDS SLEEPS "[X-Argosy]\nRequires=big@%i.service\nAfter=big@%i.service\n"
 
 static void set_secret(void) {
-        Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password");
         static uint8_t value[] = "hush";
 
-        m.name = (char *) "password";
         m.value = (ProtobufCBinaryData){sizeof(value), value};
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
         large_cluster_turns(UINT_MAX);
@@ -278,18 +278,14 @@ static void wait_for_one(void) {
 }
 
 static void cat_many(void) {
-        Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request__Cat m = MESSAGE_OF(request__cat, .names = large.big, .n_names = ASKED);
 
-        m.names = large.big;
-        m.n_names = ASKED;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_CAT, &m));
 }
 
 static void why_many(void) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = large.big, .n_names = NAMES_MAX);
 
-        m.names = large.big;
-        m.n_names = NAMES_MAX;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_WHY, &m));
 }
 
@@ -303,10 +299,8 @@ static void why_everywhere(void) {
 }
 
 static void status_of_many(void) {
-        Argosy__Request__Status m = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request__Status m = MESSAGE_OF(request__status, .names = large.big, .n_names = ASKED);
 
-        m.names = large.big;
-        m.n_names = ASKED;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_STATUS, &m));
 }
 
@@ -459,9 +453,8 @@ static void list_some(void) {
 }
 
 static void list_files(void) {
-        Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request__ListUnitFiles m = MESSAGE_OF(request__list_unit_files, .parts = true);
 
-        m.parts = true;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES, &m));
 }
 
@@ -553,10 +546,9 @@ static void update_everywhere(void) {
 }
 
 static void wait_for_update(void) {
-        Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
+        Argosy__Request__RolloutWait m = MESSAGE_OF(request__rollout_wait, .name = (char *) "big@.service");
         const Argosy__Response *r = roll("big@.service", UPDATE, BIG_NEXT, false, 1);
 
-        m.name = (char *) "big@.service";
         m.revision = r->change->units[0]->revision;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT, &m);
 }

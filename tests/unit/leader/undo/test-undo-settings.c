@@ -9,6 +9,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define OF_WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
 
@@ -51,42 +52,31 @@ typedef struct Role {
 } Role;
 
 static uint64_t role(Role w) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request__RoleChange change = MESSAGE_OF(request__role_change, .name = (char *) w.name,
+                                                        .weight = w.weight, .remove = w.remove);
         Argosy__Amount limit = ARGOSY__AMOUNT__INIT, *limits = &limit;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        change.name = (char *) w.name;
-        change.weight = w.weight;
-        change.remove = w.remove;
         limit.resource = (char *) w.resource;
         limit.amount = w.limit;
         change.limit = &limits;
         change.n_limit = w.resource ? 1 : 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = &change;
         return job_of(rig_ask_and_settle(&g, &request));
 }
 
 static uint64_t pool(const char *name, const char *host) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
+                           .n_hosts = host ? 1 : 0, .remove = !host);
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
 
-        change.name = (char *) name;
-        change.hosts = (char **) &host;
-        change.n_hosts = host ? 1 : 0;
-        change.remove = !host;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = &change;
         return job_of(rig_ask_and_settle(&g, &request));
 }
 
 static uint64_t change_queue(Argosy__Request__QueueChange change, const char *reason) {
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Job job = MESSAGE_OF(request__job, .reason = (char *) reason);
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &change);
 
-        job.reason = (char *) reason;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = &change;
         request.job = &job;
         return job_of(rig_ask_and_settle(&g, &request));
 }
@@ -102,16 +92,14 @@ static uint64_t add_rule(const char *verb) {
 }
 
 static uint64_t delete_rule(uint32_t number) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .remove = number);
 
-        change.remove = number;
         return change_queue(change, "");
 }
 
 static uint64_t close_queue(const char *reason) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .close = true);
 
-        change.close = true;
         return change_queue(change, reason);
 }
 
@@ -382,7 +370,7 @@ static void a_plan_says_it_and_does_nothing(void **state) {
 
 static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
         Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
         const Argosy__Response *r;
         uint64_t job, second;
 
@@ -391,8 +379,6 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
         second = job_of(rig_set_mode(&g, "n4", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""));
         m.host = (char *) "n4";
         m.force = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
         (void) job_of(rig_ask_and_settle(&g, &request));
         r = rig_undo(&g, (RigUndo){last_job()});
         assert_int_equal(r->status, EOPNOTSUPP);
@@ -404,7 +390,7 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
 
 static void who_may_not_change_it_cannot_undo_it(void **state) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
         Argosy__Author alice = ARGOSY__AUTHOR__INIT;
         const Argosy__Response *r;
         uint64_t job;
@@ -414,8 +400,6 @@ static void who_may_not_change_it_cannot_undo_it(void **state) {
         alice.user = (char *) "alice";
         change.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
         change.user = (char *) "alice";
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         (void) job_of(rig_ask_and_settle(&g, &request));
         job = label("n2", "disk", "ssd");
         g.author = &alice;
@@ -540,25 +524,21 @@ static void whatever_was_set_is_undone_step_by_step(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_label_is_as_it_was),
-                TEST(what_another_job_labelled_beside_it_stays),
-                TEST(nodes_are_open_or_closed_as_they_were),
-                TEST(a_time_that_is_over_is_not_put_back),
-                TEST(a_role_is_as_it_was),
-                TEST(the_order_of_amounts_is_no_change),
-                TEST(a_role_that_units_are_of_stays),
-                TEST(a_pool_is_as_it_was),
-                TEST(a_rule_comes_to_its_place_again),
-                TEST(a_queue_that_was_closed_opens_again),
-                TEST(what_a_later_job_changed_is_named),
-                TEST(what_became_of_each_is_said_again_as_it_was),
-                TEST(a_plan_says_it_and_does_nothing),
-                TEST(a_host_that_is_gone_is_in_nobodys_way),
-                TEST(who_may_not_change_it_cannot_undo_it),
-                TEST(whatever_was_set_is_undone_step_by_step),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_label_is_as_it_was),
+        TEST(what_another_job_labelled_beside_it_stays),
+        TEST(nodes_are_open_or_closed_as_they_were),
+        TEST(a_time_that_is_over_is_not_put_back),
+        TEST(a_role_is_as_it_was),
+        TEST(the_order_of_amounts_is_no_change),
+        TEST(a_role_that_units_are_of_stays),
+        TEST(a_pool_is_as_it_was),
+        TEST(a_rule_comes_to_its_place_again),
+        TEST(a_queue_that_was_closed_opens_again),
+        TEST(what_a_later_job_changed_is_named),
+        TEST(what_became_of_each_is_said_again_as_it_was),
+        TEST(a_plan_says_it_and_does_nothing),
+        TEST(a_host_that_is_gone_is_in_nobodys_way),
+        TEST(who_may_not_change_it_cannot_undo_it),
+        TEST(whatever_was_set_is_undone_step_by_step)
+)

@@ -9,6 +9,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -16,17 +17,7 @@
 
 enum { MANY = 600, LOOKED = 2048, BIG = LOOKED + 50 }; // LOOKED: units that are looked at in one turn
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint64_t start(const char *name, const char *content) {
         return rig_change_as_job(&g, ARGOSY__VERB__VERB_START, name, content);
@@ -94,15 +85,13 @@ static void what_is_as_before_by_then_is_said_to_be(void **state) {
 
 static void ask_to_forget(const char *content) {
         Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         Hash hash = hash_of(content, strlen(content));
         char hex[HASH_HEX_SIZE], *rev = hex;
 
         hash_hex(&hash, HASH_SIZE, hex);
         m.revs = &rev;
         m.n_revs = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         (void) rig_ask(&g, &request);
 }
 
@@ -131,7 +120,7 @@ static char names[BIG][32], *pointers[BIG];
 static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
         const Argosy__Response *r;
 
@@ -148,8 +137,6 @@ static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const cha
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         r = rig_last(rig_ask_and_settle(&g, &request));
         assert_int_equal(r->status, 0);
         assert_true(r->job > 0);
@@ -407,22 +394,18 @@ static void what_the_cluster_moves_meanwhile_is_put_back(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_unit_whose_file_is_erased_between_parts_fails_the_job),
-                TEST(with_force_a_unit_whose_file_is_erased_fails_the_job_too),
-                TEST(a_newer_change_is_not_overwritten),
-                TEST(what_is_as_before_by_then_is_said_to_be),
-                TEST(a_content_that_is_erased_meanwhile_is_not_read),
-                TEST(what_changes_between_two_parts_is_left),
-                TEST(what_changes_between_two_parts_is_left_with_force_too),
-                TEST(what_changes_between_two_leaders_is_left),
-                TEST(what_changes_between_two_leaders_is_left_with_force_too),
-                TEST(what_was_to_be_left_fails_nothing),
-                TEST(what_changes_between_two_looks_is_not_overwritten),
-                TEST(a_revision_binds_each_part),
-                TEST(what_the_cluster_moves_meanwhile_is_put_back),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_unit_whose_file_is_erased_between_parts_fails_the_job),
+        TEST(with_force_a_unit_whose_file_is_erased_fails_the_job_too),
+        TEST(a_newer_change_is_not_overwritten),
+        TEST(what_is_as_before_by_then_is_said_to_be),
+        TEST(a_content_that_is_erased_meanwhile_is_not_read),
+        TEST(what_changes_between_two_parts_is_left),
+        TEST(what_changes_between_two_parts_is_left_with_force_too),
+        TEST(what_changes_between_two_leaders_is_left),
+        TEST(what_changes_between_two_leaders_is_left_with_force_too),
+        TEST(what_was_to_be_left_fails_nothing),
+        TEST(what_changes_between_two_looks_is_not_overwritten),
+        TEST(a_revision_binds_each_part),
+        TEST(what_the_cluster_moves_meanwhile_is_put_back)
+)

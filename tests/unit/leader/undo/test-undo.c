@@ -7,6 +7,7 @@
 
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -17,17 +18,7 @@
 
 enum { MANY = 600, TEXT_MAX = 4096 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static uint64_t last_job(void) {
         return rig_last_job(&g);
@@ -235,12 +226,9 @@ static void the_cluster_itself_changes_nothing(void **state) {
 }
 
 static const Argosy__Response *change_voters(uint32_t wanted) {
-        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = wanted);
+        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
 
-        m.wanted = wanted;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
-        request.cluster_voters = &m;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
@@ -317,7 +305,7 @@ static char names[MANY][32], *pointers[MANY];
 static uint64_t start_many(const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
         RigAnswer *a;
 
@@ -334,8 +322,6 @@ static uint64_t start_many(const char *content) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         a = rig_ask(&g, &request);
         rig_settle(&g);
         return rig_last(a)->job;
@@ -658,33 +644,29 @@ static void whatever_was_done_is_undone_step_by_step(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_file_is_put_back_and_runs),
-                TEST(what_was_stopped_is_started),
-                TEST(what_was_made_is_destroyed_and_made_again),
-                TEST(what_was_destroyed_is_as_it_was),
-                TEST(what_is_to_be_waited_for_is_said),
-                TEST(what_somebody_changed_since_is_named),
-                TEST(a_revision_binds_it_to_what_its_job_changed),
-                TEST(a_revision_binds_it_to_units_that_are_gone),
-                TEST(a_revision_binds_it_to_what_is_no_unit),
-                TEST(what_somebody_changed_since_beside_it_stays),
-                TEST(the_cluster_itself_changes_nothing),
-                TEST(that_it_ran_cannot_be_undone),
-                TEST(what_is_as_before_stays),
-                TEST(a_plan_says_it_and_does_nothing),
-                TEST(a_request_that_comes_again_undoes_nothing_twice),
-                TEST(many_are_one_job),
-                TEST(the_next_leader_goes_on_with_it),
-                TEST(whose_rest_somebody_else_has_put_back_is_over),
-                TEST(what_is_forgotten_before_it_is_undone_whole_is_said),
-                TEST(an_update_is_undone_with_all_that_it_did),
-                TEST(an_update_that_failed_leaves_nothing_to_undo),
-                TEST(files_are_put_back_a_few_at_a_time),
-                TEST(what_is_no_update_is_not_put_back_a_few_at_a_time),
-                TEST(whatever_was_done_is_undone_step_by_step),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_file_is_put_back_and_runs),
+        TEST(what_was_stopped_is_started),
+        TEST(what_was_made_is_destroyed_and_made_again),
+        TEST(what_was_destroyed_is_as_it_was),
+        TEST(what_is_to_be_waited_for_is_said),
+        TEST(what_somebody_changed_since_is_named),
+        TEST(a_revision_binds_it_to_what_its_job_changed),
+        TEST(a_revision_binds_it_to_units_that_are_gone),
+        TEST(a_revision_binds_it_to_what_is_no_unit),
+        TEST(what_somebody_changed_since_beside_it_stays),
+        TEST(the_cluster_itself_changes_nothing),
+        TEST(that_it_ran_cannot_be_undone),
+        TEST(what_is_as_before_stays),
+        TEST(a_plan_says_it_and_does_nothing),
+        TEST(a_request_that_comes_again_undoes_nothing_twice),
+        TEST(many_are_one_job),
+        TEST(the_next_leader_goes_on_with_it),
+        TEST(whose_rest_somebody_else_has_put_back_is_over),
+        TEST(what_is_forgotten_before_it_is_undone_whole_is_said),
+        TEST(an_update_is_undone_with_all_that_it_did),
+        TEST(an_update_that_failed_leaves_nothing_to_undo),
+        TEST(files_are_put_back_a_few_at_a_time),
+        TEST(what_is_no_update_is_not_put_back_a_few_at_a_time),
+        TEST(whatever_was_done_is_undone_step_by_step)
+)

@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "request-ties.h"
 #include "test.h"
 
@@ -63,7 +64,7 @@ static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char
                            const char *content, uint64_t id) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {id, 99};
 
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
@@ -76,8 +77,6 @@ static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char
                 change.files = &files;
                 change.n_files = 1;
         }
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
         return rig_ask(&g, &request);
 }
 
@@ -268,7 +267,7 @@ static void hundreds_of_files_are_several_entries(void **state) {
         static char own[FILES][32], contents[FILES][80];
         static Argosy__NamedFile files[FILES], *file_pointers[FILES];
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {4, 4};
         char *own_pointers[FILES];
         RigAnswer *a;
@@ -286,8 +285,6 @@ static void hundreds_of_files_are_several_entries(void **state) {
         m.names = own_pointers;
         m.n_names = m.n_files = FILES;
         m.files = file_pointers;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
         most_changed = 0;
         watch();
         a = rig_ask(&g, &request);
@@ -556,7 +553,7 @@ static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
 static RigAnswer *wait_for_all(uint64_t later) {
         Argosy__Request__Wait__Item items[UNITS], *item_pointers[UNITS];
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
 
         for (size_t i = 0; i < UNITS; i++) {
                 argosy__request__wait__item__init(&items[i]);
@@ -567,8 +564,6 @@ static RigAnswer *wait_for_all(uint64_t later) {
         wait.verb = START;
         wait.items = item_pointers;
         wait.n_items = UNITS;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
         watch();
         return rig_ask_and_settle(&g, &request);
 }
@@ -607,32 +602,28 @@ static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(many_instances_are_several_entries_and_one_answer),
-                TEST(units_that_are_only_submitted_are_fewer_entries),
-                TEST(what_is_said_of_a_part_comes_as_it_is_there),
-                TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
-                TEST(others_are_served_in_between),
-                TEST(what_has_to_do_with_each_other_is_one_entry),
-                TEST(more_of_these_than_one_turn_can_plan_are_refused),
-                TEST(more_that_only_differ_in_priority_are_several_entries),
-                TEST(hundreds_of_files_are_several_entries),
-                TEST(those_that_others_need_are_one_entry),
-                TEST(a_name_that_is_there_twice_is_restarted_once),
-                TEST(many_who_ask_again_are_answered_turn_by_turn),
-                TEST(what_the_next_leader_resumes_begins_with_small_parts),
-                TEST(who_asks_again_has_nothing_done_twice),
-                TEST(nor_when_thousands_of_others_asked_in_between),
-                TEST(what_nobody_can_go_on_with_is_not_done_again),
-                TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
-                TEST(what_was_begun_is_known_by_any_of_its_parts),
-                TEST(instances_like_their_siblings_are_one_entry),
-                TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
-                TEST(who_fails_in_the_middle_hears_how_many_were_changed),
-                TEST(a_wait_for_many_begins_with_some_in_each_turn),
-                TEST(a_wait_for_many_is_judged_again_some_in_each_turn),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(many_instances_are_several_entries_and_one_answer),
+        TEST(units_that_are_only_submitted_are_fewer_entries),
+        TEST(what_is_said_of_a_part_comes_as_it_is_there),
+        TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
+        TEST(others_are_served_in_between),
+        TEST(what_has_to_do_with_each_other_is_one_entry),
+        TEST(more_of_these_than_one_turn_can_plan_are_refused),
+        TEST(more_that_only_differ_in_priority_are_several_entries),
+        TEST(hundreds_of_files_are_several_entries),
+        TEST(those_that_others_need_are_one_entry),
+        TEST(a_name_that_is_there_twice_is_restarted_once),
+        TEST(many_who_ask_again_are_answered_turn_by_turn),
+        TEST(what_the_next_leader_resumes_begins_with_small_parts),
+        TEST(who_asks_again_has_nothing_done_twice),
+        TEST(nor_when_thousands_of_others_asked_in_between),
+        TEST(what_nobody_can_go_on_with_is_not_done_again),
+        TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
+        TEST(what_was_begun_is_known_by_any_of_its_parts),
+        TEST(instances_like_their_siblings_are_one_entry),
+        TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
+        TEST(who_fails_in_the_middle_hears_how_many_were_changed),
+        TEST(a_wait_for_many_begins_with_some_in_each_turn),
+        TEST(a_wait_for_many_is_judged_again_some_in_each_turn)
+)

@@ -13,17 +13,7 @@
 
 enum { HEALTH_MS = 2000 };
 
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 static void start_on(uint32_t host, const char *name, const char *content) {
         for (uint32_t h = 1; h <= 3; h++)
@@ -171,17 +161,13 @@ static void an_update_waits_for_what_is_down(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(a_drain_waits_for_what_goes_down_with_a_unit),
-                TEST(so_it_does_if_the_unit_itself_says_so),
-                TEST(what_stands_alone_waits_for_nobody),
-                TEST(what_is_not_there_is_not_counted),
-                TEST(who_waits_goes_when_nobody_goes_down_with_it_any_more),
-                TEST(an_update_takes_no_more_down_than_may_go_down_with_it),
-                TEST(without_them_it_takes_as_many_as_it_may),
-                TEST(an_update_waits_for_what_is_down),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_drain_waits_for_what_goes_down_with_a_unit),
+        TEST(so_it_does_if_the_unit_itself_says_so),
+        TEST(what_stands_alone_waits_for_nobody),
+        TEST(what_is_not_there_is_not_counted),
+        TEST(who_waits_goes_when_nobody_goes_down_with_it_any_more),
+        TEST(an_update_takes_no_more_down_than_may_go_down_with_it),
+        TEST(without_them_it_takes_as_many_as_it_may),
+        TEST(an_update_waits_for_what_is_down)
+)

@@ -108,14 +108,10 @@ static void who_agrees_says_nothing(void **state) {
         assert_int_equal(told[1], 0); // since it was welcomed, before anybody looked
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(who_has_a_shorter_one_waits_for_the_longer_one_of_before,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(who_has_a_longer_one_gives_it_when_the_log_has_it, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_agrees_says_nothing, setup, teardown),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_has_a_shorter_one_waits_for_the_longer_one_of_before,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_a_longer_one_gives_it_when_the_log_has_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_agrees_says_nothing, setup, teardown)
+)

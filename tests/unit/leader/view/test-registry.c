@@ -445,28 +445,24 @@ static void only_links_outlive_the_term(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(hosts_and_nodes_are_those_of_the_log),
-                TEST(a_new_host_has_a_full_lease_from_its_record),
-                TEST(a_host_is_kept_while_the_log_or_a_link_has_it),
-                TEST(units_of_a_node_that_goes_have_to_move),
-                TEST(a_unit_is_counted_where_its_record_says),
-                TEST(a_unit_that_has_no_node_waits_for_one),
-                TEST(who_is_placed_on_a_node_that_has_to_be_left_moves_on),
-                TEST(a_unit_lives_as_long_as_anybody_has_a_use_for_it),
-                TEST(a_refusal_is_remembered_for_one_node_or_for_all),
-                TEST(one_site_for_each_unit_and_node),
-                TEST(content_is_new_to_a_host_once),
-                TEST(who_is_to_let_go_needs_no_content),
-                TEST(a_global_unit_that_is_told_to_go_leaves),
-                TEST(a_report_is_kept_within_limits),
-                TEST(a_unit_is_wanted_where_it_is_placed),
-                TEST(a_global_unit_is_wanted_where_nothing_speaks_against_it),
-                TEST(a_global_unit_gives_way_to_what_is_placed_and_to_an_earlier_name),
-                TEST(an_outcome_is_final_for_the_newest_start_and_for_its_node),
-                TEST(only_links_outlive_the_term),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(hosts_and_nodes_are_those_of_the_log),
+        TEST(a_new_host_has_a_full_lease_from_its_record),
+        TEST(a_host_is_kept_while_the_log_or_a_link_has_it),
+        TEST(units_of_a_node_that_goes_have_to_move),
+        TEST(a_unit_is_counted_where_its_record_says),
+        TEST(a_unit_that_has_no_node_waits_for_one),
+        TEST(who_is_placed_on_a_node_that_has_to_be_left_moves_on),
+        TEST(a_unit_lives_as_long_as_anybody_has_a_use_for_it),
+        TEST(a_refusal_is_remembered_for_one_node_or_for_all),
+        TEST(one_site_for_each_unit_and_node),
+        TEST(content_is_new_to_a_host_once),
+        TEST(who_is_to_let_go_needs_no_content),
+        TEST(a_global_unit_that_is_told_to_go_leaves),
+        TEST(a_report_is_kept_within_limits),
+        TEST(a_unit_is_wanted_where_it_is_placed),
+        TEST(a_global_unit_is_wanted_where_nothing_speaks_against_it),
+        TEST(a_global_unit_gives_way_to_what_is_placed_and_to_an_earlier_name),
+        TEST(an_outcome_is_final_for_the_newest_start_and_for_its_node),
+        TEST(only_links_outlive_the_term)
+)

@@ -154,13 +154,9 @@ static void an_event_does_not_wait_for_the_walk(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_is_kept_is_what_a_walk_would_find),
-                TEST(turns_come_in_the_order_of_names),
-                TEST(a_walk_goes_on_whoever_leaves),
-                TEST(an_event_does_not_wait_for_the_walk),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_is_kept_is_what_a_walk_would_find),
+        TEST(turns_come_in_the_order_of_names),
+        TEST(a_walk_goes_on_whoever_leaves),
+        TEST(an_event_does_not_wait_for_the_walk)
+)

@@ -15,16 +15,7 @@
 
 enum { UNITS = 600, SPARE_MAX = 256 }; // SPARE_MAX: as unit-work.c has it
 
-static Rig g;
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_OF(3)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -104,13 +95,9 @@ static void a_content_that_hosts_have_is_kept_once(void **state) {
         assert_int_equal(g.leader->seen_specs.count, 1);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(what_rests_has_none),
-                TEST(what_waits_for_a_node_has_one_until_it_does_not),
-                TEST(a_content_that_hosts_have_is_kept_once),
-                TEST(a_refusal_is_under_way_until_it_is_forgotten),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(what_rests_has_none),
+        TEST(what_waits_for_a_node_has_one_until_it_does_not),
+        TEST(a_content_that_hosts_have_is_kept_once),
+        TEST(a_refusal_is_under_way_until_it_is_forgotten)
+)

@@ -114,7 +114,7 @@ def of_file(source, path, symbol=None):
 
 def newest(source):
     """For each heading the members that all tables have which are about all of the kind."""
-    options = re.findall(r'\{"(\w+)", .*, false, (?:true|false)\},', of_file(source, "src/model/unit-file.c", "options"))
+    options = re.findall(r'X\(\w+, "(\w+)", OPTION_(?:ARGOSY|FLEET)', of_file(source, "src/model/unit-options-private.h"))
     verbs = re.findall(r'^(?:VERB|CHANGE)\("([^"]+)"(?!.*GROUP_HIDDEN)', of_file(source, "src/ctl/verbs/verb-rows.h"), re.MULTILINE)
     request = of_file(source, "proto/argosy.proto", "Request")
     resources = re.findall(r"^RESOURCE\((\w+),", of_file(source, "src/http/target/http-resource-rows.h"), re.MULTILINE)

@@ -99,6 +99,7 @@ struct Ticket {
         bool has_content;
         ListNode in[TICKET_LISTS];
         bool has_digests;  // of the images of containers that it brings; there may be none (image-pinning.h)
+        bool images_untaken; // it brings one more, which counts if its unit is gone when it is decided
         uint64_t asked_us; // when it arrived, by our clock
 };
 

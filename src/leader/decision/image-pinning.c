@@ -28,6 +28,7 @@
 #include "node-calls.h"
 #include "nodes.h"
 #include "planner.h"
+#include "request-repeats.h"
 #include "response.h"
 #include "scheduler.h"
 #include "str.h"
@@ -154,12 +155,12 @@ static int ask_all(Ticket *t, const ImagePin **ret_failed) {
 }
 
 static int refuse(Ticket *t, const ImagePin *pin) {
-        return ticket_settle(
+        return request_repeats_refuse(
                 t, response_error(
                            EIO,
-                           "the image %s of %s cannot be resolved to a digest: %s; nothing was changed, and "
-                           "--unpinned takes the file without one",
-                           pin->image, pin->unit, pin->why));
+                           "the image %s of %s cannot be resolved to a digest: %s; nothing%s was changed, "
+                           "and --unpinned takes the file without one",
+                           pin->image, pin->unit, pin->why, t->job > 0 ? " more" : ""));
 }
 
 // Of an instance of a template: a file of its own.
@@ -177,6 +178,19 @@ static int put_digest(Ticket *t, const ImagePin *pin, char **ret_why) {
         return own ? FIELD_APPEND(t->request->change->files, t->request->change->n_files, own) : -ENOMEM;
 }
 
+// What units have already keeps a file from being taken, and may be gone when the request is looked at
+// again: then all is listed anew, of which those that have their digests by now need none.
+static void note_listed(Ticket *t) {
+        ImagePinning *p = image_files_work(t);
+
+        t->has_digests = !t->images_untaken;
+        if (t->has_digests || !p)
+                return;
+        while (p->n > 0)
+                image_pin_done(&p->pins[--p->n]);
+        p->listed = false;
+}
+
 static int put_all(Ticket *t) {
         ImagePinning *p = image_files_work(t);
         _cleanup_free_ char *why = NULL;
@@ -186,7 +200,8 @@ static int put_all(Ticket *t) {
                 r = put_digest(t, &p->pins[i], &why);
         if (r == -EINVAL)
                 return ticket_settle(t, response_error(EINVAL, "%s", why));
-        t->has_digests = r == 0;
+        if (r == 0)
+                note_listed(t);
         return r < 0 ? r : STEP_PASSED;
 }
 
@@ -216,7 +231,10 @@ int image_pinning_admit(Ticket *t) {
 
         if (t->has_digests || !is_about_files(t) || t->lent)
                 return STEP_PASSED;
-        if (image_files_are_unpinned(t)) {
+        // What was done before is planned again for the answer alone, with what units have.
+        if (image_files_are_unpinned(t) || ticket_was_carried_out(t)) {
+                if (image_files_work(t))
+                        image_files_work(t)->listed = false;
                 r = image_pinning_adopt(t);
                 t->has_digests = r == 0;
                 return r < 0 ? r : STEP_PASSED;
@@ -233,7 +251,7 @@ int image_pinning_admit(Ticket *t) {
                                           "all of them one file: `start --replace` names the instances",
                                           is_rolled(t) ? "an update" : "an apply"));
         if (r == 0 && (!image_files_work(t) || image_files_work(t)->n == 0)) {
-                t->has_digests = true;
+                note_listed(t);
                 return STEP_PASSED;
         }
         if (r == 0)

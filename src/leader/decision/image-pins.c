@@ -53,15 +53,24 @@ static bool takes(const Ticket *t, const char *name) {
         return request_takes_file(m) && (m->replace || !cluster_state_find_unit(t->leader->state, name));
 }
 
-static bool takes_any(const Ticket *t, const char *file) {
+// Whether a unit takes that file. One that does not is noted: it may be gone when the request is decided.
+static bool takes_any(Ticket *t, const char *file) {
+        bool many = unit_name_kind(file, NULL) == UNIT_NAME_TEMPLATE, any = false;
         const char *name;
 
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
                 return true;
-        for (size_t i = 0; (name = image_files_name_at(t, i)); i++)
-                if ((streq(name, file) || unit_name_is_instance_of(name, file)) && takes(t, name))
-                        return true;
-        return false;
+        for (size_t i = 0; (name = image_files_name_at(t, i)) && !(any && t->images_untaken); i++) {
+                if (!streq(name, file) && !(many && unit_name_is_instance_of(name, file)))
+                        continue;
+                if (takes(t, name))
+                        any = true;
+                else
+                        t->images_untaken = true;
+                if (!many)
+                        break;
+        }
+        return any;
 }
 
 static bool has_own_file(Ticket *t, const char *name, size_t n_files) {
@@ -207,6 +216,7 @@ int image_pins_list(Ticket *t) {
 
         if (image_files_work(t) && image_files_work(t)->listed)
                 return 0;
+        t->images_untaken = false;
         r = complete_files(t);
         n = image_files_count(t);
         for (size_t i = 0; r == 0 && i < n; i++)

@@ -30,6 +30,7 @@
 #include "nodes.h"
 #include "quadlet.h"
 #include "registry.h"
+#include "request-repeats.h"
 #include "response.h"
 #include "rollout-survey.h"
 #include "str.h"
@@ -352,7 +353,7 @@ int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m) {
         failed = first_failed(pulls_of(t), &n_failed);
         if (!failed || n_failed < pulls_of(t)->n)
                 return failed && note_failed(t) < 0 ? -ENOMEM : STEP_PASSED;
-        return ticket_settle(
+        return request_repeats_refuse(
                 t, response_error(EIO, "%s: no host can have %s image, so nothing was changed: %s", m->name,
                                   m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new" : "its",
                                   failed->why));

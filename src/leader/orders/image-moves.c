@@ -51,6 +51,8 @@ bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) 
         if (!u->node) // all have refused it meanwhile
                 return true;
         next = unit_on_node_find(u, u->node);
+        if (next && runs(l, next)) // as one that ran on every node: its agent pulls before it stops it
+                return false;
         return !next || !is_prepared(l, next, e);
 }
 

@@ -126,6 +126,39 @@ static void a_file_that_is_not_taken_is_not_asked_about(void **state) {
         assert_int_equal(registry.n, 1);
 }
 
+// When it comes the unit has a file; when it is decided the unit is gone.
+static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
+        uint64_t ids[2][2] = {{71, 1}, {72, 1}};
+
+        assert_done(change(START, "web.service", SERVICE, false));
+        (void) rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
+                               (const uint8_t *) ids[0]);
+        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) ids[1]);
+        rig_settle(&g);
+        assert_int_equal(registry.n, 1);
+        assert_string_equal(digest_of("web.service"), OLD);
+}
+
+static const char *never_twice(Rig *rig, uint32_t host, const char *image, const char **ret_why,
+                               bool *ret_here) {
+        *ret_here = false;
+        *ret_why = "manifest unknown";
+        return registry.n++ == 0 ? NULL : OLD;
+}
+
+static void what_is_asked_twice_is_refused_as_one(void **state) {
+        uint64_t id[2] = {73, 1};
+        RigAnswer *first, *second;
+
+        g.registry = never_twice;
+        first = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        second = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        rig_settle(&g);
+        assert_int_equal(rig_last(first)->status, EIO);
+        assert_int_equal(rig_last(second)->status, EIO);
+        assert_null(rig_record(&g, "web.service"));
+}
+
 static void what_the_registry_says_refuses_the_request(void **state) {
         const Argosy__Response *r;
 
@@ -402,6 +435,8 @@ RUN_TESTS(
         IMAGE_TEST(lists_have_the_image_and_its_digest),
         IMAGE_TEST(the_same_file_keeps_its_digest),
         IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
+        IMAGE_TEST(a_file_that_is_taken_after_all_is_asked_about),
+        IMAGE_TEST(what_is_asked_twice_is_refused_as_one),
         IMAGE_TEST(what_the_registry_says_refuses_the_request),
         IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
         IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),

@@ -78,6 +78,19 @@ static void it_runs_until_its_new_node_has_its_image(void **state) {
         assert_int_equal(rig_count_running(&g, UNIT), 1);
 }
 
+// It ran on every node, and is one container now: the node that is to have it runs it already.
+static void of_what_runs_everywhere_one_stays(void **state) {
+        uint64_t id[2] = {91, 1};
+
+        assert_int_equal(rig_change(&g, START, UNIT, SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, UNIT), 3);
+        (void) rig_change_with(&g, START, UNIT, CONTAINER, true, (const uint8_t *) id);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(rig_count_running(&g, UNIT), 1);
+        assert_true(runs_on(rig_host_of(&g, UNIT)));
+}
+
 static void a_service_waits_for_no_image(void **state) {
         uint32_t from = move(SERVICE);
 
@@ -138,6 +151,7 @@ static void a_new_leader_knows_who_has_it(void **state) {
 }
 
 RUN_TESTS(
+        MOVE_TEST(of_what_runs_everywhere_one_stays),
         MOVE_TEST(it_runs_until_its_new_node_has_its_image),
         MOVE_TEST(a_service_waits_for_no_image),
         MOVE_TEST(where_all_refuse_it_it_runs_on),

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent-world.h"
 #include "agent-private.h"
+#include "agent-world.h"
 #include "disk-room.h"
 
 #include "fileio.h"
@@ -68,7 +68,8 @@ void __wrap_unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata),
         closed(userdata);
 }
 
-static void make(void) {
+// `beside`: the text of data-volume.service, which it needs; NULL: none.
+static void make_with(const char *beside) {
         static const char unit[] = "[Service]\nExecStart=/bin/box\n";
         UnitFindings findings = {};
         Buf made = {};
@@ -78,6 +79,15 @@ static void make(void) {
         done = generator.done;
         generator.done = NULL;
         assert_int_equal(quadlet_made_compose(&generator.content, "5.4", unit, strlen(unit), &made), 0);
+        if (beside) {
+                _cleanup_buf_ Buf composed = {};
+
+                assert_int_equal(
+                        quadlet_made_compose(&generator.content, "5.4", beside, strlen(beside), &composed),
+                        0);
+                assert_int_equal(quadlet_made_add(&made, "data-volume.service", composed.data, composed.len),
+                                 0);
+        }
         done(0,
              &(UnitVerdict){.systemd = "systemd 257",
                             .podman = "5.4",
@@ -88,10 +98,14 @@ static void make(void) {
         buf_done(&made);
 }
 
+static void make(void) {
+        make_with(NULL);
+}
+
 // ---- commands, of which the newest may be answered
 
 typedef struct Command {
-        char *line; // its words; NULL: it has ended
+        char *line;     // its words; NULL: it has ended
         char auth[128]; // the file that shows its registry who asks, as it was then, and its path
         char *auth_path;
         TransientDone *done;
@@ -315,6 +329,72 @@ static void what_podman_cannot_list_is_pulled(void **state) {
         end(newest("podman images"), -EIO, "", "Error: no store\n");
         end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
         loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
+}
+
+static void what_is_to_come_is_pulled_while_it_is_down(void **state) {
+        send_order((Order){
+                .name = "box.service", .content = BOX_OF(DIGEST_1), .loaded_only = true, .stay = true});
+        make();
+        list("");
+        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        loop_until(report_of("box.service") && report_of("box.service")->stays &&
+                   report_of("box.service")->spec.len > 0);
+        assert_int_equal(pid1_runs(pid1, "box.service"), 0);
+        order("box.service", BOX_OF(DIGEST_1), 7);
+        loop_until(answered("box.service", 7) && pid1_runs(pid1, "box.service") == 1);
+        assert_int_equal(n_commands, 2); // it is known to be here
+}
+
+// ---- volumes
+
+#define BOX_WITH_DATA \
+        "[Container]\nImage=localhost/box\nVolume=data.volume:/data\n\n# data.volume\n[Volume]\n"
+#define MAKES_DATA                                                                      \
+        "[Service]\nExecStart=/usr/bin/podman volume create --ignore --opt type=tmpfs " \
+        "systemd-data\n"
+
+static Command *inspects(void) {
+        loop_until(newest("podman volume inspect"));
+        assert_non_null(newest(" systemd-data"));
+        return newest("podman volume inspect");
+}
+
+static void begin_with_data(void) {
+        order("box.service", BOX_WITH_DATA, 6);
+        make_with(MAKES_DATA);
+}
+
+static void a_volume_that_is_alike_or_not_there_is_taken(void **state) {
+        static const char *const seen[] = {"= systemd-data\n", "= systemd-data\nlocal\ntype=tmpfs\n"};
+
+        begin_with_data();
+        end(inspects(), 0, seen[0], "");
+        loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
+        order("other.service", BOX_WITH_DATA, 7);
+        make_with(MAKES_DATA);
+        end(inspects(), 0, seen[1], "");
+        loop_until(answered("other.service", 7) && pid1_runs(pid1, "other.service") == 1);
+}
+
+static void a_volume_of_other_options_refuses_the_unit(void **state) {
+        begin_with_data();
+        end(inspects(), 0, "= systemd-data\nlocal\n\n", "");
+        loop_until(report_of("box.service") && report_of("box.service")->refused);
+        assert_string_equal(report_of("box.service")->error,
+                            "the volume systemd-data that is there is not that of data.volume: it has "
+                            "driver local, and the file says driver local, type=tmpfs");
+        assert_int_equal(pid1_runs(pid1, "box.service"), 0);
+}
+
+static void a_podman_that_says_nothing_of_volumes_stops_nobody(void **state) {
+        begin_with_data();
+        end(inspects(), -ETIMEDOUT, "", "");
+        loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
+}
+
+static void an_agent_ends_while_volumes_are_looked_at(void **state) {
+        begin_with_data();
+        (void) inspects();
 }
 
 // ---- questions
@@ -694,6 +774,11 @@ RUN_TESTS(
         CASE(a_stop_ends_the_pull),
         CASE(what_somebody_removed_is_pulled_again),
         CASE(what_podman_cannot_list_is_pulled),
+        CASE(what_is_to_come_is_pulled_while_it_is_down),
+        CASE(a_volume_that_is_alike_or_not_there_is_taken),
+        CASE(a_volume_of_other_options_refuses_the_unit),
+        CASE(a_podman_that_says_nothing_of_volumes_stops_nobody),
+        CASE(an_agent_ends_while_volumes_are_looked_at),
         CASE(a_pull_shows_its_registry_the_secret_and_leaves_no_file),
         CASE(the_next_pull_shows_the_newest),
         CASE(who_shows_something_else_pulls_by_itself),

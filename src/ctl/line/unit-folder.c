@@ -208,6 +208,14 @@ static bool is_about_folder(const char *name) {
                strncmp(name, "LICENSE", strlen("LICENSE")) == 0;
 }
 
+// "data.volume.d" is read with the containers that name data.volume.
+static bool is_of_file_beside(const char *name) {
+        size_t len = strlen(name), d = strlen(".d");
+
+        return str_has_suffix(name, ".d") && len > d && quadlet_is_beside(name, len - d) &&
+               memmem(name, len, QUADLET_CONTAINER ".d", strlen(QUADLET_CONTAINER ".d")) == NULL;
+}
+
 UnitFolderEntry unit_folder_entry(const char *name) {
         if (*name == '.')
                 return UNIT_FOLDER_ENTRY_NONE;
@@ -218,7 +226,8 @@ UnitFolderEntry unit_folder_entry(const char *name) {
                 return UNIT_FOLDER_ENTRY_UNIT;
         if (unit_drop_in_directory_is_valid(name))
                 return UNIT_FOLDER_ENTRY_DROP_INS;
-        return is_about_folder(name) ? UNIT_FOLDER_ENTRY_NONE : UNIT_FOLDER_ENTRY_OTHER;
+        return is_about_folder(name) || is_of_file_beside(name) ? UNIT_FOLDER_ENTRY_NONE
+                                                                : UNIT_FOLDER_ENTRY_OTHER;
 }
 
 static int read_set_file(UnitFolder *f, int dirfd, const char *dir, const char *name, Buf *why) {
@@ -271,8 +280,6 @@ static int add_directory(UnitFolder *folder, int dirfd, const char *dir, const c
 
         if (!name)
                 return -ENOMEM;
-        if (quadlet_is_beside(file, strlen(file)) && !quadlet_is_container(file))
-                return 0; // it was read with the containers that name the file
         of = map_find_str(&folder->files_by_name, name);
         if (of)
                 return quadlet_is_container(file) == quadlet_is_container(of->file)

@@ -293,6 +293,8 @@ static void what_containers_name_is_no_unit(void **state) {
 
         put(f, "db.container", BOX "Volume=data.volume:/data\n");
         put(f, "data.volume", "[Volume]\n");
+        assert_int_equal(unit_folder_entry("data.volume.d"), UNIT_FOLDER_ENTRY_NONE);
+        assert_int_equal(unit_folder_entry("db.container.d"), UNIT_FOLDER_ENTRY_DROP_INS);
         put(f, "idle.network", "[Network]\n");
         take(f, &folder);
         assert_int_equal(folder.n_units, 1);

@@ -200,9 +200,10 @@ static int put_all(Ticket *t) {
                 r = put_digest(t, &p->pins[i], &why);
         if (r == -EINVAL)
                 return ticket_settle(t, response_error(EINVAL, "%s", why));
-        if (r == 0)
-                note_listed(t);
-        return r < 0 ? r : STEP_PASSED;
+        if (r < 0)
+                return r;
+        note_listed(t);
+        return t->has_digests ? STEP_PASSED : image_pinning_admit(t); // hosts were asked in a turn before
 }
 
 static bool is_rolled(const Ticket *t) {

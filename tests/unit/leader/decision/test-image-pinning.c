@@ -139,6 +139,45 @@ static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
         assert_string_equal(digest_of("web.service"), OLD);
 }
 
+// One of its units is gone when the registry has answered about the other.
+static void what_is_taken_by_then_is_asked_about_too(void **state) {
+        static const uint64_t id[2] = {74, 1};
+        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile a = ARGOSY__NAMED_FILE__INIT, b = ARGOSY__NAMED_FILE__INIT,
+                          *files[] = {&a, &b};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *names[] = {(char *) "a.service", (char *) "b.service"};
+        RigAnswer *answer;
+
+        assert_done(change(START, "b.service", SERVICE, false));
+        a.name = a.path = names[0];
+        b.name = b.path = names[1];
+        a.content = b.content = (ProtobufCBinaryData){strlen(IMAGE), (uint8_t *) IMAGE};
+        m.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
+        m.verb = START;
+        m.names = names;
+        m.n_names = m.n_files = 2;
+        m.files = files;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &m;
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->mute = true;
+        answer = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_done(change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL, false));
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->mute = false;
+        for (uint32_t i = 2; i <= 3 && !answer->final; i++) { // another one is asked
+                rig_host_off(&g, i);
+                rig_settle(&g);
+                rig_host_on(&g, i, true);
+                rig_settle(&g);
+        }
+        assert_done(rig_last(answer));
+        assert_string_equal(digest_of("a.service"), OLD);
+        assert_string_equal(digest_of("b.service"), OLD);
+}
+
 static const char *never_twice(Rig *rig, uint32_t host, const char *image, const char **ret_why,
                                bool *ret_here) {
         *ret_here = false;
@@ -436,6 +475,7 @@ RUN_TESTS(
         IMAGE_TEST(the_same_file_keeps_its_digest),
         IMAGE_TEST(a_file_that_is_not_taken_is_not_asked_about),
         IMAGE_TEST(a_file_that_is_taken_after_all_is_asked_about),
+        IMAGE_TEST(what_is_taken_by_then_is_asked_about_too),
         IMAGE_TEST(what_is_asked_twice_is_refused_as_one),
         IMAGE_TEST(what_the_registry_says_refuses_the_request),
         IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),

@@ -98,6 +98,20 @@ static uint64_t clock_us(void *userdata) {
         return h->rig->wall_us + (uint64_t) h->clock_ahead_us;
 }
 
+static void add_podman(Argosy__ToVoter__Attach *m, RigHost *h) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < m->n_labels && n + 1 < ELEMENTSOF(h->with_podman); i++)
+                if (strcmp(m->labels[i]->key, "podman") != 0)
+                        h->with_podman[n++] = m->labels[i];
+        argosy__label__init(&h->podman_label);
+        h->podman_label.key = (char *) "podman";
+        h->podman_label.value = (char *) h->podman;
+        h->with_podman[n++] = &h->podman_label;
+        m->labels = h->with_podman;
+        m->n_labels = n;
+}
+
 static void attaching(Argosy__ToVoter__Attach *m, void *userdata) {
         RigHost *h = userdata;
         const Argosy__HostRecord *record = cluster_state_find_host(h->rig->state, h->number);
@@ -112,6 +126,8 @@ static void attaching(Argosy__ToVoter__Attach *m, void *userdata) {
                 m->labels = h->many_labels;
                 m->n_labels = h->n_many_labels;
         }
+        if (h->podman)
+                add_podman(m, h);
         h->managers[0] = "system";
         h->managers[1] = (char *) h->virtual.manager;
         m->cpu_milli = h->cpu_milli;

@@ -29,6 +29,8 @@ typedef struct RigHost {
         bool deaf;                    // beats, but takes and says nothing
         const char *name;             // its own; NULL: as its record has it
         Argosy__Label label, *labels; // its own; NULL: as its record has them
+        const char *podman;           // label of that name besides; NULL: none
+        Argosy__Label podman_label, *with_podman[16];
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
         const char *address_name; // Address=, if that is a name; NULL: none

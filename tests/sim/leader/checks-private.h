@@ -36,6 +36,11 @@ bool heard_is_silent(uint32_t host);
 bool heard_has_failed(unsigned unit);
 bool heard_was_refused(unsigned unit);
 
+// checks-images.c
+void digests_on_entry(const Argosy__LogBatch *batch);
+void pulled_on_entry(const Argosy__LogBatch *batch);
+void data_on_entry(const Argosy__LogBatch *batch);
+
 // checks-places.c
 uint32_t places_host_of(uint32_t node); // 0: no host has it
 // What the node's host says is not true (lies.c): no check is about what follows from that.

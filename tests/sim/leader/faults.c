@@ -303,11 +303,18 @@ static void fault_delay(Draw *d) {
         h->delayed = !h->delayed;
 }
 
+// Questions about images are those of an agent that always answers: it is asked anew in another session.
+static void answer_again(RigHost *h) {
+        if (h->mute && asks.swarm.containers > 0)
+                h->linked = false;
+}
+
 static void fault_mute(Draw *d) {
         RigHost *h = draw_host(d);
 
         if (draw_one_in(d, 2)) {
                 story_tell("n%u %s", h->number, h->mute ? "answers again" : "does not answer about names");
+                answer_again(h);
                 h->mute = !h->mute;
                 return;
         }
@@ -436,6 +443,7 @@ void faults_heal(void) {
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
+                answer_again(h);
                 h->deaf = h->lazy = h->refuses = h->delayed = h->mute = false;
                 h->others = NULL;
                 if (h->lies || h->fetch_hangs || h->reason)

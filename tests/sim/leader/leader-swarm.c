@@ -47,6 +47,13 @@ static void draw_crowd(uint64_t word, Swarm *s) {
         s->batch_max = 0; // a file that all of them have, and their names, are one request
 }
 
+static void draw_containers(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x696d61676573));
+
+        if (draw_one_in(&d, 4))
+                s->containers = (unsigned) draw_log(&d, 8, 64);
+}
+
 Swarm swarm_draw(uint64_t word) {
         Draw d = draw_from(word);
         Swarm s = {.hosts = 1 + draw_below(&d, 7), .units = (unsigned) draw_log(&d, 3, WORLD_UNITS_MAX)};
@@ -76,5 +83,6 @@ Swarm swarm_draw(uint64_t word) {
         draw_age(word, &s);
         draw_bursts(word, &s);
         draw_crowd(word, &s);
+        draw_containers(word, &s);
         return s;
 }

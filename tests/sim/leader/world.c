@@ -355,17 +355,22 @@ static bool is_oneshot(const Hash *spec) {
         return c && c->oneshot;
 }
 
-// What hosts have for units that reserve something; they say so when they attach, which they do anew.
+// What hosts have for units that reserve something, and for containers; they say so when they attach, which
+// they do anew.
 static void offer(void) {
+        bool options = asks.swarm.loads[LOAD_options], containers = asks.swarm.containers > 0;
+        Draw d = draw_from(world.plan.chance ^ 11);
+
         world.rig.is_bad = is_bad;
         world.rig.is_oneshot = is_oneshot;
-        if (!asks.swarm.loads[LOAD_options])
+        if (!options && !containers)
                 return;
         for (uint32_t i = 1; i <= asks.swarm.hosts; i++) {
                 RigHost *h = rig_host(&world.rig, i);
 
-                h->cpu_milli = WORLD_CPU_MILLI;
-                h->memory_mib = WORLD_MEMORY_MIB;
+                h->cpu_milli = options ? WORLD_CPU_MILLI : 0;
+                h->memory_mib = options ? WORLD_MEMORY_MIB : 0;
+                h->podman = containers && draw_below(&d, 8) > 0 ? "5.4" : NULL;
                 h->attached = false;
         }
         rig_settle(&world.rig);
@@ -428,6 +433,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_host_message = on_host_message;
         world.rig.on_voter_message = on_voter_message;
         disks_begin();
+        images_begin();
         offer();
         asks_ask_first(&d);
         for (; world.step < plan->n_steps; world.step++) {

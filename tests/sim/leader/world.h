@@ -36,6 +36,9 @@ void disks_on_host_message(uint32_t host, const Argosy__ToHost *m);
 void disks_on_turn(void);
 void disks_end(void);
 
+// checks-images.c
+void images_begin(void);
+
 // faults.c
 void faults_step(Draw *d);
 void faults_heal(void); // everything works again

@@ -44,6 +44,8 @@ static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *f
         m->replace = draw_one_in(d, 2);
         m->dry_run = asks.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
         (void) draw_one_in(d, 4); // nothing follows from it; what is drawn behind it stays what it was
+        m->unpinned = asks.swarm.containers > 0 && draw_one_in(d, 12);
+        asks.unpinned |= m->unpinned;
 }
 
 bool ask_change(Draw *d, void *message) {
@@ -101,6 +103,8 @@ bool ask_rollout(Draw *d, void *message) {
                 m->percent = true;
         }
         m->health_us = draw_one_in(d, 2) ? draw_log(d, 1, 5000000) : 0;
+        m->pull = asks.swarm.containers > 0 && m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE &&
+                  !m->abort && draw_one_in(d, 2);
         return true;
 }
 

@@ -18,6 +18,7 @@
 #include "story.h"
 #include "str.h"
 #include "test.h"
+#include "world-images.h"
 
 Asks asks;
 const char *const world_authors[WORLD_AUTHORS] = {"root", "alice", "carol", "stranger", "a token"};
@@ -558,6 +559,8 @@ void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
         asks.swarm = *swarm;
         asks.n_contents = asks.n_units = asks.n_asked = asks.n_tokens = 0;
         asks.n_ids = asks.focus_n = 0;
+        asks.unpinned = false;
+        world_images_begin();
         world_units_begin(d);
 }
 

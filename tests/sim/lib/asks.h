@@ -71,6 +71,7 @@ typedef struct Asks {
         // Of the burst that is being asked: units that most of it is about; n 0: any.
         unsigned focus_first, focus_n;
         unsigned n_tokens; // that anybody asked for
+        bool unpinned;     // somebody has brought a container that is to have no digest
         uint64_t n_ids;
 } Asks;
 

@@ -63,7 +63,8 @@ extern const char *const swarm_load_names[_LOADS];
         F(events_bytes, "of the newest events; 0: as many as usual")                \
         F(found, "of 64 hosts that have no Address=")                               \
         F(names, "whether names of hosts can be looked up")                         \
-        F(leases, "of 64 hosts that have a LeaseSec= of their own")
+        F(leases, "of 64 hosts that have a LeaseSec= of their own")                  \
+        F(containers, "of 64 contents that are containers'")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

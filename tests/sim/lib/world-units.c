@@ -12,6 +12,7 @@
 #include "str.h"
 #include "test.h"
 #include "unit-file.h"
+#include "world-images.h"
 #include "world-options.h"
 
 const char *const world_zones[] = {"a", "b"}, *const world_roles[] = {"web", "batch", "default"},
@@ -58,7 +59,7 @@ const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]) {
         for (size_t i = 0; i < asks.n_contents; i++)
                 if (memcmp(asks.contents[i].hash.bytes, hash, HASH_SIZE) == 0)
                         return &asks.contents[i];
-        return NULL;
+        return asks.swarm.containers > 0 ? world_images_find(hash) : NULL;
 }
 
 ProtobufCBinaryData world_body(unsigned number) {
@@ -152,8 +153,13 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
                 return draw_crowd_content(d);
         assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
         *c = (WorldContent){.bad = draw_one_in(d, 12)};
-        put_service(d, &text, c);
-        if (asks.swarm.guarded > 0 && draw_below(d, 64) < asks.swarm.guarded)
+        if (asks.swarm.containers > 0 && draw_below(d, 64) < asks.swarm.containers)
+                world_images_put(d, &text, c);
+        else
+                put_service(d, &text, c);
+        if (c->image > 0)
+                ;
+        else if (asks.swarm.guarded > 0 && draw_below(d, 64) < asks.swarm.guarded)
                 put_guard(d, &text, c);
         else if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
                 c->of = u;

@@ -29,9 +29,11 @@ typedef struct WorldContent {
         char *text;
         Hash hash;
         bool bad;               // units with it fail
+        unsigned image;         // of a container: its number, from 1 (world-images.h)
         bool global;
         bool picky;             // it has any demand on a node, or another unit
         bool careless;          // its author may have written what excludes each other: then it is refused
+        bool data;              // of a container: what it writes stays on its node, and it there
         bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=;
                                                                    // stays: Rebalance=no
         unsigned hosts;         // Host=, MachineID=: bit N-1 of each that may have it; 0: any

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Contents of containers. See world-images.h.
+//
+//      world_images_put() -> a content with a tag -> the leader puts a digest into it -> the log has another
+//      hash -> world_images_find(): the content that it was made of
+//
+// What was found is remembered: the log forgets contents that nobody has any more.
+#include "world-images.h"
+
+#include <string.h>
+
+#include "asks.h"
+#include "content-image.h"
+#include "macro.h"
+#include "test.h"
+
+enum { KNOWN_MAX = 4096 };
+
+static struct Known {
+        Hash hash;
+        const WorldContent *source;
+} known[KNOWN_MAX];
+static size_t n_known;
+
+void world_images_begin(void) {
+        n_known = 0;
+}
+
+const char *world_image_tag(unsigned number) {
+        return asks_printf("reg.example/box%u:1", number);
+}
+
+void world_images_put(Draw *d, Buf *text, WorldContent *c) {
+        static const char *const volumes[] = {"", "Volume=/srv/conf:/conf:ro\n", "Volume=data:/data\n",
+                                              "Mount=type=volume,source=more,destination=/more\n"};
+        unsigned volume = draw_below(d, ELEMENTSOF(volumes));
+        bool writes = volume >= 2, accepts = writes && draw_one_in(d, 3), budget = draw_one_in(d, 2);
+
+        c->picky = true; // a host without podman cannot run it
+        c->image = 1 + draw_below(d, WORLD_IMAGES);
+        c->data = c->stays = writes && !accepts;
+        c->max_unavailable = budget ? 2 : 0;
+        c->node_lost = c->data ? "never" : NULL;
+        assert_int_equal(buf_printf(text, "[Container]\nImage=%s\n%sExec=/bin/%s %u\n[X-Argosy]\n%s%s",
+                                    world_image_tag(c->image), volumes[volume], c->bad ? "false" : "sleep",
+                                    1000 + draw_below(d, 3), accepts ? "VolumeLoss=accept\n" : "",
+                                    budget ? "MaxUnavailable=2\n" : ""),
+                         0);
+}
+
+static const WorldContent *find_source(const SpecEntry *spec) {
+        _cleanup_buf_ Buf source = {};
+        Hash hash;
+
+        assert_int_equal(content_image_unpin(spec->content, spec->len, &source), 0);
+        hash = hash_of(source.data, source.len);
+        for (size_t i = 0; i < asks.n_contents; i++)
+                if (hash_equal(&asks.contents[i].hash, &hash))
+                        return &asks.contents[i];
+        return NULL;
+}
+
+const WorldContent *world_images_find(const uint8_t hash[HASH_SIZE]) {
+        const SpecEntry *spec;
+        Hash key;
+
+        for (size_t i = 0; i < n_known; i++)
+                if (memcmp(known[i].hash.bytes, hash, HASH_SIZE) == 0)
+                        return known[i].source;
+        memcpy(key.bytes, hash, HASH_SIZE);
+        spec = cluster_state_find_spec(asks.port->state(), &key);
+        if (!spec || n_known == KNOWN_MAX)
+                return spec ? find_source(spec) : NULL;
+        known[n_known] = (struct Known){key, find_source(spec)};
+        return known[n_known++].source;
+}

@@ -6,6 +6,7 @@
 #include "hosts-recover.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,6 +213,38 @@ static void draw_losses(uint32_t survivor, unsigned n_voters, Loss *losses, Draw
         }
 }
 
+static bool is_left(uint32_t raft_id, const Loss *losses) {
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++) {
+                const Daemon *d = sim_machine(i)->daemon;
+
+                if (losses[i] == LOSS_NONE && d && d->store && d->peers->raft_id == raft_id)
+                        return true;
+        }
+        return false;
+}
+
+// By the configuration of its log, which may be ahead of what the records say.
+static bool most_are_lost(uint32_t survivor, const Loss *losses) {
+        unsigned n = 0, n_left = 0, raft_id;
+        char text[256], *at;
+        int len;
+
+        sim_store_describe(survivor, text, sizeof(text));
+        at = strstr(text, "members");
+        if (!at)
+                return false;
+        for (at += strlen("members"); sscanf(at, " %u%n", &raft_id, &len) == 1;) {
+                at += len;
+                if (strncmp(at, " (spare)", 8) == 0) {
+                        at += 8;
+                        continue;
+                }
+                n++;
+                n_left += is_left(raft_id, losses);
+        }
+        return 2 * n_left <= n;
+}
+
 void hosts_recover_step(Draw *d) {
         uint32_t survivor = hosts_rot_is_pending() ? 0 : draw_survivor(d);
         Loss losses[SIM_CLUSTER_MAX + 1] = {};
@@ -222,6 +255,8 @@ void hosts_recover_step(Draw *d) {
         if (survivor == 0 || n_voters < 2)
                 return;
         draw_losses(survivor, n_voters, losses, d);
+        if (!most_are_lost(survivor, losses))
+                return;
         recover_after_losses(survivor, losses, draw_log(d, USEC_PER_MSEC, 60 * USEC_PER_SEC), d);
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 if (losses[i] != LOSS_NONE)

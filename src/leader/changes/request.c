@@ -269,19 +269,26 @@ static int refuse_files(const Source *source, const char *name, Argosy__Response
         return r < 0 ? r : UNIT_REFUSED;
 }
 
+// False: neither has it come nor does the cluster have it.
+static bool find_text(const Planner *p, const Source *source, ChangeContent *ret) {
+        const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
+
+        ret->text = source->content ?: spec ? spec->content : NULL;
+        ret->len = source->content ? source->len : spec ? spec->len : 0;
+        return ret->text;
+}
+
 // A volume or network that is on its node already. UNIT_REFUSED.
 static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *source,
                          Argosy__Response__UnitResult *result) {
-        const SpecEntry *spec =
-                u && !source->content ? cluster_state_find_spec(p->state, &source->hash) : NULL;
-        const void *next = source->content ?: spec ? spec->content : NULL;
-        size_t len = source->content ? source->len : spec ? spec->len : 0;
         _cleanup_free_ char *why = NULL;
+        ChangeContent next;
         int r;
 
-        if (!u || !next || hash_equal(&u->spec->hash, &source->hash))
+        if (!u || !source->file->container || hash_equal(&u->spec->hash, &source->hash) ||
+            !find_text(p, source, &next))
                 return 0;
-        r = quadlet_beside_check_next(u->spec->content, u->spec->len, next, len, &why);
+        r = quadlet_beside_check_next(u->spec->content, u->spec->len, next.text, next.len, &why);
         if (r != -EINVAL)
                 return r;
         r = request_fail(result, EINVAL, why);
@@ -291,19 +298,16 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
 // A host that cannot have its new image. UNIT_REFUSED.
 static int refuse_image(const Planner *p, const UnitEntry *u, const Source *source,
                         const Argosy__UnitRecord *next, Argosy__Response__UnitResult *result) {
-        const SpecEntry *spec = source->content ? NULL : cluster_state_find_spec(p->state, &source->hash);
+        ChangeContent content = {.file = source->file};
         _cleanup_free_ char *why = NULL;
-        ChangeContent content;
         int r;
 
-        if (!p->ops->image || !source->file->container || (!source->content && !spec) || !u ||
+        if (!p->ops->image || !source->file->container || !u ||
             u->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
             next->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
-            (hash_equal(&u->spec->hash, &source->hash) && next->node == u->record->node))
+            (hash_equal(&u->spec->hash, &source->hash) && next->node == u->record->node) ||
+            !find_text(p, source, &content))
                 return 0;
-        content = (ChangeContent){.file = source->file,
-                                  .text = source->content ?: spec->content,
-                                  .len = source->content ? source->len : spec->len};
         r = p->ops->image(result->name, next->node, &content, &why, p->userdata);
         if (r == 0 && why)
                 r = request_fail(result, EIO, why);

@@ -797,7 +797,7 @@ FAULTS = [
           "return r;",
           "model/quadlet: what_a_container_brings_is_bound_into_it"),
     Fault("volume-is-changed-by-a-start", "src/leader/changes/request.c",
-          "r = quadlet_beside_check_next(u->spec->content, u->spec->len, next, len, &why);",
+          "r = quadlet_beside_check_next(u->spec->content, u->spec->len, next.text, next.len, &why);",
           "r = 0;",
           "leader/request: a_volume_that_is_there_is_not_changed"),
     Fault("volume-is-changed-by-an-update", "src/leader/campaigns/rollout-requests.c",

@@ -15,6 +15,7 @@
 #include "authorization.h"
 #include "batch-builder.h"
 #include "batch-content.h"
+#include "container-check.h"
 #include "decide-dry-runs.h"
 #include "decide-jobs.h"
 #include "decide-parts.h"
@@ -186,11 +187,15 @@ static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMa
                 return PLAN_IN_BATCH;
         if (r == STEP_PASSED)
                 r = image_pinning_admit(t);
+        if (r == STEP_PASSED)
+                r = container_check_admit(t);
         if (r == STEP_PASSED && t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
                 r = image_pulls_admit(t, t->request->rollout);
         if (r != STEP_PASSED)
                 return r;
         r = h->decide ? h->decide(d, t) : h->plan(d->leader, t, &d->batch);
+        if (r == PLAN_IN_BATCH && container_check_note(t) < 0)
+                return -ENOMEM;
         return r == PLAN_IN_BATCH ? decide_job_put(d, t, mark) ?: PLAN_IN_BATCH : r;
 }
 
@@ -240,7 +245,8 @@ void decide_requests(Decision *d, ListNode *taken) {
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
-                if (!may_begin(l, t, h) || image_pinning_waits(t) || image_pulls_wait(t))
+                if (!may_begin(l, t, h) || image_pinning_waits(t) || container_check_waits(t) ||
+                    image_pulls_wait(t))
                         continue; // goes on when one of its author has ended, or what it waits for is over
                 if (!batch_builder_takes_request(&d->batch, n_units) || !has_time(d, n_units))
                         break;

@@ -292,6 +292,12 @@ static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
                 rig_host_open_log(h->rig, h->number);
 }
 
+// Of a container's file, before it is stored.
+static bool is_check(const Argosy__ToHost__Call *call) {
+        return call->request && call->request->what_case == ARGOSY__REQUEST__WHAT_VERIFY &&
+               call->request->verify->within_ms > 0;
+}
+
 static void on_call(RigHost *h, const Argosy__ToHost *m) {
         const Argosy__Request *q = m->call->request;
 
@@ -299,7 +305,7 @@ static void on_call(RigHost *h, const Argosy__ToHost *m) {
         h->last_call = m->call->id;
         if (q && q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
                 h->window = q->journal->window;
-        if ((!m->call->names && !*m->call->image) || !h->mute)
+        if ((!m->call->names && !*m->call->image && !is_check(m->call)) || !h->mute)
                 virtual_host_on_message(&h->virtual, m);
 }
 

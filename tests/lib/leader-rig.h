@@ -43,7 +43,7 @@ typedef struct RigHost {
         bool refuses;             // every name belongs to somebody else here
         const char *const *others; // names that belong to somebody else here, behind the last NULL; NULL:
                                    // none
-        bool mute;                // does not answer questions about names and images
+        bool mute;                // does not answer questions about names, images and files
         bool lies;                // says what its key allows, whatever is true: nothing that follows from
                                   // its words is held against the leader
         bool fetch_hangs;         // takes no pieces of files

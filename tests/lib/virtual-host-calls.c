@@ -108,7 +108,15 @@ static void answer_top(VirtualHost *h, uint64_t id, const Argosy__Request__Top *
         reply(h, id, &response);
 }
 
-// ---- verify: of each file one warning, which is its name
+// ---- verify: of each file one warning, which is its name; its podman refuses a container with "Unheard="
+
+static void look_at_container(const Argosy__NamedFile *file, Argosy__Response__Finding *f) {
+        if (!memmem(file->content.data, file->content.len, "\nUnheard=", strlen("\nUnheard=")))
+                return;
+        f->line = 0;
+        f->kind = ARGOSY__FINDING_KIND__FINDING_REFUSED;
+        f->text = (char *) "podman's generator: unsupported key 'Unheard'";
+}
 
 static void answer_verify(VirtualHost *h, uint64_t id, const Argosy__Request__Verify *q) {
         enum { FILES_MAX = 64 };
@@ -123,6 +131,7 @@ static void answer_verify(VirtualHost *h, uint64_t id, const Argosy__Request__Ve
                 argosy__response__finding__init(&findings[i]);
                 findings[i].line = 1;
                 findings[i].text = q->files[i]->name;
+                look_at_container(q->files[i], &findings[i]);
                 finding_pointers[i] = &findings[i];
                 files[i].findings = &finding_pointers[i];
                 files[i].n_findings = 1;

@@ -100,6 +100,7 @@ static void on_verified(int error, const UnitVerdict *verdict, void *userdata) {
 static int ask(Call *c, const Argosy__Request__Verify *q) {
         Agent *a = c->agent;
         UnitAnalysisFile files[UNIT_VERIFIER_FILES_MAX];
+        unsigned within_ms = q->within_ms > 0 ? MIN_OF(q->within_ms, (uint32_t) VERIFY_MS) : VERIFY_MS;
         CallRef *ref = call_ref(c, 0);
         int r = ref ? 0 : -ENOMEM;
 
@@ -108,7 +109,7 @@ static int ask(Call *c, const Argosy__Request__Verify *q) {
                                               q->files[i]->content.len};
         if (r == 0)
                 r = unit_verifier_ask(a->verifier, files, q->n_files,
-                                      a->user || agent_node_is_users(c->node), VERIFY_MS, on_verified, ref,
+                                      a->user || agent_node_is_users(c->node), within_ms, on_verified, ref,
                                       &c->verifying);
         if (r < 0)
                 free(ref);

@@ -305,6 +305,30 @@ int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion 
         return 0;
 }
 
+int node_calls_ask_verify(Leader *l, Ticket *t, Node *n, const Argosy__Request__Verify *question,
+                          NodeVerified *answered, void *userdata, uint64_t *ret) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        NodeCall *c = single_call(l, t, n, userdata, ret);
+
+        if (!c)
+                return -ENOMEM;
+        c->verified = answered;
+        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
+        request.verify = (Argosy__Request__Verify *) question;
+        message.request = &request;
+        message.asker = author_key(t->author);
+        send_call(l, c, &message);
+        return 0;
+}
+
+static void answer_verify(Leader *l, NodeCall *c, const Argosy__Response *answer) {
+        const NodeCall gone = *c;
+
+        node_call_free(l, c);
+        gone.verified(gone.ticket, gone.node, answer, gone.id, gone.userdata);
+}
+
 static void answer_image(Leader *l, NodeCall *c, const Argosy__ToVoter__ImageAnswer *answer) {
         const NodeCall gone = *c;
 
@@ -442,6 +466,10 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
         }
         if (!reply->response)
                 return;
+        if (c->verified) {
+                answer_verify(l, c, reply->response);
+                return;
+        }
         t = c->ticket;
         if (is_not_for_him(l, c, why)) {
                 ticket_fail(t, response_error(EACCES, "%s", why));
@@ -478,6 +506,10 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                 }
                 if (c->image_answered) {
                         answer_image(l, c, NULL);
+                        continue;
+                }
+                if (c->verified) {
+                        answer_verify(l, c, NULL);
                         continue;
                 }
                 r = c->asking->question->lost(l, c);

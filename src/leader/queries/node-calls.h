@@ -13,6 +13,10 @@ typedef void NodeNamesAnswered(Ticket *t, Node *n, const Argosy__ToVoter__NameAn
 typedef void NodeImageAnswered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer,
                                uint64_t number, void *userdata);
 
+// What a host says of a file, likewise; it may say that it could not.
+typedef void NodeVerified(Ticket *t, Node *n, const Argosy__Response *answer, uint64_t number,
+                          void *userdata);
+
 struct NodeCall {
         uint64_t id;
         Ticket *ticket; // NULL: it is over, and the node is to hear that
@@ -25,6 +29,7 @@ struct NodeCall {
         bool unsent;      // the node is yet to be asked
         NodeNamesAnswered *answered; // of a question about names; both NULL: it is what the ticket asks
         NodeImageAnswered *image_answered; // of one about an image
+        NodeVerified *verified;            // of one about a file
         void *userdata;
 };
 
@@ -43,7 +48,10 @@ typedef struct NodeImageQuestion {
 } NodeImageQuestion;
 int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion *question,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret);
-// Whether a node can be asked about names, or an image, at present.
+// The same for files.
+int node_calls_ask_verify(Leader *l, Ticket *t, Node *n, const Argosy__Request__Verify *question,
+                          NodeVerified *answered, void *userdata, uint64_t *ret);
+// Whether a node can be asked about names, an image or files, at present.
 bool node_calls_knows_names(const Node *n);
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark);

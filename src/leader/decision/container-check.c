@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   a request with a container's file that the cluster does not know -> one host that may run it asks its
+//   podman (Request.Verify) -> refused: nothing is stored, and the generator's line is told
+//                                      '-> taken, or nobody can say within WITHIN_MS: the request is decided
+//
+// What a generator refuses would be refused by each node that gets it (agent-verify.h), one after the other,
+// with the unit stored and nowhere. Another podman may take what this one refuses, and the other way round:
+// nodes judge for themselves in any case, so one host's word is enough here, and none at all is only noted
+// in the answer. Files whose content some unit has or had are not asked about. Nothing of this is in the
+// log: a leader that goes takes its questions with it, and the request comes again to the next one.
+
+#include "container-check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "cluster-state.h"
+#include "image-files.h"
+#include "node-calls.h"
+#include "nodes.h"
+#include "planner.h"
+#include "registry.h"
+#include "request-repeats.h"
+#include "response.h"
+#include "scheduler.h"
+#include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+#define REFUSAL "podman's generator: "
+#define UNCHECKED                                                                     \
+        "no host that may run it could say whether podman takes its file, so that is unchecked"
+
+enum {
+        WITHIN_MS = 5000,
+        ASKED_MAX = 64, // files of one request; more are unchecked
+};
+
+typedef struct ContainerFile {
+        char *unit; // the file's name
+        uint64_t call; // 0: no host is asked at present
+        char *why;     // it is refused; NULL: it is not
+        bool is_unchecked;
+} ContainerFile;
+
+typedef struct ContainerCheck {
+        TicketWork work;
+        ContainerFile *list;
+        size_t n, allocated;
+} ContainerCheck;
+
+static void check_free(Ticket *t, TicketWork *work) {
+        ContainerCheck *c = CONTAINER_OF(work, ContainerCheck, work);
+
+        for (size_t i = 0; i < c->n; i++) {
+                free(c->list[i].unit);
+                free(c->list[i].why);
+        }
+        free(c->list);
+        free(c);
+}
+
+static const TicketWorkKind check_kind = {check_free};
+
+// NULL: its files were not looked at yet.
+static ContainerCheck *check_of(const Ticket *t) {
+        TicketWork *work = ticket_work(t, &check_kind);
+
+        return work ? CONTAINER_OF(work, ContainerCheck, work) : NULL;
+}
+
+bool container_check_waits(const Ticket *t) {
+        const ContainerCheck *c = check_of(t);
+
+        for (size_t i = 0; c && i < c->n; i++)
+                if (c->list[i].call)
+                        return true;
+        return false;
+}
+
+// ----------------------------------------------------------------------------------------------- the answer
+
+static ContainerFile *find_call(ContainerCheck *c, uint64_t call) {
+        for (size_t i = 0; c && i < c->n; i++)
+                if (c->list[i].call == call)
+                        return &c->list[i];
+        return NULL;
+}
+
+// The generator's line; NULL: it takes the file.
+static const char *refusal_of(const Argosy__Response__FileFindings *f) {
+        for (size_t i = 0; i < f->n_findings; i++)
+                if (f->findings[i]->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED &&
+                    str_has_prefix(f->findings[i]->text, REFUSAL))
+                        return f->findings[i]->text;
+        return NULL;
+}
+
+// A host without Quadlet says that of the file, too.
+static bool is_of_no_podman(const Argosy__Response__FileFindings *f) {
+        for (size_t i = 0; i < f->n_findings; i++)
+                if (f->findings[i]->kind == ARGOSY__FINDING_KIND__FINDING_MISSING &&
+                    f->findings[i]->line == 0)
+                        return true;
+        return false;
+}
+
+static void on_verified(Ticket *t, Node *n, const Argosy__Response *answer, uint64_t number,
+                        void *userdata) {
+        ContainerFile *file = find_call(check_of(t), number);
+        const Argosy__Response__FileFindings *said =
+                answer && answer->status == 0 && answer->what_case == ARGOSY__RESPONSE__WHAT_VERIFY &&
+                                answer->verify->n_files == 1
+                        ? answer->verify->files[0]
+                        : NULL;
+        const char *refusal = said ? refusal_of(said) : NULL;
+
+        leader_mark(t->leader);
+        if (!file)
+                return;
+        file->call = 0;
+        file->is_unchecked = !said || is_of_no_podman(said);
+        if (refusal)
+                file->why = str_printf("%s on %s", refusal, n->name);
+        if (refusal && !file->why)
+                file->is_unchecked = true; // out of memory: its nodes will say it
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static Node *find_node(Leader *l, const Argosy__NamedFile *f, const UnitFile *file) {
+        UnitOptions *options = NULL;
+        Node *found = NULL;
+
+        if (unit_file_expand(file, f->name, f->name, &options, NULL) < 0)
+                return NULL;
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (found || !node_calls_knows_names(n) || !node_admits(l, n, options))
+                        continue;
+                found = n;
+        }
+        unit_options_unref(options);
+        return found;
+}
+
+static int ask(Ticket *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
+        Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
+        Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
+        Node *n = find_node(t->leader, f, file);
+
+        ret->is_unchecked = !n;
+        if (!n)
+                return 0;
+        question.files = files;
+        question.n_files = 1;
+        question.within_ms = WITHIN_MS;
+        return node_calls_ask_verify(t->leader, t, n, &question, on_verified, t, &ret->call);
+}
+
+// Of a unit that there is a file counts with --replace only.
+static bool is_taken(const Ticket *t, const Argosy__NamedFile *f) {
+        const Argosy__Request *m = t->request;
+
+        return m->what_case != ARGOSY__REQUEST__WHAT_CHANGE || m->change->replace ||
+               !cluster_state_find_unit(t->leader->state, f->name);
+}
+
+static int look_at(Ticket *t, const Argosy__NamedFile *f) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        ContainerCheck *c = check_of(t);
+        Hash hash = hash_of(f->content.data, f->content.len);
+        int r;
+
+        if (!is_taken(t, f) || cluster_state_find_spec(t->leader->state, &hash))
+                return 0;
+        r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
+        if (r < 0 || !file->container)
+                return r == -ENOMEM ? r : 0; // what is wrong with it is told when it is decided
+        r = ARRAY_GROW(c->list, c->allocated, c->n + 1);
+        if (r < 0)
+                return r;
+        c->list[c->n] = (ContainerFile){.unit = strdup(f->name), .is_unchecked = c->n >= ASKED_MAX};
+        if (!c->list[c->n].unit)
+                return -ENOMEM;
+        c->n++;
+        return c->n <= ASKED_MAX ? ask(t, f, file, &c->list[c->n - 1]) : 0;
+}
+
+static bool is_about_files(const Ticket *t) {
+        const Argosy__Request *m = t->request;
+
+        switch (m->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return request_takes_file(m->change);
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return m->apply->n_files > 0 && !m->apply->dry_run;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return !m->rollout->abort && m->rollout->file;
+        default:
+                return false;
+        }
+}
+
+static int begin(Ticket *t) {
+        ContainerCheck *c = calloc(1, sizeof(*c));
+        int r = c ? 0 : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        ticket_add_work(t, &check_kind, &c->work);
+        for (size_t i = 0; r == 0 && i < image_files_count(t); i++)
+                r = look_at(t, image_files_at(t, i));
+        return r;
+}
+
+static const ContainerFile *first_refused(const ContainerCheck *c) {
+        for (size_t i = 0; i < c->n; i++)
+                if (c->list[i].why)
+                        return &c->list[i];
+        return NULL;
+}
+
+int container_check_admit(Ticket *t) {
+        const ContainerFile *refused;
+        int r = 0;
+
+        if (!is_about_files(t) || t->lent || ticket_was_carried_out(t))
+                return STEP_PASSED;
+        if (!check_of(t))
+                r = begin(t);
+        if (r < 0)
+                return r;
+        if (container_check_waits(t))
+                return PLAN_SETTLED;
+        refused = first_refused(check_of(t));
+        if (refused)
+                return request_repeats_refuse(t, response_error(EINVAL, "%s: %s; nothing%s was changed",
+                                                                refused->unit, refused->why,
+                                                                t->job > 0 ? " more" : ""));
+        return STEP_PASSED;
+}
+
+// ------------------------------------------------------------------------------------------------ unchecked
+
+static bool is_of_file(const char *unit, const ContainerFile *f) {
+        _cleanup_free_ char *template = NULL;
+
+        if (streq(unit, f->unit))
+                return true;
+        template = unit_name_template(unit);
+        return template && streq(template, f->unit);
+}
+
+static int note_one(Argosy__Response__UnitResult *result, const ContainerFile *f) {
+        _cleanup_free_ char *before = strdup(result->message);
+
+        if (!before)
+                return -ENOMEM;
+        return field_printf(&result->message, "%s%s%s", before, *before ? "; " : "", UNCHECKED);
+}
+
+int container_check_note(Ticket *t) {
+        const ContainerCheck *c = check_of(t);
+        Argosy__Response *response = t->response;
+        int r = 0;
+
+        if (!c || !response || response->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                return 0;
+        for (size_t i = 0; i < c->n; i++)
+                for (size_t k = 0; r == 0 && c->list[i].is_unchecked && k < response->change->n_units; k++) {
+                        Argosy__Response__UnitResult *result = response->change->units[k];
+
+                        if (result->status == 0 && is_of_file(result->name, &c->list[i]))
+                                r = note_one(result, &c->list[i]);
+                }
+        return r;
+}

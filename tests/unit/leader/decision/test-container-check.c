@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A container's file is shown to one podman before it is stored. That of a virtual host refuses "Unheard="
+// (virtual-host-calls.c).
+#include "queue-words.h"
+
+#define BOX "[Container]\nImage=localhost/box:1\n"
+#define UNHEARD BOX "Unheard=of\n"
+#define REFUSAL "podman's generator: unsupported key 'Unheard' on n"
+
+static unsigned n_asked; // files that hosts were asked about
+
+static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->request &&
+            m->call->request->what_case == ARGOSY__REQUEST__WHAT_VERIFY) {
+                n_asked++;
+                assert_int_equal(m->call->request->verify->within_ms, 5000);
+        }
+}
+
+static int setup_podman(void **state) {
+        setup(state);
+        n_asked = 0;
+        g.on_host_message = on_host_message;
+        for (uint32_t i = 2; i <= 3; i++) { // host 1 has no podman
+                rig_host_set_labels(&g, i, "podman", "5.4");
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+        return 0;
+}
+
+#define CHECK_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
+
+static const Argosy__Response *change(Argosy__Verb verb, const char *name, const char *content,
+                                      bool replace) {
+        uint64_t id[2] = {++g.id, 55};
+        RigAnswer *a = rig_change_with(&g, verb, name, content, replace, (const uint8_t *) id);
+
+        rig_settle(&g);
+        return rig_last(a);
+}
+
+// What is told of the unit, which was taken.
+static const char *taken(const Argosy__Response *r) {
+        assert_string_equal(r->message, "");
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->change->units[0]->status, 0);
+        return r->change->units[0]->message;
+}
+
+static void what_a_podman_takes_is_stored(void **state) {
+        assert_string_equal(taken(change(SUBMIT, "web.service", BOX, false)), "");
+        assert_int_equal(n_asked, 1);
+        assert_string_equal(taken(change(START, "web.service", BOX, false)), "");
+        assert_int_equal(n_asked, 1); // the cluster knows that content
+}
+
+static void what_a_podman_refuses_is_not_stored(void **state) {
+        static const Argosy__Verb verbs[] = {SUBMIT, START};
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                const Argosy__Response *r = change(verbs[i], "web.service", UNHEARD, false);
+
+                assert_int_equal(r->status, EINVAL);
+                assert_memory_equal(r->message, "web.service: " REFUSAL, strlen("web.service: " REFUSAL));
+                assert_non_null(strstr(r->message, "; nothing was changed"));
+                assert_null(cluster_state_find_unit(g.state, "web.service"));
+        }
+}
+
+static void an_update_to_such_a_file_is_refused(void **state) {
+        const Argosy__Response *r;
+
+        taken(change(START, "web.service", BOX, false));
+        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                  .name = "web.service",
+                                                  .content = UNHEARD}));
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, REFUSAL));
+}
+
+static void a_file_that_is_not_taken_is_not_asked_about(void **state) {
+        taken(change(START, "web.service", BOX, false));
+        taken(change(START, "web.service", UNHEARD, false)); // it has a file, and no --replace
+        assert_int_equal(n_asked, 1);
+}
+
+static void a_service_s_file_is_not_asked_about(void **state) {
+        taken(change(START, "web.service", "[Service]\nExecStart=/bin/x\n", false));
+        assert_int_equal(n_asked, 0);
+}
+
+static void without_a_host_that_could_say_it_is_taken_and_noted(void **state) {
+        rig_host_off(&g, 2);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_non_null(
+                strstr(taken(change(SUBMIT, "web.service", UNHEARD, false)), "so that is unchecked"));
+        assert_int_equal(n_asked, 0);
+}
+
+static void a_host_that_goes_leaves_it_unchecked(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        RigAnswer *a;
+
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        a = rig_change_with(&g, SUBMIT, "web.service", UNHEARD, false, (const uint8_t *) id);
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+        assert_int_equal(n_asked, 1);
+        rig_host_off(&g, 2);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
+}
+
+RUN_TESTS(
+        CHECK_TEST(what_a_podman_takes_is_stored),
+        CHECK_TEST(what_a_podman_refuses_is_not_stored),
+        CHECK_TEST(an_update_to_such_a_file_is_refused),
+        CHECK_TEST(a_file_that_is_not_taken_is_not_asked_about),
+        CHECK_TEST(a_service_s_file_is_not_asked_about),
+        CHECK_TEST(without_a_host_that_could_say_it_is_taken_and_noted),
+        CHECK_TEST(a_host_that_goes_leaves_it_unchecked)
+)

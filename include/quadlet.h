@@ -66,6 +66,9 @@ bool quadlet_beside_find(const void *content, size_t len, const char *file, Unit
 int quadlet_volumes(const char *unit, const void *content, size_t len,
                     int (*each)(const char *volume, void *userdata), void *userdata) _warn_unused_;
 
+// What podman calls the container of the unit: a new string; NULL in *ret: only a node knows. 0 or -ENOMEM.
+int quadlet_container_name(const char *unit, const void *content, size_t len, char **ret) _warn_unused_;
+
 // Whether the content is a container's. `content` may be NULL if `len` is 0.
 bool quadlet_is(const void *content, size_t len);
 // Whether a text is what a generator made of one.

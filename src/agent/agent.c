@@ -21,6 +21,7 @@
 #include "agent-loops.h"
 #include "agent-managers.h"
 #include "agent-image-asks.h"
+#include "agent-container-names.h"
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-names.h"
@@ -419,6 +420,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->images.asks);
         list_init(&a->images.commands);
         list_init(&a->volume_looks);
+        list_init(&a->images.name_looks);
         list_init(&a->nodes);
         list_init(&a->fleet.list);
         list_init(&a->usage_queries);
@@ -481,6 +483,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_images_drop(a);
         agent_image_removal_drop(a);
         agent_volumes_drop(a);
+        agent_container_names_drop(a);
         agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {

@@ -162,6 +162,8 @@ typedef struct Agent {
                 ino_t inode;         // of that; 0: what is here is not known
                 struct timespec at;  // and its time
                 bool auth_swept;     // agent-registry-auth.c
+                ListNode name_looks; // agent-container-names.c
+                bool listed;         // podman was asked what it has, and where, since argosyd began
                 // agent-image-removal.c:
                 ImageRecord record;
                 bool look, goes_on;  // for room

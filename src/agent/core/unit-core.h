@@ -112,6 +112,7 @@ typedef struct AgentUnitWork {
         // its image was there before the wanted content is written, before the next start
         bool image_ready, image_seen;
         bool volumes_seen; // those that are here do for the wanted content
+        bool name_seen; // likewise, that no other container has its name (agent-container-names.c)
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
         bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here

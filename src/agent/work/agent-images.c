@@ -196,6 +196,10 @@ void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char
 }
 
 static void settle_one(AgentUnit *u, const ImageWaiter *w, const char *why, bool denied) {
+        if (!*w->image) { // it has waited for the list alone
+                agent_step_prepared(u);
+                return;
+        }
         if (why && denied && !u->has_held) {
                 u->refused = true;
                 agent_barred_forget(u);
@@ -257,6 +261,7 @@ static void on_listed(int result, const Buf *output, const Buf *said, void *user
         Agent *a = c->agent;
         ListNode waiters = LIST_INIT(waiters);
 
+        a->images.listed = true;
         if (result == 0)
                 take_list(a, output);
         list_splice(&waiters, &c->waiters);
@@ -266,7 +271,10 @@ static void on_listed(int result, const Buf *output, const Buf *said, void *user
 
                 list_unlink(&w->link);
                 w->listed = true;
-                wait_for(w);
+                if (*w->image)
+                        wait_for(w);
+                else
+                        settle_waiter(w, NULL, false);
         }
         drain_mark(&a->drain);
 }
@@ -453,6 +461,10 @@ static void look(AgentUnit *u, const char *image, bool for_start) {
 
 void agent_images_fetch(AgentUnit *u) {
         look(u, u->work->spec->image, false);
+}
+
+void agent_images_list(AgentUnit *u) {
+        look(u, "", true);
 }
 
 void agent_images_see(AgentUnit *u) {

@@ -18,6 +18,8 @@ bool agent_images_is_unseen(const AgentUnit *u);
 // The step has begun, and ends when the image is here, or with the reason why not.
 void agent_images_fetch(AgentUnit *u);
 void agent_images_see(AgentUnit *u);
+// The step ends when podman has said where its lists are, or cannot.
+void agent_images_list(AgentUnit *u);
 // A Call with an image that this host is to have. Answered in any case, unless it is cancelled; call 0: all
 // are.
 void agent_images_on_call(Agent *a, const Argosy__ToHost__Call *call);

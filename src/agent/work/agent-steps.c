@@ -14,6 +14,7 @@
 #include "agent-core.h"
 #include "agent-down.h"
 #include "agent-files.h"
+#include "agent-container-names.h"
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-jobs.h"
@@ -77,7 +78,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         agent_unit_forget_down_by(u);
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
-        u->work->places_seen = u->work->image_seen = u->work->superseded = false;
+        u->work->places_seen = u->work->image_seen = u->work->name_seen = u->work->superseded = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
         agent_unit_record(u);
@@ -182,6 +183,8 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                         agent_verify_make(u);
                 else if (agent_carried_is_due(u))
                         agent_carried_fetch(u);
+                else if (agent_container_names_is_due(u))
+                        agent_container_names_fetch(u);
                 else if (agent_images_is_due(u))
                         agent_images_fetch(u);
                 else
@@ -191,6 +194,8 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 begin(u, PLAN_PLACES);
                 if (agent_carried_has_unseen_places(u))
                         agent_carried_see_places(u);
+                else if (agent_container_names_is_unseen(u))
+                        agent_container_names_see(u);
                 else
                         agent_images_see(u);
                 break;
@@ -448,9 +453,11 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .may_take = u->node->dir && *u->node->agent->take_from,
                 .left_behind = work->left_behind,
                 .verdict = agent_verdict(u),
-                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) || agent_images_is_due(u) ||
+                .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) ||
+                               agent_container_names_is_due(u) || agent_images_is_due(u) ||
                                agent_volumes_is_due(u),
-                .places_unseen = agent_carried_has_unseen_places(u) || agent_images_is_unseen(u),
+                .places_unseen = agent_carried_has_unseen_places(u) ||
+                                 agent_container_names_is_unseen(u) || agent_images_is_unseen(u),
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,
                 .file_change = agent_carried_change(u),

@@ -58,7 +58,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
             work->wanted.remove != wanted->remove)
                 begin_anew(u, wanted);
         agent_carried_overtaken(u);
-        work->files_ready = work->image_ready = work->volumes_seen = false;
+        work->files_ready = work->image_ready = work->volumes_seen = work->name_seen = false;
         agent_spec_unref(a, work->spec);
         work->spec = spec;
         work->wanted = *wanted;

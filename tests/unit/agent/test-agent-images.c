@@ -178,6 +178,14 @@ static void list(const char *names) {
         end(newest("podman images"), 0, output, "");
 }
 
+// It is asked for names of containers, and then for images.
+static void fail_to_list(void) {
+        for (int i = 0; i < 2; i++) {
+                loop_until(newest("podman images"));
+                end(newest("podman images"), -EIO, "", "Error: no store\n");
+        }
+}
+
 static Command *pulls(const char *image) {
         _cleanup_free_ char *words = str_printf("pull --quiet %s", image);
 
@@ -325,8 +333,7 @@ static void what_somebody_removed_is_pulled_again(void **state) {
 static void what_podman_cannot_list_is_pulled(void **state) {
         order("box.service", BOX_OF(DIGEST_1), 6);
         make();
-        loop_until(newest("podman images"));
-        end(newest("podman images"), -EIO, "", "Error: no store\n");
+        fail_to_list();
         end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
         loop_until(answered("box.service", 6) && pid1_runs(pid1, "box.service") == 1);
 }
@@ -512,6 +519,84 @@ static void what_is_no_user_and_password_asks_nobody(void **state) {
         assert_int_equal(n_commands, 1);
 }
 
+// ---- containers of others under the same name
+
+// podman has a container of that name, in that of its lists.
+static void have_container(const char *list_name, const char *container) {
+        _cleanup_free_ char *path = str_printf("%s/overlay-containers/%s", w.dir, list_name),
+                            *text = str_printf("[{\"id\":\"1\",\"names\":[\"%s\"]}]", container);
+
+        assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
+}
+
+static void make_folder(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.dir, name);
+
+        assert_int_equal(mkdir(path, 0700), 0);
+}
+
+// The lists are where podman has them.
+static void move_store(void) {
+        free(store);
+        store = str_printf("%s/overlay-images/images.json", w.dir);
+        make_folder("overlay-images");
+        make_folder("overlay-containers");
+        assert_int_equal(file_replace(AT_FDCWD, store, "[]", 2, 0644, 0), 0);
+        start_box();
+}
+
+static void a_container_of_somebody_else_refuses_the_unit(void **state) {
+        move_store();
+        have_container("containers.json", "systemd-other");
+        order("other.service", BOX_OF(DIGEST_1), 7);
+        make();
+        loop_until(newest("container inspect"));
+        assert_non_null(strstr(newest("inspect")->line, " systemd-other"));
+        end(newest("inspect"), 0, "<no value>\n", "");
+        loop_until(report_of("other.service") && report_of("other.service")->refused);
+        assert_string_equal(report_of("other.service")->error,
+                            "there is a container systemd-other on this host that is not argosy's (it is "
+                            "nobody's unit): podman would replace it");
+        assert_int_equal(pid1_runs(pid1, "other.service"), 0);
+}
+
+static void what_is_left_of_a_run_of_its_own_is_replaced(void **state) {
+        move_store();
+        have_container("volatile-containers.json", "systemd-other");
+        order("other.service", BOX_OF(DIGEST_1), 7);
+        make();
+        loop_until(newest("container inspect"));
+        end(newest("inspect"), 0, "other.service\n", "");
+        loop_until(answered("other.service", 7) && pid1_runs(pid1, "other.service") == 1);
+}
+
+static void a_name_that_nobody_has_is_not_asked_about(void **state) {
+        move_store();
+        have_container("containers.json", "systemd-another");
+        order("other.service", BOX_OF(DIGEST_1), 7);
+        make();
+        loop_until(answered("other.service", 7));
+        assert_null(newest("inspect"));
+}
+
+static void a_container_that_came_meanwhile_is_not_replaced_by_a_start(void **state) {
+        move_store();
+        send_order((Order){.name = "box.service",
+                           .content = BOX_OF(DIGEST_1),
+                           .revision = 7,
+                           .start = 6,
+                           .stop = 7,
+                           .loaded_only = true});
+        loop_until(!pid1_is_active(pid1, "box.service"));
+        have_container("containers.json", "systemd-box");
+        order("box.service", BOX_OF(DIGEST_1), 8);
+        loop_until(newest("container inspect"));
+        end(newest("inspect"), 0, "web.service\n", "");
+        loop_until(*report_of("box.service")->error);
+        assert_non_null(strstr(report_of("box.service")->error, "(it is web.service)"));
+        assert_int_equal(pid1_runs(pid1, "box.service"), 1);
+}
+
 // ---- a disk that gets full
 
 #define RM(digest) " sh " IMAGE_OF(digest)
@@ -541,11 +626,14 @@ static void update_to(const char *content, const char *image, uint64_t revision)
 }
 
 static void pull_three(void) {
+        Command *pull;
+
         order("box.service", BOX_OF(DIGEST_1), 6);
         make();
         list("");
+        pull = pulls(IMAGE_OF(DIGEST_1));
         store_changes();
-        end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
+        end(pull, 0, "", "");
         loop_until(answered("box.service", 6));
         update_to(BOX_OF(DIGEST_2), IMAGE_OF(DIGEST_2), 7);
         update_to(BOX_OF(DIGEST_3), IMAGE_OF(DIGEST_3), 8);
@@ -601,8 +689,7 @@ static void what_podman_could_not_list_is_not_argosys(void **state) {
         take_room();
         order("box.service", BOX_OF(DIGEST_1), 6);
         make();
-        loop_until(newest("podman images"));
-        end(newest("podman images"), -EIO, "", "Error: no store\n");
+        fail_to_list();
         end(pulls(IMAGE_OF(DIGEST_1)), 0, "", "");
         loop_until(answered("box.service", 6));
         remove_box(7);
@@ -786,6 +873,10 @@ RUN_TESTS(
         CASE(what_is_no_user_and_password_asks_nobody),
         CASE(a_question_shows_the_registry_what_came_with_it),
         CASE(a_bad_secret_is_told_and_no_other_host_asks),
+        CASE(a_container_of_somebody_else_refuses_the_unit),
+        CASE(what_is_left_of_a_run_of_its_own_is_replaced),
+        CASE(a_name_that_nobody_has_is_not_asked_about),
+        CASE(a_container_that_came_meanwhile_is_not_replaced_by_a_start),
         CASE(while_there_is_room_all_images_stay),
         CASE(the_oldest_goes_and_what_runs_and_what_it_was_before_stay),
         CASE(what_argosy_has_not_pulled_stays),

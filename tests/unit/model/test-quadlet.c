@@ -465,8 +465,26 @@ static void what_was_made_says_of_what_until_somebody_changes_it(void **state) {
         assert_false(quadlet_made_of(NULL, 0, &of));
 }
 
+static void assert_container(const char *unit, const char *lines, const char *expected) {
+        _cleanup_free_ char *text = str_printf(IMAGE "%s", lines), *name = NULL;
+
+        assert_int_equal(quadlet_container_name(unit, text, strlen(text), &name), 0);
+        assert_string_equal(name ?: "unknown", expected);
+}
+
+static void a_container_is_called_as_podman_calls_it(void **state) {
+        assert_container("web.service", "", "systemd-web");
+        assert_container("work@7.service", "", "systemd-work_7");
+        assert_container("web.service", "ContainerName=db\n", "db");
+        assert_container("web.service", "ContainerName=db\nContainerName=\n", "systemd-web");
+        assert_container("work@7.service", "ContainerName=db-%i\n", "db-7");
+        assert_container("web.service", "ContainerName=db-%H\n", "unknown");
+        assert_container("web.service", "[Service]\nContainerName=db\n", "systemd-web");
+}
+
 RUN_TESTS(
         cmocka_unit_test(names_are_those_of_quadlet),
+        cmocka_unit_test(a_container_is_called_as_podman_calls_it),
         cmocka_unit_test(a_content_is_a_containers_by_its_section),
         cmocka_unit_test(it_is_a_service_as_quadlet_makes_it),
         cmocka_unit_test(it_runs_where_podman_is),

@@ -27,6 +27,7 @@
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
+#include "agent-podman.h"
 #include "agent-places.h"
 #include "agent-probation.h"
 #include "agent-reach.h"
@@ -484,6 +485,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_image_removal_drop(a);
         agent_volumes_drop(a);
         agent_container_names_drop(a);
+        agent_podman_close(a);
         agent_places_drop(a);
         agent_calls_drop(a);
         if (a->usage) {

@@ -148,6 +148,9 @@ typedef struct Agent {
         struct { // agent-podman.c alone
                 char version[16]; // "5.4"; "": none, or not known yet
                 bool loaded;      // what was known before this argosyd
+                bool watched;     // its folder is
+                bool changed;     // it is another one than at the last Attach, perhaps of the same version
+                uv_fs_event_t watch;
                 Argosy__Label label;
         } podman;
         struct { // images of containers: agent-images.c and agent-image-asks.c

@@ -5,9 +5,13 @@
 //
 // No leader waits for a helper: until it answers, what it said last counts, which is kept on the disk
 // (STATE_DIR/podman, "5.4\n"). Without that a restart of argosyd would be a moment without the label, in
-// which the host's global containers end and others are started elsewhere. A host that gets podman, or
-// another one, tells it with the next Attach, whatever that is for. A generator that is not there is no
-// podman at once; no answer changes nothing, and it is asked again with the next Attach.
+// which the host's global containers end and others are started elsewhere. A generator that is not there is
+// no podman at once; no answer changes nothing, and it is asked again with the next Attach.
+//
+//   the generator's folder changes -> is it another one? -> an Attach, also if its version is the same
+//
+// since that is what makes a leader forget which files the podman before has refused. A host that had no
+// podman when argosyd began tells it with the next Attach, whatever that is for: it has no folder to watch.
 
 #include "agent-podman.h"
 
@@ -15,6 +19,7 @@
 #include <fcntl.h>
 
 #include "fileio.h"
+#include "quadlet-generator.h"
 #include "quadlet.h"
 #include "str.h"
 #include "unit-verifier.h"
@@ -50,22 +55,64 @@ static void save(const Agent *a) {
 static void on_version(int error, const UnitVerdict *verdict, void *userdata) {
         Agent *a = userdata;
 
-        if (error < 0 || streq(a->podman.version, verdict->podman) ||
-            !str_copy(a->podman.version, sizeof(a->podman.version), verdict->podman))
+        if (error == 0 && !streq(a->podman.version, verdict->podman) &&
+            str_copy(a->podman.version, sizeof(a->podman.version), verdict->podman)) {
+                a->podman.changed = true;
+                save(a);
+        }
+        if (a->podman.changed)
+                agent_attach_again(a);
+        a->podman.changed = false;
+}
+
+static int ask(Agent *a) {
+        uint64_t number;
+
+        return unit_verifier_ask_podman(a->verifier, ANSWER_MS, on_version, a, &number);
+}
+
+// One that is not there is perhaps being replaced, so the label stays until the next Attach.
+static void on_folder_changed(uv_fs_event_t *watch, const char *file, int events, int status) {
+        Agent *a = watch->data;
+
+        if (a->verifier && ask(a) == 0)
+                a->podman.changed = true; // its answer is awaited
+}
+
+// Without a watch, as without memory for one, a change is seen with the next Attach.
+static void watch_folder(Agent *a) {
+        _cleanup_free_ char *folder = strdup(quadlet_generator_path() ?: "");
+        char *slash = folder ? strrchr(folder, '/') : NULL;
+
+        if (a->podman.watched || !slash)
                 return;
-        save(a);
-        agent_attach_again(a);
+        *slash = 0;
+        if (uv_fs_event_init(a->loop, &a->podman.watch) < 0)
+                return;
+        a->podman.watched = true;
+        a->podman.watch.data = a;
+        (void) uv_fs_event_start(&a->podman.watch, on_folder_changed, folder, 0);
 }
 
 void agent_podman_look(Agent *a) {
-        uint64_t number;
-
         if (!a->verifier || a->user)
                 return;
         if (!a->podman.loaded)
                 load_last(a);
-        if (unit_verifier_ask_podman(a->verifier, ANSWER_MS, on_version, a, &number) == -ENOENT)
+        watch_folder(a);
+        if (ask(a) == -ENOENT)
                 *a->podman.version = 0;
+}
+
+static void on_watch_closed(uv_handle_t *handle) {
+        agent_close_step(handle->data);
+}
+
+void agent_podman_close(Agent *a) {
+        if (!a->podman.watched)
+                return;
+        a->n_open++;
+        uv_close((uv_handle_t *) &a->podman.watch, on_watch_closed);
 }
 
 // What somebody has configured under that name gives way to what is so.

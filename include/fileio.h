@@ -5,8 +5,14 @@
 // running loop.
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "buf.h"
+
+static inline void closep(int *fd) { // for _cleanup_()
+        if (*fd >= 0)
+                close(*fd);
+}
 
 // Appends the file's bytes to *ret. -EFBIG if it is larger than max_bytes; -ENOENT and the like as open(2)
 // and read(2). `dirfd` may be AT_FDCWD.

@@ -20,11 +20,6 @@
 #include "fileio.h"
 #include "str.h"
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 int file_read_fd(int fd, size_t max_bytes, Buf *ret) {
         size_t before = ret->len;
 

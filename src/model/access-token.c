@@ -14,6 +14,7 @@
 #include "author.h"
 #include "macro.h"
 #include "request-key.h"
+#include "sorted.h"
 #include "str.h"
 #include "utc-time.h"
 
@@ -124,20 +125,9 @@ uint64_t access_token_end_counted_us(const Argosy__AccessTokenRecord *token) {
 }
 
 const Argosy__AccessTokenRecord *access_token_find(AccessList list, const char *id) {
-        size_t low = 0, high = list.n_tokens;
+        size_t at = SORTED_COUNT(list.n_tokens, i, strcmp(list.tokens[i]->id, id) < 0);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = strcmp(list.tokens[middle]->id, id);
-
-                if (r == 0)
-                        return list.tokens[middle];
-                if (r < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return NULL;
+        return at < list.n_tokens && streq(list.tokens[at]->id, id) ? list.tokens[at] : NULL;
 }
 
 const Argosy__AccessTokenRecord *access_token_resolve(AccessList list, const char *word) {

@@ -14,6 +14,7 @@
 #include "author.h"
 #include "cluster-state-private.h"
 #include "message.h"
+#include "sorted.h"
 #include "unit-options.h"
 
 AccessList cluster_state_access(const ClusterState *s) {
@@ -39,23 +40,10 @@ uint64_t cluster_state_grants_revision(const ClusterState *s) {
 
 // Index of the record, or where it would go.
 static size_t find(AccessList list, const Argosy__GrantRecord *grant, bool *ret_found) {
-        size_t low = 0, high = list.n;
+        size_t at = SORTED_COUNT(list.n, i, grant_compare(list.grants[i], grant) < 0);
 
-        *ret_found = false;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = grant_compare(list.grants[middle], grant);
-
-                if (r == 0) {
-                        *ret_found = true;
-                        return middle;
-                }
-                if (r < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        *ret_found = at < list.n && grant_compare(list.grants[at], grant) == 0;
+        return at;
 }
 
 // What the tables rely on, and nothing that a later version may see otherwise.

@@ -13,6 +13,7 @@
 #include "array.h"
 #include "manager-name.h"
 #include "message.h"
+#include "sorted.h"
 #include "str.h"
 
 enum { HOST_PREFIX_MIN = 4, HOST_ID_SIZE = 16 };
@@ -28,17 +29,7 @@ size_t cluster_state_n_hosts(const ClusterState *s) {
 
 // Where the host of that number is, or would be.
 static size_t place_of(const ClusterState *s, uint32_t host) {
-        size_t low = 0, high = s->n_hosts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (s->hosts[middle].record->host < host)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return SORTED_COUNT(s->n_hosts, i, s->hosts[i].record->host < host);
 }
 
 static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {

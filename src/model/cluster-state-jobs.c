@@ -22,6 +22,7 @@
 #include "message.h"
 #include "packed-field.h"
 #include "request-kind.h"
+#include "sorted.h"
 
 // ------------------------------------------------------------------------------------------------ the table
 
@@ -257,17 +258,10 @@ static const JobEntry *entry_at(const JobView *v, size_t i, uint64_t *ret_number
 // Jobs begin in the order of their numbers. NULL: none that is kept began before it.
 static const JobEntry *find_begun_before(const ClusterState *s, uint64_t revision, uint64_t *ret_number) {
         JobView now = state_jobs_view(s);
-        size_t low = 0, high = now.n_held + now.n;
+        size_t n = SORTED_COUNT(now.n_held + now.n, i,
+                                entry_at(&now, i, ret_number)->revision_before < revision);
 
-        while (low < high) { // `low`: the first that began at the revision or later
-                size_t middle = low + (high - low) / 2;
-
-                if (entry_at(&now, middle, ret_number)->revision_before < revision)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low > 0 ? entry_at(&now, low - 1, ret_number) : NULL;
+        return n > 0 ? entry_at(&now, n - 1, ret_number) : NULL;
 }
 
 uint64_t cluster_state_job_begun_before(const ClusterState *s, uint64_t revision) {

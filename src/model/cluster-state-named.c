@@ -13,6 +13,8 @@
 
 #include "array.h"
 #include "cluster-state-private.h"
+#include "sorted.h"
+#include "str.h"
 
 // The common beginning of these records.
 typedef struct NamedRecord {
@@ -29,23 +31,10 @@ static_assert(offsetof(Argosy__SecretRecord, name) == offsetof(NamedRecord, name
 
 size_t named_index(const void *records, size_t n, const char *name, bool *ret_found) {
         NamedRecord *const *of = records;
-        size_t low = 0, high = n;
+        size_t at = SORTED_COUNT(n, i, strcmp(of[i]->name, name) < 0);
 
-        *ret_found = false;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = strcmp(of[middle]->name, name);
-
-                if (r == 0) {
-                        *ret_found = true;
-                        return middle;
-                }
-                if (r < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        *ret_found = at < n && streq(of[at]->name, name);
+        return at;
 }
 
 void *named_find(const void *records, size_t n, const char *name) {

@@ -19,6 +19,7 @@
 #include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
+#include "sorted.h"
 
 // The number of jobs that wait for this one; in a map by its number.
 typedef struct AwaitedJob {
@@ -33,17 +34,7 @@ Argosy__StoredRequest *const *cluster_state_stored_requests(const ClusterState *
 
 // Index of the job's, or where it would stand.
 static size_t find(const StoredTable *t, uint64_t job) {
-        size_t low = 0, high = t->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (t->requests[middle]->job < job)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return SORTED_COUNT(t->n, i, t->requests[i]->job < job);
 }
 
 const Argosy__StoredRequest *cluster_state_find_stored_request(const ClusterState *s, uint64_t job) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "sorted.h"
 
 enum { BLOCK = 256 };
 
@@ -34,32 +35,14 @@ void unit_order_done(UnitOrder *o) {
 
 // The last block whose first name is not behind that one; the first block, if there is none.
 static size_t find_block(const UnitOrder *o, const char *name) {
-        size_t low = 0, high = o->n_blocks;
+        size_t n = SORTED_COUNT(o->n_blocks, i, strcmp(name_of(o->blocks[i]->units[0]), name) <= 0);
 
-        while (high - low > 1) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strcmp(name_of(o->blocks[middle]->units[0]), name) <= 0)
-                        low = middle;
-                else
-                        high = middle;
-        }
-        return low;
+        return n > 0 ? n - 1 : 0;
 }
 
 // How many of the block's are not behind that name.
 static size_t count_up_to(const UnitBlock *b, const char *name) {
-        size_t low = 0, high = b->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strcmp(name_of(b->units[middle]), name) <= 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return SORTED_COUNT(b->n, i, strcmp(name_of(b->units[i]), name) <= 0);
 }
 
 // NULL: out of memory.

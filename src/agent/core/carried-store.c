@@ -33,11 +33,6 @@ enum {
         STORE_NAME_SIZE = HASH_HEX_SIZE + 2,
 };
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 static void store_name(const Hash *hash, bool executable, char ret[STORE_NAME_SIZE]) {
         hash_hex(hash, HASH_SIZE, ret);
         if (executable)

@@ -42,11 +42,6 @@ void carried_sources_done(CarriedSources *c) {
         *c = (CarriedSources){};
 }
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 static int refuse(const Reader *r, const char *path, int error, const char *what) {
         int k = buf_printf(r->why, "%s%s%s", r->folder->shown, path, what);
 

@@ -39,11 +39,6 @@ void drop_ins_done(DropIns *d) {
         *d = (DropIns){};
 }
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 // ------------------------------------------------------------------------------------------------ one file
 
 typedef struct Place {

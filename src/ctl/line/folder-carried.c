@@ -25,11 +25,6 @@
 #include "str.h"
 #include "unit-folder.h"
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 static void names_done(FolderExportNames *n) {
         for (size_t i = 0; i < n->n; i++)
                 free(n->list[i]);

@@ -28,15 +28,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "fileio.h"
 #include "macro.h"
 #include "str.h"
 
 enum { LINKS_MAX = 40 }; // as the kernel follows
-
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
 
 // ---------------------------------------------------------------------------------------------- whose it is
 

@@ -31,6 +31,7 @@
 #include "mixed-change.h"
 #include "rollouts.h"
 #include "row-json.h"
+#include "sorted.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-folder.h"
@@ -137,20 +138,10 @@ static int ask_plan(Apply *a) {
 // ---- the plan, printed
 
 static const UnitFolderUnit *find_unit(const Apply *a, const char *name) {
-        size_t low = 0, high = a->folder.n_units;
+        const UnitFolderUnit *units = a->folder.units;
+        size_t at = SORTED_COUNT(a->folder.n_units, i, strcmp(units[i].name, name) < 0);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int order = strcmp(a->folder.units[middle].name, name);
-
-                if (order == 0)
-                        return &a->folder.units[middle];
-                if (order < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return NULL;
+        return at < a->folder.n_units && streq(units[at].name, name) ? &units[at] : NULL;
 }
 
 static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {

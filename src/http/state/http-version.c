@@ -17,6 +17,7 @@
 #include "http-etag.h"
 #include "http-headers.h"
 #include "macro.h"
+#include "sorted.h"
 
 enum { BLOCK_BYTES = 128 * 1024 }; // that are written at a time
 
@@ -43,17 +44,9 @@ static void on_response_free(void *version) {
 
 // The piece in which that byte of the document stands.
 static size_t find_piece(const HttpVersion *v, uint64_t pos) {
-        size_t low = 0, high = v->n;
+        size_t n = SORTED_COUNT(v->n, i, v->begins[i] <= pos);
 
-        while (high - low > 1) {
-                size_t middle = low + (high - low) / 2;
-
-                if (v->begins[middle] <= pos)
-                        low = middle;
-                else
-                        high = middle;
-        }
-        return low;
+        return n > 0 ? n - 1 : 0;
 }
 
 static ssize_t on_read(void *version, uint64_t pos, char *buf, size_t max) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "sorted.h"
 
 enum { CHUNK_SLOTS = 512 };
 
@@ -53,32 +54,14 @@ int change_order_add(ChangeOrder *o, uint64_t seq, void *object) {
 
 // The last chunk that begins at or before that sequence; 0 if there is none.
 static size_t find_chunk(const ChangeOrder *o, uint64_t seq) {
-        size_t low = 0, high = o->n_chunks;
+        size_t n = SORTED_COUNT(o->n_chunks, i, o->chunks[i]->slots[0].seq <= seq);
 
-        while (high - low > 1) {
-                size_t middle = low + (high - low) / 2;
-
-                if (o->chunks[middle]->slots[0].seq <= seq)
-                        low = middle;
-                else
-                        high = middle;
-        }
-        return low;
+        return n > 0 ? n - 1 : 0;
 }
 
 // How many of its slots stand before that sequence, or under it.
 static size_t count_until(const ChangeOrderChunk *c, uint64_t seq) {
-        size_t low = 0, high = c->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (c->slots[middle].seq <= seq)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return SORTED_COUNT(c->n, i, c->slots[i].seq <= seq);
 }
 
 static void drop_chunk(ChangeOrder *o, size_t i) {

@@ -12,6 +12,7 @@
 #include "answer.h"
 #include "array.h"
 #include "message.h"
+#include "sorted.h"
 #include "tables.h"
 
 static void drop_rows(ListedName *n) {
@@ -197,17 +198,9 @@ int listed_name_split(const Leader *l, ListedName *n) {
 }
 
 ListedName *listed_name_piece(const ListedName *n, uint32_t host) {
-        size_t low = 0, high = n->n_pieces;
+        size_t begun = SORTED_COUNT(n->n_pieces, i, n->pieces[i]->hosts.first <= host);
 
-        while (low < high) { // `low`: the first that begins behind the host
-                size_t middle = low + (high - low) / 2;
-
-                if (n->pieces[middle]->hosts.first <= host)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low > 0 ? n->pieces[low - 1] : NULL;
+        return begun > 0 ? n->pieces[begun - 1] : NULL;
 }
 
 int listed_name_end_pieces(Leader *l, const ListKind *kind, const RowFilter *f, ListedName *n) {

@@ -6,6 +6,7 @@
 // Read off the log's state when somebody asks; nothing is kept. A content that the log does not have is that
 // of before.
 #include "rollout-content.h"
+#include "sorted.h"
 
 SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
         Hash hash;
@@ -15,17 +16,9 @@ SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
 }
 
 const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node) {
-        size_t low = 0, high = r->n_nodes;
+        size_t at = SORTED_COUNT(r->n_nodes, i, r->nodes[i]->node < node);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (r->nodes[middle]->node < node)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < r->n_nodes && r->nodes[low]->node == node ? r->nodes[low] : NULL;
+        return at < r->n_nodes && r->nodes[at]->node == node ? r->nodes[at] : NULL;
 }
 
 // Whether only carried files change: then all nodes keep the versions of secrets that they have, and a

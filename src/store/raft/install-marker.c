@@ -30,11 +30,6 @@ static int open_dir(const char *dir) {
         return fd < 0 ? -errno : fd;
 }
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 static void closedirp(DIR **d) {
         if (*d)
                 closedir(*d);

@@ -29,11 +29,6 @@
 
 enum { FOLDER_SIZE = UNIT_NAME_MAX + sizeof(FOLDER) };
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
-
 static void folder_of(const char *name, char ret[static FOLDER_SIZE]) {
         snprintf(ret, FOLDER_SIZE, "%s" FOLDER, name);
 }

@@ -414,6 +414,12 @@ static inline bool answered(const char *name, uint64_t revision) {
         return r && r->revision == revision;
 }
 
+// Until it is answered.
+static inline void order_and_wait(Order o) {
+        send_order(o);
+        loop_until(answered(o.name, o.revision));
+}
+
 static inline bool is_gone(const char *name) {
         const Argosy__UnitReport *r = report_of(name);
 

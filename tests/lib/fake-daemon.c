@@ -84,6 +84,11 @@ Argosy__Request *fake_read(FakeDaemon *d) {
         return q;
 }
 
+Argosy__Request *fake_take(FakeDaemon *d) {
+        fake_accept(d);
+        return fake_read(d);
+}
+
 void fake_expect_end(FakeDaemon *d) {
         char c;
 

@@ -37,6 +37,7 @@ void fake_accept(FakeDaemon *d);
 void fake_hang_up(FakeDaemon *d);
 // The next request, freed by the caller; the peer must not have hung up.
 Argosy__Request *fake_read(FakeDaemon *d);
+Argosy__Request *fake_take(FakeDaemon *d); // the first one of a connection that is accepted
 // Waits for the peer to hang up without having said anything more.
 void fake_expect_end(FakeDaemon *d);
 // Sends a response to the last request, or raw bytes.

@@ -6,6 +6,7 @@
 // the rig is stopped.
 
 #include "leader-rig.h"
+#include "messages.h"
 #include "test.h"
 
 // The newest response, which must have come.
@@ -19,6 +20,13 @@ static inline RigAnswer *rig_ask_and_settle(Rig *g, const Argosy__Request *reque
 
         rig_settle(g);
         return a;
+}
+
+static inline void rig_make_role(Rig *g, const char *name) {
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
+
+        assert_int_equal(rig_last(rig_ask_and_settle(g, &request))->status, 0);
 }
 
 // deadline_sec 0: none.

@@ -532,6 +532,11 @@ static void assert_globals(const Leader *l) {
         }
 }
 
+void rig_hurry(Rig *g) {
+        g->slow = false;
+        rig_release(g);
+}
+
 void rig_settle(Rig *g) {
         for (unsigned quiet = 0, turns = 0; quiet < 3; turns++) {
                 assert_true(turns < 20000);
@@ -543,6 +548,20 @@ void rig_settle(Rig *g) {
                 assert_globals(g->leader);
         }
         g->inspects = false;
+}
+
+void rig_set_lazy(Rig *g, bool lazy) {
+        for (size_t i = 0; i < g->n_hosts; i++)
+                g->hosts[i].lazy = lazy;
+        if (!lazy)
+                rig_settle(g);
+}
+
+void rig_set_deaf(Rig *g, bool deaf) {
+        for (size_t i = 0; i < g->n_hosts; i++)
+                g->hosts[i].deaf = deaf;
+        if (!deaf)
+                rig_settle(g);
 }
 
 void rig_set_wall(Rig *g, uint64_t wall_us) {
@@ -630,6 +649,11 @@ void rig_elect(Rig *g) {
         while (!g->led)
                 uv_run(&g->loop, UV_RUN_NOWAIT);
         rig_settle(g);
+}
+
+void rig_elect_anew(Rig *g) {
+        rig_depose(g);
+        rig_elect(g);
 }
 
 // ------------------------------------------------------------------------------------------------ life

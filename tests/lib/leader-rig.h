@@ -190,6 +190,8 @@ void rig_stop(Rig *g);
                 return 0;                     \
         }                                     \
                                               \
+        RIG_TEARDOWN
+#define RIG_TEARDOWN                          \
         static int teardown(void **state) {   \
                 rig_stop(&g);                 \
                 return 0;                     \
@@ -209,6 +211,7 @@ bool rig_turn(Rig *g);
 void rig_turns(Rig *g, unsigned n);
 // Hands to the log what waits for it.
 void rig_release(Rig *g);
+void rig_hurry(Rig *g); // the log takes no time any more, and has what waits for it
 // Lets everything happen that happens without time passing.
 void rig_settle(Rig *g);
 // All clocks are set, and the leader is told.
@@ -220,6 +223,9 @@ void rig_pass_ms(Rig *g, unsigned ms);
 
 // Power off and on; `forget`: its units do not survive (a reboot).
 void rig_host_off(Rig *g, uint32_t host);
+// Hosts obey and say nothing of it; or they take nothing. When they are not so any more, all settles.
+void rig_set_lazy(Rig *g, bool lazy);
+void rig_set_deaf(Rig *g, bool deaf);
 void rig_host_on(Rig *g, uint32_t host, bool forget);
 void rig_host_drain(Rig *g, uint32_t host); // a full one takes more again
 void rig_host_goodbye(Rig *g, uint32_t host);
@@ -243,6 +249,7 @@ unsigned rig_count_running(Rig *g, const char *name);          // hosts that are
 // The leader loses and regains leadership; every host attaches again.
 void rig_depose(Rig *g);
 void rig_elect(Rig *g);
+void rig_elect_anew(Rig *g); // both
 // As rig_depose(), while the log takes its time: the leader never hears what became of the entry that waits
 // here, which is in the log (`kept`), or is not.
 void rig_depose_unknown(Rig *g, bool kept);

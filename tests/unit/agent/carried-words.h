@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "carried-files.h"
 #include "clock.h"
+#include "messages.h"
 #include "plan.h"
 
 enum { PIECE = 64 * 1024, LARGE = 2 * PIECE + 1000 };
@@ -64,16 +65,13 @@ static inline void meet(const Carried *c, uint64_t revision) {
 
 static inline void send_piece(const Hash *hash, uint64_t from, uint64_t size, const uint8_t *bytes,
                               size_t len, bool there) {
-        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__FilePiece piece = MESSAGE_OF(
+                to_host__file_piece, .hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes},
+                .from = from, .size = size, .piece = (ProtobufCBinaryData){len, (uint8_t *) bytes},
+                .there = there);
+        Argosy__ToHost m =
+                MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE, .file_piece = &piece);
 
-        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes};
-        piece.from = from;
-        piece.size = size;
-        piece.piece = (ProtobufCBinaryData){len, (uint8_t *) bytes};
-        piece.there = there;
-        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
-        m.file_piece = &piece;
         agent_on_message(w.agent, &m);
 }
 

@@ -109,8 +109,7 @@ static int world_up(void **state) {
         pid1 = pid1_new(w.unit_dir);
         agent_up();
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         return 0;
 }
 
@@ -141,12 +140,10 @@ static const Argosy__Response__Status *status_of(const char *name) {
 }
 
 static int ask_journal(uint32_t node, const char *name, unsigned lines, bool follow) {
-        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal journal = JOURNAL_OF(.name = (char *) name, .lines = lines,
+                                                      .follow = follow);
         Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
 
-        journal.name = (char *) name;
-        journal.lines = lines;
-        journal.follow = follow;
         return agent_call(w.agent, ASKER, node, &request, on_answer, NULL, &cancel);
 }
 
@@ -295,8 +292,8 @@ static void a_status_says_why_a_unit_is_not_as_wanted(void **state) {
         loop_until(answered("job.service", 6));
         assert_string_equal(status_of("job.service")->why, "it has finished");
 
-        send_order((Order){.name = "odd.service", .content = broken, .loaded_only = true, .revision = 7});
-        loop_until(answered("odd.service", 7));
+        order_and_wait(
+                (Order){.name = "odd.service", .content = broken, .loaded_only = true, .revision = 7});
         assert_string_equal(status_of("odd.service")->why, report_of("odd.service")->error);
         assert_string_equal(last()->status_reply->row->error, report_of("odd.service")->error);
         assert_string_equal(last()->status_reply->desired, "loaded");
@@ -414,8 +411,7 @@ static void held_units_are_listed_with_what_systemd_knows_of_them(void **state) 
         Argosy__Response rows = ARGOSY__RESPONSE__INIT;
         unsigned seen = 0;
 
-        send_order((Order){.name = "idle.service", .content = web2, .loaded_only = true, .revision = 6});
-        loop_until(answered("idle.service", 6));
+        order_and_wait((Order){.name = "idle.service", .content = web2, .loaded_only = true, .revision = 6});
         agent_unit_find(w.agent->system, "idle.service")->hidden = ARGOSY__LOAD_STATE__LOAD_MASKED;
         write_foreign("theirs.service");
         send_order((Order){.name = "theirs.service", .content = web, .revision = 7, .start = 7});

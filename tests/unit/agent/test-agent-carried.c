@@ -102,8 +102,7 @@ static void a_file_with_another_hash_stops_nothing(void **state) {
         memcpy(wrong, large, LARGE);
         wrong[LARGE - 1] ^= 1;
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         order(&c, 6);
         for (unsigned i = 1; i <= 3; i++) {
                 await_ask(i);
@@ -159,8 +158,7 @@ static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **st
         Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         disk_room_free = 250000 + LARGE / 4096; // one block less than it needs
         order(&c, 6);
         await_failure("web.service", 1,
@@ -192,12 +190,10 @@ static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
                 other = carried("other.service", small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         order(&c, 6);
         await_ask(1);
-        send_order((Order){.name = "plain.service", .content = web2, .revision = 7, .start = 7});
-        loop_until(answered("plain.service", 7));
+        order_and_wait((Order){.name = "plain.service", .content = web2, .revision = 7, .start = 7});
         assert_true(pid1_is_active(pid1, "web.service"));
         send_order((Order){
                 .name = "web.service", .content = web, .loaded_only = true, .revision = 8, .stop = 8});

@@ -167,8 +167,7 @@ static void a_question_about_names_is_answered_as_an_order_would_be(void **state
         assert_false(has_file("web.service")); // nothing is changed by that
         for (size_t i = 0; i < 4; i += 3) {
                 said = answers_to(&q, &asked[i], 1, NULL);
-                send_order((Order){.name = asked[i], .content = web, .revision = 5, .start = 5});
-                loop_until(answered(asked[i], 5));
+                order_and_wait((Order){.name = asked[i], .content = web, .revision = 5, .start = 5});
                 assert_string_equal(report_of(asked[i])->error, said[0]);
         }
 }
@@ -178,8 +177,7 @@ static void what_argosy_has_is_nobody_elses(void **state) {
         Ask q = {};
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
         write_foreign("web.service");
         assert_string_equal(answers_to(&q, asked, 1, NULL)[0], "");
@@ -243,10 +241,8 @@ static void a_question_of_a_leader_that_is_gone_is_not_answered(void **state) {
 
 static void new_content_replaces_a_running_unit(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
-        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        order_and_wait((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
         assert_string_equal(pid1_content(pid1, "web.service"), web2);
         assert_true(pid1_is_active(pid1, "web.service"));
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
@@ -256,11 +252,9 @@ static void new_content_replaces_a_running_unit(void **state) {
 
 static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         pid1_pin(pid1, "web.service");
-        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
         assert_string_equal(pid1_content(pid1, "web.service"), web2);
         assert_true(pid1_is_active(pid1, "web.service"));
         assert_int_equal(pid1_n_reloads(pid1), 1);
@@ -268,8 +262,7 @@ static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
 
 static void what_is_pinned_cannot_be_started_after_its_removal(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         pid1_pin(pid1, "web.service");
         send_order((Order){.name = "web.service", .remove = true, .revision = 6});
         loop_until(is_gone("web.service"));
@@ -281,12 +274,10 @@ static void a_file_that_somebody_removed_is_written_again_when_it_is_needed(void
         _cleanup_free_ char *path = str_printf("%s/web.service", w.unit_dir);
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         pid1_stop(pid1, "web.service");
         assert_int_equal(unlink(path), 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
         assert_string_equal(report_of("web.service")->error, "");
         assert_true(pid1_is_active(pid1, "web.service"));
         assert_true(has_file("web.service"));
@@ -295,11 +286,9 @@ static void a_file_that_somebody_removed_is_written_again_when_it_is_needed(void
 // Somebody takes the name over in /etc, so that new content cannot be written; then nobody wants the unit.
 static void what_could_not_be_replaced_is_removed(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         write_foreign("web.service");
-        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 6});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web2, .revision = 6, .start = 6});
         assert_non_null(strstr(report_of("web.service")->error, "somebody else"));
         send_order((Order){.name = "web.service", .remove = true, .revision = 7});
         loop_until(is_gone("web.service"));
@@ -337,8 +326,7 @@ static void a_file_that_cannot_be_written_is_reported_and_tried_again(void **sta
 
         meet_leader(NULL, 0);
         assert_int_equal(file_replace(AT_FDCWD, in_the_way, "", 0, 0644, 0), 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
         assert_int_equal(pid1_runs(pid1, "web.service"), 0);
         assert_int_equal(unlink(in_the_way), 0);

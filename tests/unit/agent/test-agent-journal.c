@@ -50,8 +50,7 @@ static int world_up(void **state) {
         pid1 = pid1_new(w.unit_dir);
         agent_up();
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         return 0;
 }
 
@@ -62,15 +61,12 @@ static int world_down(void **state) {
 }
 
 static void ask_as(uint32_t window, bool says_read) {
-        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal journal = JOURNAL_OF(.name = "web.service", .lines = 100000,
+                                                      .window = window, .says_read = says_read);
         Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
 
-        journal.name = "web.service";
-        journal.lines = 100000;
-        journal.window = window;
-        journal.says_read = says_read;
         call.id = CALL;
         call.node = NODE;
         call.request = &request;

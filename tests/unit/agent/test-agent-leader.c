@@ -15,8 +15,7 @@
 
 static void losing_the_leader_stops_nothing(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         w.cut = true;
         agent_on_leader(w.agent, 0, 0);
         assert_false(w.attached);
@@ -72,8 +71,8 @@ static void what_is_to_stay_as_it_is_does(void **state) {
                 assert_false(report_of("web.service")->stays);
                 assert_int_equal(report_of("web.service")->revision, 5);
         }
-        send_order((Order){.name = "web.service", .content = web, .revision = 9, .start = 9, .restart = 9});
-        loop_until(answered("web.service", 9));
+        order_and_wait(
+                (Order){.name = "web.service", .content = web, .revision = 9, .start = 9, .restart = 9});
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
@@ -395,8 +394,7 @@ static void what_was_ordered_before_an_attach_is_not_obeyed_after_it(void **stat
         assert_int_equal(agent_n_units(w.agent), 0);
         send_welcome(NULL, 0, 60000);
         loop_until(w.attached);
-        send_order((Order){.name = "new.service", .content = web, .revision = 7, .start = 7});
-        loop_until(answered("new.service", 7));
+        order_and_wait((Order){.name = "new.service", .content = web, .revision = 7, .start = 7});
 }
 
 // The log of a recovered cluster may be shorter than what this host has obeyed.
@@ -614,8 +612,7 @@ static void an_older_fence_orders_nothing(void **state) {
         w.term = 5;
         w.index = 100;
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 50, .start = 50});
-        loop_until(answered("web.service", 50));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 50, .start = 50});
         assert_int_equal(fence_load(w.dir, &fence), 0);
         assert_int_equal(fence.term, 5);
         assert_int_equal(fence.index, 101);
@@ -635,8 +632,7 @@ static void an_older_fence_orders_nothing(void **state) {
         w.generation = 1;
         w.term = 5;
         w.index = 102;
-        send_order((Order){.name = "last.service", .content = web, .revision = 61, .start = 61});
-        loop_until(answered("last.service", 61));
+        order_and_wait((Order){.name = "last.service", .content = web, .revision = 61, .start = 61});
         assert_true(pid1_is_active(pid1, "web.service"));
         // Not even after a restart.
         agent_down();

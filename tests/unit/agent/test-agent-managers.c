@@ -4,6 +4,7 @@
 
 #include "managers-words.h"
 #include "messages.h"
+#include "str.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -52,9 +53,8 @@ static void eighty_managers_run_their_units_in_one_agent(void **state) {
         assert_int_equal(w.attach->attach->n_managers, MANY + 1);
         order_everywhere("u%i.service", 5, web);
         for (int i = 0; i < MANY; i++) {
-                char name[64];
+                _cleanup_free_ char *name = str_printf("u%i.service", i);
 
-                snprintf(name, sizeof(name), "u%i.service", i);
                 loop_until(answered(name, 5));
                 assert_string_equal(report_of(name)->error, "");
                 assert_int_equal(report_of(name)->node, NODE_BASE + i);
@@ -209,8 +209,7 @@ static void a_manager_that_is_away_hinders_nobody_and_says_why(void **state) {
         assert_string_equal(w.attach->attach->nodes[0]->manager, away->name);
         order_everywhere("u%i.service", 5, web);
         loop_until(answered("u1.service", 5));
-        send_order((Order){.name = "plain.service", .content = web, .revision = 6, .start = 6});
-        loop_until(answered("plain.service", 6));
+        order_and_wait((Order){.name = "plain.service", .content = web, .revision = 6, .start = 6});
         assert_false(answered("u0.service", 5));
         // It cannot be stopped what does not run: detaching waits for nothing.
         detach(away, false);

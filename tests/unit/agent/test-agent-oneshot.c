@@ -268,8 +268,7 @@ static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
         loop_until(pid1_runs(pid1, "job.service") == 1);
         o.revision = o.start = 6;
         send_order(o);
-        send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
-        loop_until(answered("proof.service", 7));
+        order_and_wait((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
         pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->start_rev, 6);

@@ -115,8 +115,7 @@ static void a_place_that_cannot_be_seen_is_none(void **state) {
                                    small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         place_error = EACCES;
         order(&c, 6);
         await_failure("web.service", 1,
@@ -395,11 +394,10 @@ static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(
         order(&a, 5);
         await_ask(1);
         answer_all(&a, 5);
-        send_order((Order){.name = "b.service",
+        order_and_wait((Order){.name = "b.service",
                            .content = "[Unit]\nBindsTo=a.service\n[Service]\nExecStart=/bin/sleep 3\n",
                            .revision = 6,
                            .start = 6});
-        loop_until(answered("b.service", 6));
         is_alive_again = false;
         send_order((Order){.name = a.unit,
                            .content = (const char *) a.content.data,

@@ -159,8 +159,7 @@ static void who_is_to_stop_brings_nothing_back(void **state) {
         stopped.stop = 9;
         send_order(stopped);
         loop_until(answered("db.service", 9));
-        send_order((Order){.name = "db.service", .content = DB, .revision = 10, .start = 10, .stop = 9});
-        loop_until(answered("db.service", 10));
+        order_and_wait((Order){.name = "db.service", .content = DB, .revision = 10, .start = 10, .stop = 9});
         assert_true(is_up("db.service"));
         assert_false(is_up("web.service") || is_up("proxy.service"));
         assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);

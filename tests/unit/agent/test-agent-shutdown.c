@@ -99,8 +99,7 @@ static void a_goodbye_names_what_is_held_where_no_manager_was_reached(void **sta
         const Argosy__ToVoter__Goodbye *goodbye;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         pid1_shut_down(pid1);
         loop_until(w.stopping && w.goodbye);
         pid1_stop(pid1, "web.service");
@@ -148,8 +147,7 @@ static void a_soft_reboot_starts_what_was_launched_again(void **state) {
         agent_up();
         meet_leader(orders, 2);
         loop_until(w.attach->attach->n_held == 2);
-        send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
-        loop_until(answered("proof.service", 7));
+        order_and_wait((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 

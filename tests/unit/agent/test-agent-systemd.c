@@ -104,8 +104,7 @@ static void a_report_says_when_it_happened_and_a_beat_until_when_all_was_told(vo
         uint64_t before_ms = clock_boot_us() / USEC_PER_MSEC, changed_ms;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         changed_ms = report_of("web.service")->changed_ms;
         assert_in_range(changed_ms, before_ms, clock_boot_us() / USEC_PER_MSEC);
         loop_until(w.told_ms > changed_ms);
@@ -121,8 +120,7 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
         unsigned beats;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(w.told_ms > report_of("web.service")->changed_ms);
         beats = w.n_beats;
         loop_until(w.n_beats > beats);
@@ -143,8 +141,7 @@ static Argosy__Probation probation_of(const char *name) {
 
 static void start_web(void) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_ON);
 }
 
@@ -236,8 +233,7 @@ static void what_fails_later_had_started(void **state) {
         loop_until(report_of("web.service")->restarts == 1);
         assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_PASSED);
         // The next start is judged anew, and what is up anyway has nothing to prove.
-        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
         assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_NONE);
 }
 
@@ -282,8 +278,7 @@ static void meet_leader_with_many_jobs(uint32_t beat_ms, const char *const *runn
         w.beat_ms = beat_ms;
         meet_leader(NULL, 0);
         for (int i = 0; i < n; i++) {
-                send_order((Order){.name = running[i], .content = web, .revision = 5, .start = 5});
-                loop_until(answered(running[i], 5));
+                order_and_wait((Order){.name = running[i], .content = web, .revision = 5, .start = 5});
         }
         for (size_t i = 0; i < ELEMENTSOF(all); i++) {
                 fake_systemd_behave(systemd, names[i], FAKE_HANGS);
@@ -443,8 +438,7 @@ static void others_may_reload_and_reexec_at_any_time(void **state) {
 
 static void a_stop_by_hand_is_seen_as_drift(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         fake_systemd_stop(systemd, "web.service");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
@@ -485,16 +479,14 @@ static void a_stop_for_another_unit_is_systemds_doing(void **state) {
 
 static void the_next_start_forgets_for_whom_it_was_stopped(void **state) {
         a_stop_for_another_unit_is_systemds_doing(state);
-        send_order((Order){.name = "web0.service", .content = web, .revision = 9, .start = 9});
-        loop_until(answered("web0.service", 9));
+        order_and_wait((Order){.name = "web0.service", .content = web, .revision = 9, .start = 9});
         assert_int_equal(report_of("web0.service")->down, ARGOSY__DOWN_CAUSE__DOWN_NOT);
         assert_string_equal(report_of("web0.service")->down_by, "");
 }
 
 static void what_ends_by_itself_is_nobodys_doing(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_ENDED);
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
@@ -595,16 +587,14 @@ static void an_active_name_that_is_not_ours_is_refused(void **state) {
         fake_systemd_add(systemd, "theirs.service", FAKE_RUNS);
         fake_systemd_set(systemd, "theirs.service", "active", "running", "success");
         meet_leader(NULL, 0);
-        send_order((Order){.name = "theirs.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("theirs.service", 5));
+        order_and_wait((Order){.name = "theirs.service", .content = web, .revision = 5, .start = 5});
         assert_true(report_of("theirs.service")->refused);
         assert_false(has_file("theirs.service"));
 }
 
 static void a_shutdown_is_heard(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         fake_systemd_shutdown(systemd);
         loop_until(w.stopping);
         assert_true(w.goodbye->goodbye->stopping);

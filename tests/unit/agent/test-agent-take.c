@@ -166,8 +166,8 @@ static void what_runs_goes_on_running(void **state) {
         loop_until(answered("web.service", 5));
         assert_taken("web.service", web);
         assert_false(is_link("multi-user.target.wants/web.service"));
-        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 5, .restart = 6});
-        loop_until(answered("web.service", 6));
+        order_and_wait(
+                (Order){.name = "web.service", .content = web, .revision = 6, .start = 5, .restart = 6});
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
         assert_int_equal(pid1_n_reloads(pid1), 1);
         // It is not read again by the next argosyd.
@@ -304,8 +304,7 @@ static void what_is_only_loaded_is_ours_without_a_start(void **state) {
         pid1_pin(pid1, "web.service");
         pid1_stop(pid1, "web.service");
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .loaded_only = true});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .loaded_only = true});
         assert_taken("web.service", web);
         assert_false(pid1_is_active(pid1, "web.service"));
 }

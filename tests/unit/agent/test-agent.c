@@ -49,19 +49,16 @@ static void a_loaded_unit_is_parsed_and_not_started(void **state) {
 
 static void stop_then_start_then_removal(void **state) {
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
-        send_order((Order){.name = "web.service",
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        order_and_wait((Order){.name = "web.service",
                            .content = web,
                            .loaded_only = true,
                            .revision = 6,
                            .start = 5,
                            .stop = 6});
-        loop_until(answered("web.service", 6));
         assert_false(pid1_is_active(pid1, "web.service"));
         assert_int_equal(report_of("web.service")->load, ARGOSY__LOAD_STATE__LOAD_LOADED);
-        send_order((Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .stop = 6});
-        loop_until(answered("web.service", 7));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .stop = 6});
         assert_true(pid1_is_active(pid1, "web.service"));
         send_order((Order){.name = "web.service", .remove = true, .revision = 8});
         loop_until(is_gone("web.service"));
@@ -97,8 +94,7 @@ static void one_failing_unit_holds_up_no_other(void **state) {
         assert_string_equal(report_of("bad.service")->error, "start failed (exit-code)");
         assert_int_equal(pid1_runs(pid1, "bad.service"), 1);
         // A new request tries again; the failure is forgotten first.
-        send_order((Order){.name = "bad.service", .content = bad, .revision = 7, .start = 7});
-        loop_until(answered("bad.service", 7));
+        order_and_wait((Order){.name = "bad.service", .content = bad, .revision = 7, .start = 7});
         assert_int_equal(pid1_runs(pid1, "bad.service"), 2);
 }
 
@@ -175,10 +171,8 @@ static void looking_at_a_unit_again_writes_nothing(void **state) {
         off_t before, one_record;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
-        send_order((Order){.name = "late.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("late.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        order_and_wait((Order){.name = "late.service", .content = web, .revision = 5, .start = 5});
         before = ledger_size();
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
@@ -189,8 +183,7 @@ static void looking_at_a_unit_again_writes_nothing(void **state) {
         pid1_reconnect(pid1);
         loop_until(report_of("late.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(ledger_size(), before + one_record); // why that one is down
-        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
-        loop_until(answered("web.service", 6));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
         assert_true(ledger_size() > before);
 }
 
@@ -198,13 +191,12 @@ static void a_stop_overtakes_a_start(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
         loop_until(pid1_runs(pid1, "job.service") == 1);
-        send_order((Order){.name = "job.service",
+        order_and_wait((Order){.name = "job.service",
                            .content = job,
                            .loaded_only = true,
                            .revision = 6,
                            .start = 5,
                            .stop = 6});
-        loop_until(answered("job.service", 6));
         assert_string_equal(report_of("job.service")->error, "");
         assert_null(report_of("job.service")->outcome);
 }
@@ -251,8 +243,7 @@ static void a_name_that_is_active_without_a_file_is_refused(void **state) {
         pid1_start(pid1, "theirs.service"); // as a transient unit
         assert_int_equal(unlink(path), 0);
         meet_leader(NULL, 0);
-        send_order((Order){.name = "theirs.service", .content = web2, .revision = 5, .start = 5});
-        loop_until(answered("theirs.service", 5));
+        order_and_wait((Order){.name = "theirs.service", .content = web2, .revision = 5, .start = 5});
         assert_true(report_of("theirs.service")->refused);
         assert_false(has_file("theirs.service"));
         send_order((Order){.name = "theirs.service", .remove = true, .revision = 6});
@@ -279,8 +270,7 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         uint64_t cancel;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         agent_on_leader(w.agent, 0, 0);
         agent_local_units(w.agent, &rows);
         assert_int_equal(rows.units->n_rows, 1);
@@ -300,12 +290,10 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
 static void ask_for_status(uint64_t id, const char *name) {
         Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *names[] = {(char *) name};
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = names, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
 
-        status.names = names;
-        status.n_names = 1;
         call.id = id;
         call.node = NODE;
         call.request = &request;
@@ -324,8 +312,7 @@ static void the_leader_gets_the_status_of_all_units_that_it_asks_about(void **st
         enum { ASKED = 200, CANCELLED = 40 };
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         for (unsigned i = 0; i < ASKED; i++)
                 ask_for_status(100 + i, i % 2 ? "web.service" : "none.service");
         for (unsigned i = 0; i < CANCELLED / 2; i++) {
@@ -340,8 +327,7 @@ static void the_leader_gets_the_status_of_a_unit(void **state) {
         const Argosy__Response *response;
 
         meet_leader(NULL, 0);
-        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(answered("web.service", 5));
+        order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         ask_for_status(77, "web.service");
         loop_until(w.call_reply);
         assert_int_equal(w.call_reply->call_reply->id, 77);

@@ -104,12 +104,12 @@ static void a_target_in_memory_is_read_again_before_it_starts(void **state) {
         order("web.service", wanted, true, 6, 0);
         assert_int_equal(pid1_n_reloads(pid1), 0); // that the target is up is no reason
         assert_int_equal(pid1_wants(pid1, "app.target"), 0);
-        send_order((Order){.name = "app.target", .content = app, .revision = 7, .start = 7, .restart = 7});
-        loop_until(answered("app.target", 7));
+        order_and_wait(
+                (Order){.name = "app.target", .content = app, .revision = 7, .start = 7, .restart = 7});
         assert_int_equal(pid1_n_reloads(pid1), 1);
         assert_int_equal(pid1_wants(pid1, "app.target"), 1);
-        send_order((Order){.name = "app.target", .content = app, .revision = 8, .start = 8, .restart = 8});
-        loop_until(answered("app.target", 8));
+        order_and_wait(
+                (Order){.name = "app.target", .content = app, .revision = 8, .start = 8, .restart = 8});
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }
 
@@ -135,8 +135,8 @@ static void the_first_restart_after_argosyd_was_away_reads_links_again(void **st
         agent_down();
         agent_up();
         meet_leader(orders, 2);
-        send_order((Order){.name = "app.target", .content = app, .revision = 7, .start = 7, .restart = 7});
-        loop_until(answered("app.target", 7));
+        order_and_wait(
+                (Order){.name = "app.target", .content = app, .revision = 7, .start = 7, .restart = 7});
         assert_int_equal(pid1_wants(pid1, "app.target"), 1);
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }

@@ -164,9 +164,8 @@ static void ask(size_t i, uint64_t id) {
 }
 
 static void cancel(size_t i, uint64_t id) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = MESSAGE_OF(request, .cancel_id = id);
 
-        q.cancel_id = id;
         assert_int_equal(stream_send(w.peers[i].stream, &q.base), 0);
 }
 
@@ -273,9 +272,8 @@ static void a_huge_frame_is_refused_before_it_arrives(void **state) {
 }
 
 static void an_unknown_request_is_answered_with_an_error(void **state) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = MESSAGE_OF(request, .id = 3);
 
-        q.id = 3;
         assert_int_equal(stream_send(w.peers[0].stream, &q.base), 0);
         RUN_UNTIL(w.peers[0].answers == 1);
         assert_int_equal(w.peers[0].last_status, EOPNOTSUPP);

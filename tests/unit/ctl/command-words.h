@@ -11,6 +11,7 @@
 
 #include "ctl-main.h"
 #include "fake-daemon.h"
+#include "messages.h"
 #include "str.h"
 
 enum { WORDS_MAX = 16 };
@@ -119,12 +120,9 @@ static inline void reply_progress(FakeDaemon *d, const Result *results, bool fin
 }
 
 static inline void reply_error(FakeDaemon *d, int status, const char *message, bool no_leader) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
+                                           .no_leader = no_leader);
 
-        r.final = true;
-        r.status = status;
-        r.message = (char *) message;
-        r.no_leader = no_leader;
         fake_reply(d, &r);
 }
 
@@ -161,13 +159,10 @@ static inline void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *i
 #define RESULTS(...) ((const Result[]){__VA_ARGS__, {}})
 
 static inline void reply_left(FakeDaemon *d, uint32_t remaining, const char *message, bool final) {
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = remaining);
+        Argosy__Response r = RESPONSE_WITH(.final = final, .message = (char *) message,
+                                           .what_case = ARGOSY__RESPONSE__WHAT_PROGRESS,
+                                           .progress = &progress);
 
-        progress.remaining = remaining;
-        r.final = final;
-        r.message = (char *) message;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
         fake_reply(d, &r);
 }

@@ -187,9 +187,8 @@ static void a_name_has_a_limit_and_a_unit_one_for_its_files(void **state) {
 
         assert_int_equal(mkdirat(f->fd, "many", 0755), 0);
         for (unsigned i = 0; i < CARRIED_FILES_MAX; i++) {
-                char path[32];
+                _cleanup_free_ char *path = str_printf("many/%u", i);
 
-                snprintf(path, sizeof(path), "many/%u", i);
                 put(f, path, "");
         }
         assert_refused(f, "many x.sh", "dir/x.sh is one file more than the 256 that a unit may have");

@@ -53,8 +53,7 @@ static void slow_answer(FakeDaemon *d) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         _cleanup_buf_ Buf frame = {};
 
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         response.id = d->last_id;
         response.final = true;
         assert(frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0);
@@ -68,8 +67,7 @@ static void an_answer_may_come_byte_by_byte(void **state) {
 }
 
 static void oversized(FakeDaemon *d) {
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\xff\xff\xff\xff", 4);
         fake_expect_end(d);
 }
@@ -79,8 +77,7 @@ static void an_oversized_answer_is_refused_at_its_first_bytes(void **state) {
 }
 
 static void garbage(FakeDaemon *d) {
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\0\0\0\4\xff\xff\xff\xff", 8);
         fake_expect_end(d);
 }
@@ -92,8 +89,7 @@ static void garbage_is_refused(void **state) {
 static void stranger(FakeDaemon *d) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         response.id = 999;
         fake_reply(d, &response);
         fake_expect_end(d);
@@ -104,8 +100,7 @@ static void an_answer_to_another_question_is_refused(void **state) {
 }
 
 static void dies_in_a_frame(FakeDaemon *d) {
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\0\0\0\4\x08", 5);
 }
 
@@ -202,8 +197,7 @@ static void a_path_that_is_too_long_is_no_overflow(void **state) {
 }
 
 static void silent(FakeDaemon *d) {
-        fake_accept(d);
-        argosy__request__free_unpacked(fake_read(d), NULL);
+        argosy__request__free_unpacked(fake_take(d), NULL);
         fake_expect_end(d);
 }
 

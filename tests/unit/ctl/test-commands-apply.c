@@ -10,6 +10,7 @@
 #include "fileio.h"
 #include "hash.h"
 #include "messages.h"
+#include "str.h"
 
 #define SLEEPER "[Service]\nExecStart=/bin/sleep 9\n"
 #define TWO "2222222222222222222222222222222222222222222222222222222222222222"
@@ -20,9 +21,8 @@ enum { PRINT = 77, REVISION = 42 };
 static char dir[32];
 
 static void put(const char *name, const char *text) {
-        char path[64];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
 }
 
@@ -45,9 +45,8 @@ static int teardown(void **state) {
 }
 
 static Outcome run_here(FakeScript script, const char *before, const char *behind) {
-        char line[256];
+        _cleanup_free_ char *line = str_printf("%s %s %s", before, dir, behind);
 
-        snprintf(line, sizeof(line), "%s %s %s", before, dir, behind);
         return run(script, line);
 }
 

@@ -348,8 +348,7 @@ static void a_timeout_is_a_failure_that_says_what_is_open(void **state) {
 }
 
 static void takes_it(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_change(d, RESULTS({"a.service", .revision = 1,
                                  .message = "kept, the file here differs; see --replace"}));
         fake_expect_end(d);
@@ -365,8 +364,7 @@ static void no_block_and_submit_do_not_wait(void **state) {
 }
 
 static void has_no_leader(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_error(d, ETIMEDOUT, "no leader can be reached for 10 s", true);
         fake_expect_end(d);
 }
@@ -452,10 +450,8 @@ static void no_request_names_more_units_than_a_leader_takes(void **state) {
 
 static void answers_at_the_last_moment(FakeDaemon *d) {
         struct timespec t = {};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         t.tv_nsec = (long) (q->timeout_ms + 50) * 1000000; // as long as it was told to look, and a little
         done(q);
         nanosleep(&t, NULL);
@@ -471,10 +467,8 @@ static void the_daemons_reason_is_waited_for(void **state) {
 }
 
 static void stops_locally(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LOCAL_STOP &&
                streq(q->local_stop->names[0], "a.service"));
         done(q);

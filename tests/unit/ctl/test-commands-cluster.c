@@ -74,10 +74,8 @@ static void assert_amount(const Argosy__Amount *a, const char *resource, uint64_
 static void takes_a_role(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         const Argosy__Request__RoleChange *m;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE);
         m = q->role_change;
         assert(streq(m->name, "web") && m->weight == 3 && !m->remove);
@@ -124,8 +122,7 @@ static void has_a_role(FakeDaemon *d) {
         Argosy__Response__Roles roles = ARGOSY__RESPONSE__ROLES__INIT;
         Argosy__Response r = RESPONSE_OF(ROLES, roles, &roles, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         cpu.resource = "cpu";
         cpu.used = 1500;
         cpu.total = 6000;
@@ -160,10 +157,8 @@ static void roles_are_shown_for_people_and_programs(void **state) {
 static void takes_a_right(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         const Argosy__Request__AccessChange *m;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ACCESS_CHANGE);
         m = q->access_change;
         assert(m->right == ARGOSY__RIGHT__RIGHT_OPERATE && streq(m->user, "alice") && streq(m->host, "n2"));
@@ -215,8 +210,7 @@ static void has_rights(FakeDaemon *d) {
         Argosy__Response__Access access = ARGOSY__RESPONSE__ACCESS__INIT;
         Argosy__Response r = RESPONSE_OF(ACCESS, access, &access, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         grants[0].right = ARGOSY__RIGHT__RIGHT_OPERATE;
         grants[0].user = "alice";
         grants[0].host = 2;
@@ -253,10 +247,8 @@ static void rights_are_shown_as_they_are_typed(void **state) {
 
 static void takes_a_pool(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_POOL_CHANGE);
         assert(streq(q->pool_change->name, "fast"));
         assert(q->pool_change->n_hosts == 2 && streq(q->pool_change->hosts[1], "n2"));
@@ -275,10 +267,8 @@ static void a_pool_is_made_of_nodes_and_labels(void **state) {
 }
 
 static void joins_and_dies(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_JOIN);
         assert(streq(q->cluster_join->address, "10.0.0.1:99") && streq(q->cluster_join->token, "secret"));
         assert(q->cluster_join->discard);

@@ -662,10 +662,8 @@ static void lists_what_there_was(FakeDaemon *d) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         done(q);
         row.unit = (char *) "b.service";
@@ -772,10 +770,8 @@ static void undoes(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT,
                                                    ARGOSY__RESPONSE__UNIT_RESULT__INIT,
                                                    ARGOSY__RESPONSE__UNIT_RESULT__INIT};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->job == 7 && q->undo->force &&
                !q->undo->dry_run);
         assert(q->job && q->job->id.len == 16 && streq(q->job->targets[0], "7"));
@@ -809,10 +805,8 @@ static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
 // The daemon is restarted in the middle, and the next one begins with the first part again.
 static void undoes_in_parts(FakeDaemon *d) {
         for (unsigned i = 0; i < 2; i++) {
-                Argosy__Request *q;
+                Argosy__Request *q = fake_take(d);
 
-                fake_accept(d);
-                q = fake_read(d);
                 assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO);
                 done(q);
                 reply_change_part(
@@ -835,10 +829,8 @@ static void what_is_undone_in_parts_is_said_once(void **state) {
 
 static void plans(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->undo->dry_run && q->undo->only_untouched);
         done(q);
         results[0].name = (char *) "a.service";
@@ -864,8 +856,7 @@ static void a_plan_is_printed(void **state) {
 static void refuses(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         r.final = true;
         r.status = EBUSY;
         r.message = (char *) "a.service was changed since by job 9";

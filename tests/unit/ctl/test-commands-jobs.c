@@ -88,10 +88,8 @@ static void a_key_is_the_same_request_whoever_sends_it(void **state) {
 
 // What a host asks the leader for on behalf of who talks to it, too.
 static void says_why(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE ||
                q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
                q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
@@ -147,10 +145,8 @@ static void what_has_a_key_is_not_asked_for_in_halves(void **state) {
 // Of a node the reason was always shown.
 static void cordons(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && streq(q->node_change->reason, "disks"));
         assert(streq(q->job->reason, "disks") && q->job->id.len == 16);
         done(q);
@@ -202,40 +198,30 @@ static void keys_have_limits(void **state) {
 // ---- jobs
 
 static void reply_jobs(FakeDaemon *d, Argosy__Response__JobRow *rows, size_t n, uint64_t before) {
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow *pointers[2] = {rows, rows + 1};
+        Argosy__Response__Jobs jobs =
+                MESSAGE_OF(response__jobs, .rows = pointers, .n_rows = n, .before = before);
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
-        jobs.rows = pointers;
-        jobs.n_rows = n;
-        jobs.before = before;
         fake_reply(d, &r);
 }
 
 static char *targets[] = {(char *) "a", (char *) "b"};
 
 static Argosy__Response__JobRow row(uint64_t number) {
-        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
+        Argosy__Response__JobRow job = JOB_ROW_OF(.job = number, .author = (char *) "root@n1",
+                                                  .verb = (char *) "stop",
+                                                  .reason = (char *) "cold \x1b[31m", .targets = targets,
+                                                  .n_targets = 2, .more_targets = 3, .changed = 2,
+                                                  .revision_before = 40, .revision = 42);
 
-        job.job = number;
-        job.author = (char *) "root@n1";
-        job.verb = (char *) "stop";
-        job.reason = (char *) "cold \x1b[31m";
-        job.targets = targets;
-        job.n_targets = 2;
-        job.more_targets = 3;
-        job.changed = 2;
-        job.revision_before = 40;
-        job.revision = 42;
         return job;
 }
 
 static void lists_in_two_answers(FakeDaemon *d) {
         Argosy__Response__JobRow rows[] = {row(9), row(8), row(3)};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->before == 0 &&
                q->list_jobs->limit == 3);
         assert(q->list_jobs->n_patterns == 1 && streq(q->list_jobs->patterns[0], "w*"));
@@ -266,8 +252,7 @@ static void jobs_are_asked_for_until_there_are_enough(void **state) {
 static void lists_one(FakeDaemon *d) {
         Argosy__Response__JobRow job = row(9);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         job.state = (char *) "failed";
         job.failed = 1;
         reply_jobs(d, &job, 1, 0);
@@ -304,8 +289,7 @@ static void shows(FakeDaemon *d) {
         units[1].end_message = (char *) "exit-code";
         units[1].node = (char *) "n2";
         units[1].by = 11;
-        fake_accept(d);
-        q = fake_read(d);
+        q = fake_take(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 &&
                q->list_jobs->first_unit == 0);
         done(q);
@@ -355,10 +339,8 @@ static void programs_get_a_list_of_jobs(void **state) {
 
 static void asks_for_states(FakeDaemon *d) {
         Argosy__Response__JobRow none = row(1);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->limit == 0);
         assert(q->list_jobs->n_states == 2 && q->list_jobs->states[0] == ARGOSY__JOB_STATE__JOB_RUNNING &&
                q->list_jobs->states[1] == ARGOSY__JOB_STATE__JOB_FAILED);
@@ -385,10 +367,8 @@ static void asks_for_a_node(FakeDaemon *d) {
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow job = row(9), *pointers[] = {&job};
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS);
         assert(q->list_jobs->n_nodes == 1 && streq(q->list_jobs->nodes[0], "n1"));
         done(q);
@@ -514,10 +494,8 @@ static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool
         static const char *const how[] = {"failed", "ok", "cancelled", "unplaced"};
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service"};
         Argosy__Response__JobRow job = row(9);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9);
         done(q);
         for (size_t i = 0; i < 4; i++) {
@@ -566,8 +544,7 @@ static void shows_more_than_named(FakeDaemon *d, size_t n_units, uint32_t failed
         Argosy__Response__JobUnitRow units[4], *pointers[4] = {&units[0], &units[1], &units[2], &units[3]};
         Argosy__Response__JobRow job = row(9);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         for (size_t i = 0; i < n_units; i++) {
                 argosy__response__job_unit_row__init(&units[i]);
                 units[i].unit = (char *) names[i];

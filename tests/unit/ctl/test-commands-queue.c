@@ -16,13 +16,11 @@ static void reply_held(FakeDaemon *d, uint64_t job) {
 }
 
 static void reply_row(FakeDaemon *d, uint64_t number, const char *state) {
-        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &job;
+        Argosy__Response__JobRow job = JOB_ROW_OF(.job = number, .verb = (char *) "stop",
+                                                  .state = (char *) state), *rows = &job;
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = &rows, .n_rows = 1);
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
-        job.job = number;
-        job.verb = (char *) "stop";
-        job.state = (char *) state;
         fake_reply(d, &r);
 }
 
@@ -85,10 +83,8 @@ static void is_called_off(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3], *pointers[3] = {&results[0], &results[1], &results[2]};
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL && q->job_cancel->n_numbers == 2);
         done(q);
         for (size_t i = 0; i < 3; i++)
@@ -116,10 +112,8 @@ static void what_was_called_off_and_what_goes_on_is_said(void **state) {
 // The daemon is restarted in the middle, and the next one begins with the first part again.
 static void is_called_off_in_parts(FakeDaemon *d) {
         for (unsigned i = 0; i < 2; i++) {
-                Argosy__Request *q;
+                Argosy__Request *q = fake_take(d);
 
-                fake_accept(d);
-                q = fake_read(d);
                 assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL);
                 done(q);
                 reply_change_part(d,
@@ -212,10 +206,8 @@ static void a_rebalance_that_is_held_is_a_job_like_others(void **state) {
 }
 
 static void drain_is_held(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
         done(q);
         reply_held(d, 17);
@@ -245,10 +237,8 @@ static void numbers_of_jobs_are_numbers(void **state) {
 
 static void releases(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_RELEASE && q->job_release->n_numbers == 2);
         assert(q->job_release->numbers[0] == 17 && q->job_release->numbers[1] == 19 && q->job->id.len == 16);
         done(q);
@@ -268,10 +258,8 @@ static void jobs_are_released_together(void **state) {
 // ---- rules
 
 static Argosy__QueueRule rule_of(uint32_t number, const char *unit) {
-        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule r = QUEUE_RULE_OF(.number = number, .unit = (char *) unit);
 
-        r.number = number;
-        r.unit = (char *) unit;
         return r;
 }
 
@@ -302,10 +290,8 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
 
 static void adds(FakeDaemon *d) {
         Argosy__QueueRule rule = rule_of(7, "db@*.service");
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->add &&
                q->queue_change->before == 3);
         assert(q->queue_change->add->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT &&
@@ -362,8 +348,7 @@ static void lists(FakeDaemon *d) {
         rules[0].limit = 3;
         rules[1].action = ARGOSY__QUEUE_ACTION__QUEUE_REFUSE;
         rules[1].text = (char *) "frozen";
-        fake_accept(d);
-        q = fake_read(d);
+        q = fake_take(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_LIST && !q->job);
         done(q);
         reply_rules(d, rules, 2);
@@ -402,10 +387,8 @@ static void programs_get_the_rules(void **state) {
 
 static void closes(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->close &&
                !q->queue_change->open);
         assert(streq(q->job->reason, "racks") && q->job->if_revision == 17);
@@ -424,10 +407,8 @@ static void a_queue_is_closed_for_a_reason(void **state) {
 
 static void limits(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->history_mib == 1024);
         done(q);
         r.final = true;
@@ -438,10 +419,8 @@ static void limits(FakeDaemon *d) {
 static void limits_files(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
         const Argosy__Request__QueueChange *m;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         m = q->queue_change;
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && m->file_kib == 256 &&
                m->unit_files_kib == 0 && m->files_mib == 32);

@@ -49,10 +49,8 @@ static const char *const two_units[][5] = {{"a.service", "n1", "loaded", "inacti
                                            {"b.service", "", "", "unknown", ""}};
 
 static void lists(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS);
         done(q);
         reply_units(d, two_units, 2, true, 12000);
@@ -77,10 +75,8 @@ static void a_list_shows_drift_and_its_age(void **state) {
 
 // The first leader ends after its first part.
 static void lists_in_parts(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->list_units->parts);
         done(q);
         reply_part(d, two_units, 1, 0, false, false, 0);
@@ -102,16 +98,13 @@ static const char *const three_units[][5] = {{"a.service", "n1", "loaded", "acti
                                              {"c.service", "n1", "loaded", "active", "running"}};
 
 static void list_with_a_hole(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         done(q);
         reply_part(d, three_units, 1, 0, false, false, 0);
         reply_part(d, three_units + 2, 1, 2, true, false, 0);
         fake_hang_up(d);
-        fake_accept(d);
-        q = fake_read(d);
+        q = fake_take(d);
         done(q);
         reply_part(d, three_units, 3, 0, true, false, 0);
         fake_expect_end(d);
@@ -125,10 +118,8 @@ static void a_list_of_which_a_part_is_missing_is_asked_for_again(void **state) {
 }
 
 static void lists_by_label(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->list_units->filter->n_labels == 2);
         assert(streq(q->list_units->filter->labels[0]->key, "disk"));
         assert(streq(q->list_units->filter->labels[0]->value, "ssd"));
@@ -160,8 +151,7 @@ static void lists_two_nodes(FakeDaemon *d) {
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
         Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         rows[0].node = (char *) "n1";
         rows[0].state = rows[1].state = (char *) "online";
         rows[1].node = (char *) "n2";
@@ -201,10 +191,8 @@ static void lists_many(FakeDaemon *d) {
                                                {"b.service", "n1", "loaded", "active", "running"},
                                                {"c.service", "n1", "loaded", "active", "running"},
                                                {"d.service", "n1", "loaded", "active", "running"}};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         done(q);
         reply_units(d, units, 4, false, 0);
         fake_expect_end(d);
@@ -289,10 +277,8 @@ static void is_active_exits_as_systemctl_does(void **state) {
 }
 
 static void restarts_in_a_question(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
+        done(fake_take(d));
         reply_units(d, two_units, 1, false, 0);
         fake_expect_end(d);
 }
@@ -308,8 +294,7 @@ static void cats(FakeDaemon *d) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         cat.content.data = (uint8_t *) "[Unit]\r\n\x01\xff";
         cat.content.len = 10;
         r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
@@ -332,8 +317,7 @@ static void cats_commands(FakeDaemon *d) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
         Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
         fake_reply(d, &r);
         fake_expect_end(d);
@@ -434,10 +418,8 @@ static void matches(FakeDaemon *d) {
         Argosy__Response__UnitFileRow rows[3], *pointers[3];
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         assert(q->list_unit_files->n_patterns == 1 && streq(q->list_unit_files->patterns[0], "web@*"));
         done(q);
@@ -467,8 +449,7 @@ static void matches_too_many(FakeDaemon *d) {
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         row.unit = (char *) "web@{1..100001}.service"; // as so many rows
         files.rows = &rows;
         files.n_rows = 1;
@@ -485,8 +466,7 @@ static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
 }
 
 static void status_of_nothing(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_error(d, ENOENT, "a.service: no such unit", false);
         fake_expect_end(d);
 }
@@ -498,8 +478,7 @@ static void status_of_a_slip(FakeDaemon *d) {
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Request *q;
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_error(d, ENOENT, "wbe.service: no such unit", false);
         q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
@@ -526,8 +505,7 @@ static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(voi
 }
 
 static void status_of_a_quadlet_file(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_error(d, ENOENT, "blog.pod.service: no such unit", false);
         fake_expect_end(d);
 }
@@ -554,10 +532,8 @@ static void counters_of_two(FakeDaemon *d) {
         Argosy__Response__Counter rows[2] = {ARGOSY__RESPONSE__COUNTER__INIT,
                                              ARGOSY__RESPONSE__COUNTER__INIT},
                                   *pointers[] = {&rows[0], &rows[1]};
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_COUNTERS);
         done(q);
         rows[0].name = (char *) "calls";
@@ -596,8 +572,7 @@ static void counters_of_states_and_times(FakeDaemon *d) {
         Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times[] = {&commits};
         uint64_t bounds[] = {250, 2500, 10000000}, counts[] = {50, 98, 100, 100}, zeros[] = {0, 0, 0, 0};
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         for (size_t i = 0; i < 4; i++) {
                 argosy__response__counter__init(&rows[i]);
                 rows[i].name = (char *) (i < 3 ? "jobs" : "nodes");
@@ -670,10 +645,8 @@ static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_
 }
 
 static void two_nodes_use_cpu(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOP);
         assert(q->top->n_patterns == 1 && streq(q->top->patterns[0], "we*"));
         assert(q->top->interval_ms == 200 && !q->top->local && streq(q->top->node, "n1"));
@@ -699,12 +672,10 @@ static void top_prints_once_with_rates_for_programs(void **state) {
 }
 
 static void goes_on_over_a_restart(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_usage(d, "n1", 1000000, 0, false);
         fake_hang_up(d);
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_usage(d, "n1", 2000000, 500000, false);
         fake_expect_end(d);
 }
@@ -717,8 +688,7 @@ static void top_goes_on_over_a_restart_of_the_daemon(void **state) {
 }
 
 static void knows_no_such_node(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_error(d, ENOENT, "n9: no such node", false);
         fake_expect_end(d);
 }
@@ -732,11 +702,9 @@ static void top_of_an_unknown_node_fails(void **state) {
 
 static void reply_why(FakeDaemon *d, uint32_t number, const char *unit) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) unit, .node = (char *) "-");
         Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
 
-        row.unit = (char *) unit;
-        row.node = (char *) "-";
         status.row = &row;
         status.why = (char *) "no node takes it";
         status.number = number;
@@ -744,22 +712,19 @@ static void reply_why(FakeDaemon *d, uint32_t number, const char *unit) {
 }
 
 static void end_of_why(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true);
 
-        r.final = true;
         fake_reply(d, &r);
 }
 
 // First by another leader, and then by another daemon.
 static void explains_anew(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_why(d, 1, "a.service");
         reply_why(d, 2, "b.service");
         reply_why(d, 1, "a.service");
         fake_hang_up(d);
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         reply_why(d, 1, "a.service");
         reply_why(d, 2, "b.service");
         end_of_why(d);

@@ -24,10 +24,8 @@ static void takes_a_token(FakeDaemon *d) {
         Argosy__Response__TokenRow row = ARGOSY__RESPONSE__TOKEN_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
         Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOKEN_CREATE);
         assert(q->token_create->hash.len == HASH_SIZE);
         memcpy(asked.hash, q->token_create->hash.data, HASH_SIZE);
@@ -130,8 +128,7 @@ static void a_certificate_is_printed_as_json_too(void **state) {
 static void refuses(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         r.final = true;
         r.status = EEXIST;
         r.message = (char *) "there is a token called 'ci' already";
@@ -172,10 +169,8 @@ static void what_can_be_no_token_never_reaches_the_daemon(void **state) {
 
 static void ends_two(FakeDaemon *d) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOKEN_REVOKE);
         assert(q->token_revoke->n_tokens == 2 && streq(q->token_revoke->tokens[0], "ci") &&
                streq(q->token_revoke->tokens[1], "0123abcd"));
@@ -202,8 +197,7 @@ static void has_tokens(FakeDaemon *d) {
         Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
         Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
 
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         used.id = (char *) "0123abcd";
         used.name = (char *) "ci";
         used.right = ARGOSY__RIGHT__RIGHT_OPERATE;

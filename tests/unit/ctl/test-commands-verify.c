@@ -13,13 +13,13 @@
 #include "fileio.h"
 #include "json.h"
 #include "messages.h"
+#include "str.h"
 
 static char dir[32];
 
 static void put(const char *name, const char *text) {
-        char path[128];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
 }
 
@@ -36,9 +36,8 @@ static int teardown(void **state) {
 }
 
 static Outcome verify(const char *before, const char *name) {
-        char line[256];
+        _cleanup_free_ char *line = str_printf("verify %s %s/%s", before, dir, name);
 
-        snprintf(line, sizeof(line), "verify %s %s/%s", before, dir, name);
         return run_at("/nowhere", line);
 }
 
@@ -173,10 +172,8 @@ static void reply_node(FakeDaemon *d, const char *node, const char *text, uint32
 }
 
 static void read_verify(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_VERIFY && q->verify->n_files == 1);
         argosy__request__free_unpacked(q, NULL);
 }

@@ -70,8 +70,7 @@ static void refuse(FakeDaemon *d) {
 }
 
 static void refuse_at_once(FakeDaemon *d) {
-        fake_accept(d);
-        done(fake_read(d));
+        done(fake_take(d));
         refuse(d);
 }
 
@@ -320,10 +319,8 @@ static void a_program_is_not_run_again_and_again_for_want_of_a_cursor(void **sta
 }
 
 static void tells_since_a_job(FakeDaemon *d) {
-        Argosy__Request *q;
+        Argosy__Request *q = fake_take(d);
 
-        fake_accept(d);
-        q = fake_read(d);
         assert(q->events->since_job == 12 && !*q->events->cursor && !q->events->from_now);
         done(q);
         reply_failure(d, 11);

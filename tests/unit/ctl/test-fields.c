@@ -3,6 +3,7 @@
 
 #include "argosy.pb-c.h"
 #include "fields.h"
+#include "messages.h"
 
 static size_t select_fields(const FieldList *list, const char *text, bool all, const Field **ret) {
         _cleanup_buf_ Buf why = {};
@@ -103,13 +104,11 @@ static void values_come_from_the_row(void **state) {
 }
 
 static void trouble_has_a_colour(void **state) {
-        Argosy__Response__UnitRow u = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow u = UNIT_ROW_OF(.load = (char *) "loaded", .active = (char *) "failed");
         Argosy__Response__UnitFileRow f = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
         Argosy__Response__NodeRow n = ARGOSY__RESPONSE__NODE_ROW__INIT;
         const Field *fields[FIELDS_MAX];
 
-        u.load = (char *) "loaded";
-        u.active = (char *) "failed";
         select_fields(&unit_fields, "active,load,unit", false, fields);
         assert_int_equal(unit_fields.colour(fields[0], &u), COLOUR_RED);
         assert_int_equal(unit_fields.colour(fields[1], &u), COLOUR_NONE);

@@ -33,9 +33,8 @@ static int free_manual(void **state) {
 }
 
 static void expect(const char *format, const char *word) {
-        char text[128];
+        _cleanup_free_ char *text = str_printf(format, word);
 
-        snprintf(text, sizeof(text), format, word);
         if (!strstr(manual, text))
                 fail_msg("argosyctl(1) does not mention %s", text);
 }

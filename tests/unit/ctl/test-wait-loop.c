@@ -134,12 +134,9 @@ static void reply_left(FakeDaemon *d, uint32_t remaining, bool final) {
 }
 
 static void reply_status(FakeDaemon *d, int status, const char *message, bool no_leader) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
+                                           .no_leader = no_leader);
 
-        r.final = true;
-        r.status = status;
-        r.message = (char *) message;
-        r.no_leader = no_leader;
         fake_reply(d, &r);
 }
 

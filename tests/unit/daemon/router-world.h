@@ -21,6 +21,7 @@
 #include "mesh.h"
 #include "message.h"
 #include "http-tls.h"
+#include "messages.h"
 #include "peers.h"
 #include "request-rights.h"
 #include "router.h"
@@ -343,15 +344,13 @@ static inline Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
         static Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
         static Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Events events =
+                MESSAGE_OF(request__events, .lead = w.lead, .cursor = (char *) "place");
+        Argosy__Request q = MESSAGE_OF(request, .what_case = what);
         Route *route;
 
-        events.lead = w.lead;
-        events.cursor = (char *) "place";
         leave.force = w.force;
         journal.window = w.wanted_window;
-        q.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
                 q.list_nodes = &list_nodes;
         else if (what == ARGOSY__REQUEST__WHAT_LIST_UNITS)
@@ -391,10 +390,8 @@ static inline void leader_is(uint32_t host) {
 }
 
 static inline void reply(bool final, int status) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = final, .status = status);
 
-        response.final = final;
-        response.status = status;
         router_on_forward_reply(w.daemon.router, w.forward_id, &response);
         turn();
 }

@@ -2,6 +2,7 @@
 //
 // What a host offers: of its cores and memory, or of what a container may use.
 #include "capacity.h"
+#include "str.h"
 #include "tmpdir.h"
 
 enum { GIB = 1024 };
@@ -43,9 +44,8 @@ static void a_part_is_kept_back_and_more_may_be_promised(void **state) {
 }
 
 static void write_limit(const char *dir, const char *name, const char *text) {
-        char path[256];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
 }
 

@@ -14,10 +14,9 @@ static void has_key(void) {
 
 static void order_open(uint32_t raft_id) {
         Argosy__ToHost__StoreOpen m = MESSAGE_OF(to_host__store_open, .raft_id = raft_id, .generation = 4);
-        Argosy__VoterSecret key = ARGOSY__VOTER_SECRET__INIT, *keys = &key;
+        Argosy__VoterSecret key = MESSAGE_OF(voter_secret, .name = (char *) VOTER_SECRET_CA, .number = 1),
+                            *keys = &key;
 
-        key.name = (char *) VOTER_SECRET_CA;
-        key.number = 1;
         key.value = (ProtobufCBinaryData){w.bad_secret ? 0 : 3, (uint8_t *) "key"};
         m.secrets = &keys;
         m.n_secrets = 1;
@@ -410,11 +409,11 @@ static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **sta
 
 static void tell(uint32_t number, const char *value) {
         Argosy__ToHost__VoterSecrets m = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
-        Argosy__VoterSecret secret = ARGOSY__VOTER_SECRET__INIT, *secrets = &secret;
+        Argosy__VoterSecret secret = MESSAGE_OF(
+                                    voter_secret, .name = (char *) "key", .number = number,
+                                    .value = (ProtobufCBinaryData){strlen(value), (uint8_t *) value}),
+                            *secrets = &secret;
 
-        secret.name = (char *) "key";
-        secret.number = number;
-        secret.value = (ProtobufCBinaryData){strlen(value), (uint8_t *) value};
         m.secrets = &secrets;
         m.n_secrets = 1;
         daemon_secrets_on_told(&w.d, &m);

@@ -5,6 +5,7 @@
 #include "log-world.h"
 
 #include "cluster-snapshot.h"
+#include "str.h"
 
 enum { MANY_HOSTS = 6000 }; // whose records are more than an entry of the log takes
 
@@ -294,9 +295,8 @@ static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
 
         follow_a_cluster();
         for (uint32_t i = 4; i <= 7; i++) {
-                char name[16];
+                _cleanup_free_ char *name = str_printf("n%u", i);
 
-                snprintf(name, sizeof(name), "n%u", i);
                 add_voter(&b, name, i);
                 commit(&b);
                 uv_run(&w.loop, UV_RUN_NOWAIT);

@@ -6,12 +6,12 @@
 
 #include "access-token.h"
 #include "author.h"
+#include "messages.h"
 #include "request-rights.h"
 
 static void who_asks_is_said_to_the_leader(void **state) {
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.uid = 1000);
 
-        alice.uid = 1000;
         alice.user = (char *) "alice";
         alice.host = 9; // whatever came with it
         w.author = &alice;

@@ -9,6 +9,7 @@
 #include "leader.h"
 #include "local-api.h"
 #include "message.h"
+#include "messages.h"
 #include "socket-access.h"
 #include "state-writer.h"
 
@@ -51,24 +52,19 @@ static int tear_down(void **state) {
 
 static bool may_all(const char *group) {
         char *groups[] = {(char *) group};
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        Argosy__Author author = AUTHOR_OF(.user = (char *) "ann", .groups = groups, .n_groups = 1);
 
-        author.user = (char *) "ann";
-        author.groups = groups;
-        author.n_groups = 1;
         return access_has(socket_access_list(&w.d), &author, ADMIN, NULL);
 }
 
 // Members of the group have all rights, and nobody else has any.
 static void told(const char *group, uint64_t revision) {
-        Argosy__ToHost__Access access = ARGOSY__TO_HOST__ACCESS__INIT;
         Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants[] = {&grant};
+        Argosy__ToHost__Access access =
+                MESSAGE_OF(to_host__access, .grants = grants, .n_grants = 1, .revision = revision);
 
         grant.right = ADMIN;
         grant.group = (char *) group;
-        access.grants = grants;
-        access.n_grants = 1;
-        access.revision = revision;
         socket_access_on_told(&w.d, &access);
 }
 
@@ -107,11 +103,10 @@ static void what_is_known_is_not_written_again(void **state) {
 
 static void put_cluster(ClusterState *s) {
         static uint8_t id[16] = {1};
-        Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
+        Argosy__ClusterRecord cluster = MESSAGE_OF(
+                cluster_record, .cluster_id = (ProtobufCBinaryData){sizeof(id), id}, .generation = 1);
         Batch b = {0};
 
-        cluster.cluster_id = (ProtobufCBinaryData){sizeof(id), id};
-        cluster.generation = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER)->cluster = &cluster;
         apply(s, &b);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "http-api.h"
+#include "messages.h"
 
 static inline bool answer_admits(const Argosy__Author *author, void *userdata) {
         return true;
@@ -16,11 +17,9 @@ static inline bool answer_is_ready(void *userdata) {
 }
 
 static inline void answer_nodes(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .what_case = ARGOSY__RESPONSE__WHAT_NODES,
+                                           .nodes = &nodes);
 
-        r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_NODES;
-        r.nodes = &nodes;
         http_call_respond(call, &r);
 }

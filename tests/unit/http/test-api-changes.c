@@ -10,15 +10,13 @@
 #include "messages.h"
 
 static void answer_change(HttpCall *call, int status, uint64_t job) {
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = units, .n_units = 1);
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         unit.name = (char *) "a.service";
         unit.status = status;
         unit.message = (char *) (status ? "a.service:7: no such option" : "");
-        change.units = units;
-        change.n_units = 1;
         r.job = job;
         r.final = true;
         http_call_respond(call, &r);
@@ -59,14 +57,12 @@ static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
 }
 
 static void respond_job(HttpCall *call, const char *state) {
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
+        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         row.job = 17;
         row.state = (char *) state;
-        jobs.rows = rows;
-        jobs.n_rows = 1;
         http_call_respond(call, &r);
 }
 

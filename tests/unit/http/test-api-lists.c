@@ -120,16 +120,13 @@ static void a_list_of_which_a_part_is_missing_is_none(void **state) {
 
 // number 0: that was the last; status: of what there is to say.
 static void respond_why(HttpCall *call, uint32_t number, const char *why, int status) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.status = status, .final = number == 0);
         Argosy__Response__Status s = ARGOSY__RESPONSE__STATUS__INIT;
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) "a.service");
 
-        row.unit = (char *) "a.service";
         s.row = &row;
         s.why = (char *) why;
         s.number = number;
-        r.status = status;
-        r.final = number == 0;
         r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET
                                              : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
         r.status_reply = &s;
@@ -160,9 +157,12 @@ static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
 // number 0: the last, and of no node.
 static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit,
                           const char *error) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Usage usage = MESSAGE_OF(response__usage, .node = (char *) node);
         Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response r = RESPONSE_WITH(
+                .status = error ? EIO : 0, .message = (char *) (error ?: ""), .final = !node,
+                .what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_USAGE,
+                .usage = &usage);
 
         row.unit = (char *) unit;
         row.known = 1;
@@ -171,11 +171,6 @@ static void respond_usage(HttpCall *call, uint32_t number, const char *node, con
         usage.n_rows = unit ? 1 : 0;
         usage.number = number;
         usage.gone = !unit;
-        r.status = error ? EIO : 0;
-        r.message = (char *) (error ?: "");
-        r.final = !node;
-        r.what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_USAGE;
-        r.usage = &usage;
         http_call_respond(call, &r);
 }
 

@@ -22,14 +22,12 @@ static void respond_file(HttpCall *call, const char *text) {
 #define REV_NOW "40d8baa" // as SHA-256 of that begins
 
 static void respond_unit_files(HttpCall *call, size_t n) {
-        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = rows, .n_rows = n);
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
 
         row.unit = (char *) "a.service";
         row.rev = (char *) REV_NOW;
-        files.rows = rows;
-        files.n_rows = n;
         http_call_respond(call, &r);
 }
 

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "messages.h"
 #include "request-key.h"
+#include "str.h"
 
 static const HttpTarget job = {.resource = HTTP_NEW_JOB};
 
@@ -220,9 +221,8 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
         assert_non_null(text);
         assert_int_equal(len, strlen(text));
         for (size_t i = 0; i < 5; i++) {
-                char begin[24];
+                _cleanup_free_ char *begin = str_printf("{\"line\":%zu,", i + 1);
 
-                snprintf(begin, sizeof(begin), "{\"line\":%zu,", i + 1);
                 lines[i] = strstr(text, begin);
                 assert_non_null(lines[i]);
                 assert_true(i == 0 || lines[i][-1] == '\n');

@@ -475,14 +475,12 @@ static void answer_rows(Talk *t, const Row *from, size_t n) {
 }
 
 static void answer_why(Talk *t, const char *name, const char *why) {
-        Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals = &refusal;
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Refusal refusal = MESSAGE_OF(refusal, .node = (char *) "n1", .reason = (char *) "is full"),
+                        *refusals = &refusal;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) name);
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
 
-        row.unit = (char *) name;
-        refusal.node = (char *) "n1";
-        refusal.reason = (char *) "is full";
         status.row = &row;
         status.why = (char *) why;
         status.refusals = &refusals;
@@ -626,10 +624,9 @@ static void of_many_nodes_the_reasons_are_asked_for_bit_by_bit(void **state) {
 }
 
 static void without_a_leader_it_is_a_fleet_without_etcd(void **state) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.no_leader = true);
         Talk t;
 
-        r.no_leader = true;
         begin(&t, "GET", "/fleet/v1/state", NULL);
         answer(&t, &r);
         end(&t, 503,

@@ -92,13 +92,11 @@ static bool has_ended(const Client *c) {
 
 // NULL: none; the node says that it reads.
 static void line(size_t question, const char *text, bool final) {
-        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
-        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) text};
+        Argosy__Response__Journal journal = MESSAGE_OF(response__journal, .lines = lines,
+                                                       .n_lines = text ? 1 : 0, .node = (char *) "n1");
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
 
-        journal.lines = lines;
-        journal.n_lines = text ? 1 : 0;
-        journal.node = (char *) "n1";
         r.final = final;
         http_call_respond(w.asked[question].call, &r);
 }

@@ -69,21 +69,20 @@ static void help_is_one_line(void **state) {
 }
 
 static void turns_of_the_loop_are_a_histogram(void **state) {
-        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
         Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT;
         uint64_t bounds[] = {100, 10000}, counts[] = {5, 7, 8};
         Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times = &commits;
         _cleanup_free_ char *text = NULL, *both = NULL, *without = NULL;
         uint8_t data[512];
         HttpPart part = {.data = data};
+        Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .turns = &turns);
+        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
 
         turns.bounds_us = bounds;
         turns.n_bounds_us = 2;
         turns.counts = counts;
         turns.n_counts = 3;
         turns.sum_us = 1234567;
-        counters.turns = &turns;
         part.len = argosy__response__pack(&r, data);
         text = http_metrics(&part);
         assert_non_null(strstr(text, "# TYPE argosy_turn_seconds histogram\n"));

@@ -83,10 +83,9 @@ static bool answer_list(HttpCall *call, const Argosy__Request *request) {
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
         Argosy__Response__UnitRow rows[ROWS], *list[ROWS];
         Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true);
         char names[ROWS][32];
 
-        r.final = true;
         if (request->what_case == ARGOSY__REQUEST__WHAT_LIST_NODES && w.shows >= 0) {
                 node.node = node.machine_id = (char *) "n1";
                 nodes.rows = &node_rows;

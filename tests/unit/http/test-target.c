@@ -6,6 +6,7 @@
 #include "http-target.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 
 #define REV "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -270,11 +271,9 @@ static void parameters_may_come_several_times(void **state) {
 
 static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
         HttpTarget t = parsed("/v1/units?node=n1&node=n2&state=failed"), all = parsed("/v1/unit-files");
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.active = (char *) "failed", .node = (char *) "n2");
         Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
 
-        row.active = (char *) "failed";
-        row.node = (char *) "n2";
         assert_true(http_filter_wants_unit(&t, &row, NULL));
         row.node = (char *) "n21";
         assert_false(http_filter_wants_unit(&t, &row, NULL));
@@ -388,13 +387,10 @@ static void one_thing_may_not_be_there(void **state) {
 }
 
 static void rows_are_wanted_by_any_of_their_states(void **state) {
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.load = "loaded", .active = "active", .sub = "running");
         HttpTarget any = parsed("/v1/units"), some = parsed("/v1/units?state=failed&state=not-found"),
                    sub = parsed("/v1/units?state=running");
 
-        row.load = "loaded";
-        row.active = "active";
-        row.sub = "running";
         assert_true(http_filter_wants_unit(&any, &row, NULL));
         assert_false(http_filter_wants_unit(&some, &row, NULL));
         assert_true(http_filter_wants_unit(&sub, &row, NULL));

@@ -4,6 +4,7 @@
 // meets a leader with half of them, whatever happens meanwhile; and with the last of them everything goes on
 // as if they had been made at once.
 #include "batch.h"
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
@@ -33,8 +34,7 @@ static void start_all(void) {
         change.verb = START;
         change.names = pointers;
         change.n_names = UNITS;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
 }
 
@@ -53,10 +53,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 

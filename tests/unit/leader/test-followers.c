@@ -8,6 +8,7 @@
 
 #include "messages.h"
 #include "scheduler.h"
+#include "str.h"
 #include "tickets.h"
 #include "unit-marks.h"
 #include "unit-record.h"
@@ -86,9 +87,8 @@ static void of_many_that_were_touched_some_are_looked_at_in_each_turn(void **sta
         uint64_t pulled = t.leader->n_pulled;
 
         for (unsigned i = 0; i < UNITS; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 unit_touch(t.leader, unit_get(t.leader, name));
         }
         assert_false(followers_pull(t.leader));

@@ -33,10 +33,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *author,
                             Argosy__Request *request) {
@@ -120,9 +117,8 @@ static void a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket(voi
 static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.uid = 1000);
 
-        alice.uid = 1000;
         alice.user = (char *) "alice";
         forward(1, 1, &alice);
         rig_turns(&g, 2);
@@ -166,20 +162,17 @@ static bool refused(uint32_t host, const Argosy__Author *author, const ProtobufC
 }
 
 static void grant(Argosy__Right right, const char *user, const char *host) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = right, .user = (char *) user,
+                                                                .host = (char *) host);
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
-        change.right = right;
-        change.user = (char *) user;
-        change.host = (char *) host;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
 
 // What alice of one host may do, nobody of another host may, whatever that one says of him.
 static void each_request_that_is_forwarded_needs_its_right(void **state) {
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.uid = 1000);
 
-        alice.uid = 1000;
         alice.user = (char *) "alice";
         alice.host = 2;
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
@@ -218,10 +211,8 @@ static void what_a_host_answers_alone_no_leader_does(void **state) {
 }
 
 static void strange_words_of_a_host_are_refused(void **state) {
-        Argosy__Author strange = ARGOSY__AUTHOR__INIT;
+        Argosy__Author strange = AUTHOR_OF(.owner = true, .user = (char *) "root\n");
 
-        strange.owner = true;
-        strange.user = (char *) "root\n";
         forward(2, 1, &strange);
         rig_turns(&g, 2);
         assert_int_equal(n_replies, 1);
@@ -231,12 +222,9 @@ static void strange_words_of_a_host_are_refused(void **state) {
 
 static Argosy__Author a_member(void) {
         static char *groups[] = {(char *) ACCESS_GROUP};
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        Argosy__Author author = AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups,
+                                          .n_groups = 1);
 
-        author.uid = 1000;
-        author.user = (char *) "alice";
-        author.groups = groups;
-        author.n_groups = 1;
         return author;
 }
 

@@ -46,10 +46,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void say(uint32_t host, Argosy__ToVoter *m) {
         Argosy__ToVoter *copy = message_copy(m);

@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "test.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -95,9 +96,8 @@ static void a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone(void **
 
 static void units_spread_and_move_when_their_node_is_lost(void **state) {
         for (int i = 0; i < 30; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         for (uint32_t h = 1; h <= 3; h++)
@@ -229,14 +229,13 @@ static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **sta
 
 // A member may be out of its mind, but not eat the leader's memory.
 static void a_host_cannot_invent_units_without_limit(void **state) {
-        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *pointers = &r;
         char name[64];
         size_t n = 0;
+        Argosy__ToVoter__Reports reports =
+                MESSAGE_OF(to_voter__reports, .reports = &pointers, .n_reports = 1);
+        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
 
-        reports.reports = &pointers;
-        reports.n_reports = 1;
         r.name = name;
         r.node = 2;
         for (int i = 0; i < 60000; i++) {
@@ -283,9 +282,8 @@ static void requests_of_one_turn_cost_one_entry(void **state) {
         unsigned before = g.batches;
 
         for (int i = 0; i < 100; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 rig_change_with(&g, START, name, SERVICE, false, NULL);
         }
         rig_settle(&g);
@@ -305,8 +303,7 @@ static void one_batch_is_on_its_way_at_a_time(void **state) {
         rig_turns(&g, 5);
         assert_int_equal(g.n_held, 1);
         assert_false(a->final);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(a->final);
         assert_true(b->final);
@@ -361,8 +358,7 @@ static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void
         rig_turns(&g, 5);
         assert_int_equal(h->virtual.welcomes, before);
         assert_int_equal(g.n_held, 1); // that of the second Attach
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_int_equal(h->virtual.welcomes, before + 1);
 }
@@ -471,9 +467,8 @@ static void a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated(v
 
 static void a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again(void **state) {
         for (int i = 0; i < 9; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         rig_host_off(&g, 3);
@@ -494,8 +489,7 @@ static void a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet(void *
 
         rig_change(&g, START, "web.service", SERVICE);
         rig_host_off(&g, 3);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
         a = rig_wait(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", r->revision);
         assert_false(a->final);
@@ -534,8 +528,7 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(g.n_members, 3); // a dead voter stays until somebody removes it
         remove.host = "n3";
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_null(cluster_state_find_host(g.state, 3));
@@ -554,8 +547,7 @@ static void an_agent_answers_status_and_journal(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         status.names = names;
         status.n_names = 2;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->n, 2);
         for (size_t i = 0; i < a->n; i++) {
@@ -571,16 +563,14 @@ static void an_agent_answers_status_and_journal(void **state) {
         journal.follow = true;
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_int_equal(a->n, 1);
         assert_false(a->final);
         leader_cancel(g.leader, a->cancel);
         rig_settle(&g);
         assert_int_equal(a->n, 1);
         // A host that dies ends what it was asked.
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         rig_host(&g, 1)->linked = false;
         rig_settle(&g);
         assert_true(a->final);
@@ -659,10 +649,9 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
 // one's entry and that order.
 static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(void **state) {
         for (unsigned turns = 0; turns < 8; turns++) {
-                char name[32];
                 RigHost *h;
+                _cleanup_free_ char *name = str_printf("web%u.service", turns);
 
-                snprintf(name, sizeof(name), "web%u.service", turns);
                 (void) rig_change(&g, START, name, SERVICE);
                 h = rig_host(&g, rig_host_of(&g, name));
                 for (uint32_t other = 1; other <= 3; other++) // it comes back to the same one

@@ -31,10 +31,7 @@ static uint64_t n_refused(void) {
         return cluster_state_figures(g.state).state_operations_refused;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static RigAnswer *ask(Argosy__Request *request) {
         return rig_ask(&g, request);
@@ -257,8 +254,7 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
         rig_turns(&g, 10);
         assert_int_equal(g.n_held, 1);
         cluster_state_set_limit(g.state, REFUSAL_UNITS, 10);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(n_refused() > 0);
         assert_true(a->final);

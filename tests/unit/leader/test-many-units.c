@@ -41,14 +41,13 @@ RIG_OF(3)
 // ---- asking
 
 static RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {++n_ids, 77};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change,
+                           .id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)},
+                           .verb = verb, .names = which, .n_names = n);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
-        change.verb = verb;
-        change.names = which;
-        change.n_names = n;
         return rig_ask(&g, &request);
 }
 
@@ -380,13 +379,7 @@ static void stop_or_start_some(void) {
 static void hold_the_log_up(void) {
         g.slow = true;
         rig_turns(&g, 1 + (unsigned) rand() % 5);
-        g.slow = false;
-        rig_release(&g);
-}
-
-static void change_the_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_hurry(&g);
 }
 
 static void whatever_happens_meanwhile_each_runs_where_it_is_to(void **state) {
@@ -414,7 +407,7 @@ static void whatever_happens_meanwhile_each_runs_where_it_is_to(void **state) {
                         come_back(host);
                         break;
                 default:
-                        change_the_leader();
+                        rig_elect_anew(&g);
                         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
                         break;
                 }

@@ -261,8 +261,7 @@ static void roll(void) {
 
 static void new_leader(void) {
         story("  another leader\n");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
 }
 
 // ------------------------------------------------------------------------------------ what happens to hosts

@@ -38,10 +38,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *request) {
         RigAnswer *a;
@@ -56,16 +53,12 @@ static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *reque
 static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content,
                          bool dry_run) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 91};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = verb, .names = pointers, .n_names = n, .dry_run = dry_run, .replace = true);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = verb;
-        m.names = pointers;
-        m.n_names = n;
-        m.dry_run = dry_run;
-        m.replace = true;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
@@ -80,10 +73,8 @@ static RigAnswer *submit(const Argosy__Author *author, size_t n, const char *con
 static RigAnswer *label(const Argosy__Author *author, const char *value) {
         Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n2");
         Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &m);
-        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
+        Argosy__Label set = MESSAGE_OF(label, .key = (char *) "rack", .value = (char *) value), *sets = &set;
 
-        set.key = (char *) "rack";
-        set.value = (char *) value;
         m.set = &sets;
         m.n_set = 1;
         return ask(author, &request);
@@ -250,14 +241,12 @@ static void what_changes_nothing_takes_no_longer_turns(void **state) {
 // Of a unit that nobody has yet.
 static RigAnswer *submit_new(const Argosy__Author *author, char *name, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 91};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_SUBMIT, .names = &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = ARGOSY__VERB__VERB_SUBMIT;
-        m.names = &name;
-        m.n_names = 1;
         file.name = file.path = name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;

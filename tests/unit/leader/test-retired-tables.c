@@ -88,10 +88,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 

@@ -3,6 +3,7 @@
 // What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or
 // nodes, and over no list of their records. What is counted are the entries of these tables that anybody
 // comes by, and the lists.
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "macro.h"
@@ -48,10 +49,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -115,16 +113,13 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
 }
 
 static void who_asks_about_a_unit_looks_at_its_node(void **state) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *name = (char *) some_unit();
         RigAnswer *a;
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = &name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
 
-        status.names = &name;
-        status.n_names = 1;
         n_visited = n_lists = 0;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
         assert_string_equal(a->responses[0]->status_reply->row->unit, name);

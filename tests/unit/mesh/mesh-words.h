@@ -12,6 +12,7 @@
 #include "frame.h"
 #include "localhost.h"
 #include "mesh-private.h"
+#include "messages.h"
 #include "str.h"
 #include "stream.h"
 
@@ -66,22 +67,18 @@ static inline void on_to_host(const Argosy__ToHost *m, void *userdata) {
 }
 
 static inline int send_welcome(Host *h, uint32_t to, uint64_t seq) {
-        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Welcome welcome = MESSAGE_OF(to_host__welcome, .seq = seq);
+        Argosy__ToHost message =
+                MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_WELCOME, .welcome = &welcome);
 
-        welcome.seq = seq;
-        message.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        message.welcome = &welcome;
         return mesh_to_host(h->mesh, to, &message);
 }
 
 static inline int send_ack(Host *h, uint32_t to, uint64_t seq) {
-        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__BeatAck ack = MESSAGE_OF(to_host__beat_ack, .seq = seq);
+        Argosy__ToHost message =
+                MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK, .beat_ack = &ack);
 
-        ack.seq = seq;
-        message.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
-        message.beat_ack = &ack;
         return mesh_to_host(h->mesh, to, &message);
 }
 
@@ -266,11 +263,10 @@ static inline void follow(uint32_t number, uint64_t term, uint32_t leader) {
 
 static inline int attach(uint32_t number, uint64_t seq) {
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message =
+                MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_ATTACH, .attach = &attach);
 
         attach.seq = seq;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        message.attach = &attach;
         return mesh_to_leader(host[number - 1].mesh, &message);
 }
 

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "batch.h"
+#include "buf.h"
 #include "cluster-state.h"
 
 #define WEB "[Service]\nExecStart=/bin/web\n"
@@ -24,6 +25,17 @@ static inline int free_state(void **state) {
 static inline void apply(ClusterState *s, Batch *b) {
         assert_int_equal(cluster_state_apply(s, &b->log), 0);
         batch_done(b);
+}
+
+// And it says the same then.
+static inline void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {}, again = {};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_int_equal(cluster_state_encode(s, &again), 0);
+        assert_int_equal(again.len, image.len);
+        assert_memory_equal(again.data, image.data, image.len);
 }
 
 static inline Argosy__UnitRecord *unit(ClusterState *s, const char *name) {

@@ -25,13 +25,9 @@ static Argosy__GrantRecord grant(Argosy__Right right, const char *user, const ch
 // Somebody of host 2, in the groups "staff" and "web".
 static Argosy__Author somebody(const char *user) {
         static char *groups[] = {(char *) "staff", (char *) "web"};
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        Argosy__Author author = AUTHOR_OF(.host = 2, .uid = 1000, .user = (char *) user, .groups = groups,
+                                          .n_groups = ELEMENTSOF(groups));
 
-        author.host = 2;
-        author.uid = 1000;
-        author.user = (char *) user;
-        author.groups = groups;
-        author.n_groups = ELEMENTSOF(groups);
         return author;
 }
 

@@ -5,14 +5,11 @@
 
 #include "author.h"
 #include "macro.h"
+#include "messages.h"
 
 static Argosy__Author author_in(char **groups, size_t n) {
-        Argosy__Author a = ARGOSY__AUTHOR__INIT;
+        Argosy__Author a = AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups, .n_groups = n);
 
-        a.uid = 1000;
-        a.user = (char *) "alice";
-        a.groups = groups;
-        a.n_groups = n;
         return a;
 }
 
@@ -120,9 +117,8 @@ static void a_proof_has_its_length(void **state) {
         uint8_t bytes[AUTHOR_PROOF_SIZE + 1] = {};
 
         for (size_t len = 1; len <= sizeof(bytes); len++) {
-                Argosy__Author a = ARGOSY__AUTHOR__INIT;
+                Argosy__Author a = AUTHOR_OF(.token_proof = (ProtobufCBinaryData){len, bytes});
 
-                a.token_proof = (ProtobufCBinaryData){len, bytes};
                 assert_int_equal(author_admit(&a, 3), len == AUTHOR_PROOF_SIZE ? 0 : -EINVAL);
         }
 }

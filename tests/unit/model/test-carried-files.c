@@ -566,16 +566,6 @@ static bool is_there(ClusterState *s, const char *bytes) {
         return cluster_state_find_spec(s, &hash);
 }
 
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {}, again = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-        assert_int_equal(cluster_state_encode(s, &again), 0);
-        assert_int_equal(again.len, image.len);
-        assert_memory_equal(again.data, image.data, image.len);
-}
-
 static void a_file_is_there_as_long_as_a_content_names_it(void **state) {
         _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
         ClusterState *s = *state;

@@ -9,13 +9,13 @@
 #include "access-token.h"
 #include "cluster-state-limits.h"
 #include "message.h"
+#include "str.h"
 
 enum { SOME = 3 }; // a limit, for most of these
 
 static char *name_of(Batch *b, const char *prefix, unsigned number) {
-        char text[64];
+        _cleanup_free_ char *text = str_printf("%s%u", prefix, number);
 
-        snprintf(text, sizeof(text), "%s%u", prefix, number);
         return batch_own(b, strdup(text));
 }
 

@@ -13,6 +13,7 @@
 #include "batch.h"
 #include "cluster-encoder.h"
 #include "cluster-snapshot.h"
+#include "str.h"
 
 enum { UNITS = 6000, ROUNDS = 40, ENCODINGS = 6 };
 
@@ -57,10 +58,9 @@ static ClusterState *make_state(void) {
 static void change_everything(ClusterState *s, unsigned round) {
         uint32_t nodes[] = {1, 2, 3};
         Argosy__HostRecord *h;
-        char spec[64];
         Batch b = {0};
+        _cleanup_free_ char *spec = str_printf("[Unit]\n# %u\n", round);
 
-        snprintf(spec, sizeof spec, "[Unit]\n# %u\n", round);
         batch_unit(&b, name_of(round), spec, (UnitPut){.target = LAUNCHED, .node = 2, .start = true});
         batch_unit(&b, "everywhere.service", content, (UnitPut){.target = LAUNCHED, .global = true});
         batch_unit_remove_from(&b, name_of(round + 1000), nodes, 3, 0);
@@ -196,9 +196,8 @@ static void put_many(ClusterState *s, unsigned n) {
                 Batch b = {0};
 
                 for (unsigned k = i; k < i + 100; k++) {
-                        char name[32];
+                        _cleanup_free_ char *name = str_printf("web-%07u.service", k);
 
-                        snprintf(name, sizeof name, "web-%07u.service", k);
                         batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED, .start = true});
                 }
                 apply(s, &b);

@@ -3,6 +3,7 @@
 // Hosts, their nodes and keys, who was one, and the tokens to become one.
 
 #include "cluster-words.h"
+#include "messages.h"
 
 static void numbers_are_given_once(void **state) {
         ClusterState *s = *state;
@@ -162,14 +163,12 @@ static void removing_a_host_leaves_its_units_where_they_are(void **state) {
 
 static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **state) {
         ClusterState *s = *state;
-        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__Label label = MESSAGE_OF(label, .key = "disk", .value = "ssd"), *labels = &label;
         const Argosy__FormerHost *former;
         Argosy__HostRecord *record;
         _cleanup_buf_ Buf image = {0};
         Batch b = {0};
 
-        label.key = "disk";
-        label.value = "ssd";
         batch_host(&b, 0, "plain", 1);
         record = batch_host(&b, 0, "labelled", 1);
         record->set_labels = &labels;

@@ -14,6 +14,7 @@
 #include "batch.h"
 #include "cluster-encoder.h"
 #include "cluster-snapshot.h"
+#include "str.h"
 
 enum { HISTORIES = 60, BATCHES = 60, NAMES = 24, MIRROR_NAME_MAX = 32 };
 
@@ -74,9 +75,8 @@ static void random_host(Batch *b, const ClusterState *s, uint64_t *seed) {
         uint32_t number = (uint32_t) below(seed, 6);
         const Argosy__HostRecord *before = cluster_state_find_host(s, number);
         Argosy__HostRecord *h;
-        char name[16];
+        _cleanup_free_ char *name = str_printf("h%u", (unsigned) below(seed, 8));
 
-        snprintf(name, sizeof name, "h%u", (unsigned) below(seed, 8));
         h = batch_host(b, number, name, below(seed, 3));
         for (size_t i = 0; before && i < h->n_nodes && i < before->n_nodes; i++)
                 h->nodes[i]->node = before->nodes[i]->node;
@@ -309,10 +309,9 @@ static void assert_tombstones_fit(const ClusterState *s) {
                 }
         }
         for (unsigned i = 0; i < NAMES; i++) {
-                char name[MIRROR_NAME_MAX];
                 const ListNode *head;
+                _cleanup_free_ char *name = str_printf("u@%u.service", i);
 
-                snprintf(name, sizeof name, "u@%u.service", i);
                 head = cluster_state_tombstones_of(s, name);
                 if (head)
                         list_foreach (k, head) {
@@ -355,10 +354,9 @@ static void mirror_follow(Mirror *m, ClusterState *s) {
 
 static void assert_mirrored(const Mirror *m, const ClusterState *s) {
         for (unsigned i = 0; i < NAMES; i++) {
-                char name[MIRROR_NAME_MAX];
                 UnitEntry *u;
+                _cleanup_free_ char *name = str_printf("u@%u.service", i);
 
-                snprintf(name, sizeof name, "u@%u.service", i);
                 u = cluster_state_find_unit(s, name);
                 assert_int_equal(!!u, m->exists[i]);
                 if (u) {

@@ -63,14 +63,12 @@ static uint64_t put_job(ClusterState *s, Argosy__JobState state) {
 
 static void end_job(ClusterState *s, uint64_t number) {
         Batch b = {};
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord end = ARGOSY__JOB_RECORD__INIT, *all[] = {&end};
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = all, .n_ends = 1);
 
         end.number = number;
         end.state = DONE;
         end.ended_us = now_us;
-        ends.ends = all;
-        ends.n_ends = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         commit(s, &b);
 }
@@ -133,16 +131,6 @@ static Argosy__JobRecord read_job(const ClusterState *s, uint64_t number) {
         copy.ended_us = record->ended_us;
         message_free(record);
         return copy;
-}
-
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {}, again = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-        assert_int_equal(cluster_state_encode(s, &again), 0);
-        assert_int_equal(image.len, again.len);
-        assert_memory_equal(image.data, again.data, image.len);
 }
 
 // --------------------------------------------------------------------------------- what a clock does not do

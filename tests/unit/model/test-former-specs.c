@@ -6,6 +6,7 @@
 
 #include "feature-level.h"
 #include "message.h"
+#include "messages.h"
 
 #define DAY (UINT64_C(86400) * 1000000)
 
@@ -18,13 +19,6 @@ static void begin(ClusterState *s, uint64_t at_us) {
         b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
         batch_set_time(&b, s, at_us);
         apply(s, &b);
-}
-
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
 }
 
 // A unit's new content, as a job.
@@ -225,14 +219,14 @@ static void what_is_forgotten_is_gone(void **state) {
 
 static void an_image_is_looked_at(void **state) {
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
-        Argosy__Spec spec = ARGOSY__SPEC__INIT, *specs = &spec;
         Hash web = hash_of(WEB, strlen(WEB));
         ClusterState *s = *state;
         uint8_t packed[256];
+        Argosy__Spec spec = MESSAGE_OF(spec, .hash = (ProtobufCBinaryData){HASH_SIZE, web.bytes},
+                                       .content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB},
+                                       .job = 2),
+                     *specs = &spec;
 
-        spec.hash = (ProtobufCBinaryData){HASH_SIZE, web.bytes};
-        spec.content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB};
-        spec.job = 2;
         image.last_job = 1;
         image.former_specs = &specs;
         image.n_former_specs = 1;

@@ -75,13 +75,6 @@ static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
         return record;
 }
 
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-}
-
 static void assert_same_image(const ClusterState *a, const ClusterState *b) {
         _cleanup_buf_ Buf image_a = {}, image_b = {};
 

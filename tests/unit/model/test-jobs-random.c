@@ -13,6 +13,7 @@
 #include "cluster-snapshot.h"
 #include "feature-level.h"
 #include "job-state.h"
+#include "str.h"
 
 enum {
         ENTRIES = 240,
@@ -75,9 +76,8 @@ static const char *some_content(Batch *b, const Life *life) {
 }
 
 static void put_unit(Batch *b, const Life *life) {
-        char name[32];
+        _cleanup_free_ char *name = str_printf("u%u.service", (unsigned) below(UNITS));
 
-        snprintf(name, sizeof(name), "u%u.service", (unsigned) below(UNITS));
         if (below(8) == 0)
                 batch_unit_remove(b, name);
         else
@@ -195,9 +195,8 @@ static void put_own_job(Batch *b, const ClusterState *s, uint64_t *last) {
         move->at_us = w.at_us;
         move->names = batch_own(b, calloc(4, sizeof(*move->names)));
         for (uint64_t n = below(5); n > 0; n--) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", (unsigned) below(UNITS));
 
-                snprintf(name, sizeof(name), "u%u.service", (unsigned) below(UNITS));
                 move->names[move->n_names++] = batch_own(b, strdup(name));
         }
         *last += !goes_on;
@@ -268,13 +267,6 @@ static void assert_same(const Life *life, const ClusterState *a, const ClusterSt
                 fail_msg("%s: %s has another history: jobs %u to %u, not %u to %u", life->about, who,
                          (unsigned) cluster_state_first_job(b), (unsigned) cluster_state_last_job(b),
                          (unsigned) cluster_state_first_job(a), (unsigned) cluster_state_last_job(a));
-}
-
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
 }
 
 // A snapshot that is on its way to a voter that joins, with the entries that came since.

@@ -8,6 +8,7 @@
 #include "cluster-snapshot.h"
 #include "feature-level.h"
 #include "message.h"
+#include "messages.h"
 
 enum { SOME = 40 };
 
@@ -25,13 +26,6 @@ static void assert_same_image(const ClusterState *a, const ClusterState *b) {
         assert_int_equal(cluster_state_encode(b, &image_b), 0);
         assert_int_equal(image_a.len, image_b.len);
         assert_memory_equal(image_a.data, image_b.data, image_a.len);
-}
-
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
 }
 
 // A cluster whose log may contain jobs.
@@ -589,14 +583,12 @@ static void begin_in_parts(ClusterState *s, uint64_t number) {
 }
 
 static void end_job(ClusterState *s, uint64_t number) {
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord end = ARGOSY__JOB_RECORD__INIT, *pointer = &end;
         Batch b = {};
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = &pointer, .n_ends = 1);
 
         end.number = number;
         end.state = ARGOSY__JOB_STATE__JOB_FAILED;
-        ends.ends = &pointer;
-        ends.n_ends = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         apply(s, &b);
 }

@@ -57,13 +57,6 @@ static uint64_t put_asked(ClusterState *s, size_t reason) {
         return cluster_state_last_job(s);
 }
 
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-}
-
 static void it_is_found_by_host_and_unit_and_gives_no_revision(void **state) {
         ClusterState *s = *state;
         Argosy__JobRecord *record;

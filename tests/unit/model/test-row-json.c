@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "buf.h"
+#include "messages.h"
 #include "row-json.h"
 
 static void is(Json *j, const char *text) {
@@ -45,22 +46,16 @@ static void what_is_unknown_of_a_unit_of_a_job_is_empty(void **state) {
 }
 
 static void a_job_says_whom_it_waits_for_and_what_it_has_set(void **state) {
-        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
         Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
                                         *settings[] = {&setting};
         uint64_t after[] = {7, 8}, waiting[] = {21};
         Json j = {};
+        Argosy__Response__JobRow job = JOB_ROW_OF(.job = 17, .cut = true, .after = after, .n_after = 2,
+                                                  .waiting = waiting, .n_waiting = 1, .settings = settings,
+                                                  .n_settings = 1);
 
         setting.setting = (char *) "label disk of n1";
         setting.before = (char *) "hdd";
-        job.job = 17;
-        job.cut = true;
-        job.after = after;
-        job.n_after = 2;
-        job.waiting = waiting;
-        job.n_waiting = 1;
-        job.settings = settings;
-        job.n_settings = 1;
         json_begin(&j, '{');
         job_json_fields(&job, &j);
         json_end(&j, '}');

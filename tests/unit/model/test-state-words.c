@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "job-state.h"
+#include "messages.h"
 #include "state-words.h"
 #include "unit-state.h"
 
@@ -45,12 +46,10 @@ static void words_are_sorted(void **state) {
 }
 
 static void a_unit_fits_by_any_of_its_words(void **state) {
-        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UnitRow row = UNIT_ROW_OF(.load = (char *) "loaded", .active = (char *) "active",
+                                                    .sub = (char *) "running",
+                                                    .note = (char *) "looping,stale");
 
-        row.load = (char *) "loaded";
-        row.active = (char *) "active";
-        row.sub = (char *) "running";
-        row.note = (char *) "looping,stale";
         assert_true(state_word_fits_unit("running", &row));
         assert_true(state_word_fits_unit("stale", &row));
         assert_false(state_word_fits_unit("loop", &row));

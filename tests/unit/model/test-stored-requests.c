@@ -89,14 +89,12 @@ static void go_on(ClusterState *s, uint64_t number, const char *unit, Argosy__Jo
 }
 
 static void end(ClusterState *s, uint64_t number, Argosy__JobState state) {
-        Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
         Batch b = {};
+        Argosy__LogOp__JobEnds ends = MESSAGE_OF(log_op__job_ends, .ends = &records, .n_ends = 1);
 
         record.number = number;
         record.state = state;
-        ends.ends = &records;
-        ends.n_ends = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_JOB_ENDS)->job_ends = &ends;
         apply(s, &b);
         cluster_state_drop_dirty(s);
@@ -125,16 +123,6 @@ static size_t count(ClusterState *s) {
 
 static Argosy__JobState state_of(ClusterState *s, uint64_t number) {
         return cluster_state_job_state(s, number);
-}
-
-static void pass_through_image(ClusterState *s) {
-        _cleanup_buf_ Buf image = {}, again = {};
-
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-        assert_int_equal(cluster_state_encode(s, &again), 0);
-        assert_int_equal(image.len, again.len);
-        assert_memory_equal(image.data, again.data, image.len);
 }
 
 // ------------------------------------------------------------------------------------------------ kept

@@ -11,6 +11,7 @@
 
 #include "macro.h"
 #include "store-cluster.h"
+#include "str.h"
 
 static unsigned seed = 1, rounds = 12;
 
@@ -46,9 +47,8 @@ static void on_transferred(int error, void *userdata) {
 }
 
 static void lose_power(StoreCluster *c, StoreNode *n) {
-        char image[300];
+        _cleanup_free_ char *image = str_printf("%s/image", c->base);
 
-        snprintf(image, sizeof(image), "%s/image", c->base);
         store_dir_copy(n->dir, image);
         store_node_close(n);
         store_dir_remove(n->dir);

@@ -13,6 +13,7 @@
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
+#include "str.h"
 
 // ---- a disk that hangs: the worker that stands before it gets no answer
 
@@ -178,9 +179,8 @@ static void guard_8_a_truncation_that_fails_ends_the_process(void **state) {
 static void guard_20_a_log_is_not_damaged_by_an_interrupted_truncation(void **state) {
         StoreNode *n;
         StoreCluster *c = begin_truncation(&n);
-        char image[300];
+        _cleanup_free_ char *image = str_printf("%s/image", c->base);
 
-        snprintf(image, sizeof(image), "%s/image", c->base);
         store_dir_copy(n->dir, image);
         removal_hangs = false;
         store_node_close(n);

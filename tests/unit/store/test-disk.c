@@ -21,6 +21,7 @@
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
+#include "str.h"
 
 enum { SCENE_DONE = 0, SCENE_SKIPPED = 77, SCENE_FATAL = 99 };
 
@@ -244,10 +245,9 @@ static void mount_small(Scene *s, const char *size) {
 // Not a byte is left, also of what snapshots have made free of the log.
 static void fill_up(Scene *s) {
         static const char zeroes[64 * 1024];
-        char path[300];
         int fd;
+        _cleanup_free_ char *path = str_printf("%s/filler", s->base);
 
-        snprintf(path, sizeof(path), "%s/filler", s->base);
         fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         while (write(fd, zeroes, sizeof(zeroes)) > 0)

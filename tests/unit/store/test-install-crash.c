@@ -39,9 +39,8 @@ static bool has_image(void *userdata) {
 }
 
 static bool has_marker(const char *dir) {
-        char path[700];
+        _cleanup_free_ char *path = str_printf("%s/" INSTALL_MARKER, dir);
 
-        snprintf(path, sizeof(path), "%s/" INSTALL_MARKER, dir);
         return access(path, F_OK) == 0;
 }
 

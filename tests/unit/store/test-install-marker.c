@@ -7,21 +7,20 @@
 #include "fileio.h"
 #include "install-marker.h"
 #include "store-node.h"
+#include "str.h"
 #include "sync-trace.h"
 
 static char dir[256];
 
 static void touch(const char *name) {
-        char path[512];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         assert_int_equal(file_replace(AT_FDCWD, path, "x", 1, 0600, 0), 0);
 }
 
 static bool exists(const char *name) {
-        char path[512];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         return access(path, F_OK) == 0;
 }
 

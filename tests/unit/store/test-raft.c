@@ -233,17 +233,15 @@ static void closing_answers_everything(void **state) {
 }
 
 static void write_file(const char *dir, const char *name) {
-        char path[1024];
+        _cleanup_free_ char *path = str_printf("%s/%s", dir, name);
 
-        snprintf(path, sizeof(path), "%s/%s", dir, name);
         assert_int_equal(file_replace(AT_FDCWD, path, "x", 1, 0600, 0), 0);
 }
 
 static void a_first_start_that_was_interrupted_begins_again(void **state) {
         Fixture *f = *state;
-        char fresh[600];
+        _cleanup_free_ char *fresh = str_printf("%s.new", f->node.dir);
 
-        snprintf(fresh, sizeof(fresh), "%s.new", f->node.dir);
         assert_int_equal(mkdir(fresh, 0700), 0);
         write_file(fresh, "metadata1");
         assert_int_equal(mkdir(f->node.dir, 0700), 0); // and the owner had made it

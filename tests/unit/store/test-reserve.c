@@ -9,6 +9,7 @@
 
 #include "reserve.h"
 #include "store-node.h"
+#include "str.h"
 
 static char dir[256];
 static uint64_t free_bytes = 2 * RESERVE_BYTES, free_inodes = 1;
@@ -49,10 +50,9 @@ static int teardown(void **state) {
 
 // Blocks that are really there, of the only file in the directory.
 static uint64_t kept_bytes(void) {
-        char path[512];
         struct stat st;
+        _cleanup_free_ char *path = str_printf("%s/reserve", dir);
 
-        snprintf(path, sizeof(path), "%s/reserve", dir);
         return stat(path, &st) == 0 ? (uint64_t) st.st_blocks * 512 : 0;
 }
 
@@ -124,10 +124,9 @@ static void an_inode_is_given_back_where_there_is_none(void **state) {
 }
 
 static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
-        char path[512];
         int fd;
+        _cleanup_free_ char *path = str_printf("%s/reserve", dir);
 
-        snprintf(path, sizeof(path), "%s/reserve", dir);
         fd = open(path, O_CREAT | O_WRONLY, 0600);
         assert_true(fd >= 0);
         close(fd);

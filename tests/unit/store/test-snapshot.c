@@ -384,9 +384,8 @@ static bool is_stored(void *userdata) {
 
 // It goes on with what is on its disk at this moment.
 static void crash(StoreCluster *c, StoreNode *n) {
-        char image[300];
+        _cleanup_free_ char *image = str_printf("%s/image", c->base);
 
-        snprintf(image, sizeof(image), "%s/image", c->base);
         store_dir_copy(n->dir, image);
         store_node_close(n);
         store_dir_remove(n->dir);

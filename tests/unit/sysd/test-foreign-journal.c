@@ -81,9 +81,8 @@ static void send_many(void) {
 static void send_who(void) {
         for (;;) {
                 const Argosy__HelperJournal *asked = receive();
-                char line[64];
+                _cleanup_free_ char *line = str_printf("%s %d", asked->unit, (int) getpid());
 
-                snprintf(line, sizeof(line), "%s %d", asked->unit, (int) getpid());
                 send_line(line, true);
         }
 }

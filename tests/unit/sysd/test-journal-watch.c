@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "str.h"
 
 enum { MANY = 40 }; // more than it remembers by name
 
@@ -46,9 +47,8 @@ static void append(const char *name) {
 }
 
 static int teardown(void **state) {
-        char command[128];
+        _cleanup_free_ char *command = str_printf("rm -rf %s", base);
 
-        snprintf(command, sizeof(command), "rm -rf %s", base);
         watch = journal_watch_free(watch);
         return system(command);
 }

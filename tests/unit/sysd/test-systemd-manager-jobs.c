@@ -4,6 +4,7 @@
 // worth.
 
 #include "manager-words.h"
+#include "str.h"
 
 static void run_job(SystemdJobKind kind, const char *name) {
         unsigned before = n_jobs_done;
@@ -185,9 +186,8 @@ static void a_job_that_another_replaces_is_canceled(void **state) {
 static void few_jobs_are_in_flight_and_slow_ones_hold_nobody_up(void **state) {
         open_synced();
         for (int i = 0; i < 100; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("%s%d.service", i < 20 ? "slow" : "fast", i);
 
-                snprintf(name, sizeof(name), "%s%d.service", i < 20 ? "slow" : "fast", i);
                 fake_systemd_add(fake, name, i < 20 ? FAKE_HANGS : FAKE_RUNS);
                 job(SYSTEMD_START, name);
         }
@@ -198,9 +198,8 @@ static void few_jobs_are_in_flight_and_slow_ones_hold_nobody_up(void **state) {
         loop_until(n_jobs_done == 80);
         assert_int_equal(fake_systemd_calls(fake, "StartUnit"), 100);
         for (int i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("slow%d.service", i);
 
-                snprintf(name, sizeof(name), "slow%d.service", i);
                 fake_systemd_finish(fake, name, "done");
         }
         loop_until(n_jobs_done == 100);
@@ -212,9 +211,8 @@ static void the_first_change_of_a_unit_frees_its_slot(void **state) {
 
         open_synced();
         for (int i = 0; i < MANY; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("slow%d.service", i);
 
-                snprintf(name, sizeof(name), "slow%d.service", i);
                 fake_systemd_add(fake, name, FAKE_HANGS);
                 watch_unit(manager, name);
                 job(SYSTEMD_START, name);
@@ -268,9 +266,8 @@ static void a_request_of_many_delays_another_by_a_few_jobs(void **state) {
         job_of(1, SYSTEMD_START, "other.service");
         loop_until(n_jobs_done == 1);
         for (int i = 0; i < N; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("many%d.service", i);
 
-                snprintf(name, sizeof(name), "many%d.service", i);
                 fake_systemd_add(fake, name, FAKE_RUNS);
                 watch_unit(manager, name);
                 job_of(2, SYSTEMD_START, name);
@@ -290,9 +287,8 @@ static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
 
         open_synced();
         for (int i = 0; i < SYSTEMD_JOBS_MAX; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("slow%d.service", i);
 
-                snprintf(name, sizeof(name), "slow%d.service", i);
                 fake_systemd_add(fake, name, FAKE_HANGS);
                 job_of(1, SYSTEMD_START, name);
         }

@@ -4,6 +4,7 @@
 // when signals were lost.
 
 #include "manager-words.h"
+#include "str.h"
 
 #include <inttypes.h>
 
@@ -211,18 +212,16 @@ static void the_check_costs_calls_only_for_loaded_units(void **state) {
         SystemdStats stats;
 
         for (int i = 0; i < 250; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 fake_systemd_add(fake, name, FAKE_RUNS);
                 if (i % 2)
                         fake_systemd_set(fake, name, "active", "running", NULL);
         }
         open_manager(100 * 1000);
         for (int i = 0; i < 250; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 watch_unit(manager, name);
         }
         loop_until((systemd_manager_stats(manager, &stats), stats.checks) == 3);

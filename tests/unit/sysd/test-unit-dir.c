@@ -441,9 +441,8 @@ static void the_directory_is_newer_after_every_batch(void **state) {
         open_dir();
         last = mtime_us();
         for (int i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%d.service", i);
 
-                snprintf(name, sizeof(name), "u%d.service", i);
                 assert_int_equal(write_one(name, "x", false, NULL), 0);
                 assert_true(mtime_us() > last);
                 last = mtime_us();

@@ -143,9 +143,8 @@ static void a_directory_that_is_too_full_to_list_is_asked(void **state) {
         enum { MORE_THAN_LISTED = 1000 }; // for the names that look() asks for
 
         for (int i = 0; i < MORE_THAN_LISTED; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("%i", i);
 
-                snprintf(name, sizeof(name), "%i", i);
                 assert_int_equal(symlink("x", path_of(0, name)), 0);
         }
         put(OWN, "web.service", "[Service]");

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "str.h"
 #include "unit-verifier.h"
 
 enum { LONG_MS = 60000, SHORT_MS = 20 };
@@ -184,9 +185,8 @@ static void instances_share_one_question(void **state) {
 
         open_verifier("answers");
         for (size_t i = 0; i < ELEMENTSOF(a); i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("a@%zu.service", i);
 
-                snprintf(name, sizeof(name), "a@%zu.service", i);
                 ask_for(name, "bad", LONG_MS, &a[i]);
         }
         for (size_t i = 0; i < ELEMENTSOF(a); i++) {

@@ -5,6 +5,7 @@
 
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -80,12 +81,12 @@ static inline Argosy__Request__Apply message_of(const Folder *f) {
 }
 
 static inline RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number, uint64_t if_revision) {
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {number ?: ++g.id, 55};
+        Argosy__Request__Job job = JOB_OF(
+                .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .if_revision = if_revision);
 
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        job.if_revision = if_revision;
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = m;
         request.job = &job;
@@ -163,10 +164,6 @@ static inline bool has_content(const char *name, const char *content) {
         Hash hash = hash_of(content, strlen(content));
 
         return record && memcmp(record->spec.data, &hash, HASH_SIZE) == 0;
-}
-
-static inline uint64_t last_job(void) {
-        return rig_last_job(&g);
 }
 
 static inline uint64_t change(Argosy__Verb verb, const char *name, const char *content) {

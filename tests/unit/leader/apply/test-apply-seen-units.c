@@ -44,7 +44,7 @@ static void what_failed_and_what_somebody_stopped_is_started_again(void **state)
         assert_unit("a.service", ONE, LAUNCHED, "shop"); // it runs
         assert_unit("c.service", TWO, LAUNCHED, "shop");
         assert_int_equal(plan(whole)->apply_plan->n_rows, 0);
-        assert_int_equal(rig_show_job(&g, last_job())->changed, 2);
+        assert_int_equal(rig_show_job(&g, rig_last_job(&g))->changed, 2);
 }
 
 // Not by what was seen when somebody asked.
@@ -121,7 +121,7 @@ static void a_rolling_apply_starts_again_what_failed_beside_it(void **state) {
         assert_string_equal(r->change->units[0]->name, "b.service");
         assert_unit("c.service", ONE, LAUNCHED, "shop");
         rig_pass_ms(&g, 60000);
-        assert_string_equal(rig_show_job(&g, last_job())->state, "done");
+        assert_string_equal(rig_show_job(&g, rig_last_job(&g))->state, "done");
         assert_unit("b.service", TWO, LAUNCHED, "shop");
 
         (void) apply((Folder){.units = units, .n = 3});
@@ -193,7 +193,7 @@ static void what_a_unit_activates_is_made_with_it(void **state) {
         assert_int_equal(rig_record(&g, "s@a.service")->node, rig_record(&g, "s@a.timer")->node);
         p = plan(swept);
         assert_int_equal(p->apply_plan->n_rows + p->apply_plan->left, 0);
-        assert_int_equal(undo(last_job())->status, 0);
+        assert_int_equal(undo(rig_last_job(&g))->status, 0);
         assert_null(rig_record(&g, "s@a.service"));
 }
 

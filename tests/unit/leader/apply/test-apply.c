@@ -15,7 +15,7 @@ static void a_folder_becomes_units(void **state) {
         assert_true(r->apply_plan->rows[0]->made && r->apply_plan->rows[0]->need);
         assert_string_equal(r->apply_plan->refusal, "");
         assert_null(rig_record(&g, "a.service"));
-        assert_int_equal(last_job(), 0);
+        assert_int_equal(rig_last_job(&g), 0);
 
         r = apply(whole);
         assert_int_equal(r->status, 0);
@@ -23,7 +23,7 @@ static void a_folder_becomes_units(void **state) {
         for (size_t i = 0; i < r->change->n_units; i++)
                 assert_int_equal(r->change->units[i]->status, 0);
         assert_int_equal(r->job, 1);
-        assert_int_equal(last_job(), 1);
+        assert_int_equal(rig_last_job(&g), 1);
         assert_unit("a.service", ONE, LAUNCHED, "shop");
         assert_unit("b.service", ONE, LOADED, "shop");
         assert_unit("w@.service", ONE, INACTIVE, "shop");
@@ -45,7 +45,7 @@ static void twice_the_same_does_nothing(void **state) {
         r = apply(whole);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 0);
-        assert_int_equal(last_job(), 1);
+        assert_int_equal(rig_last_job(&g), 1);
         assert_int_equal(cluster_state_revision(g.state), revision);
 }
 
@@ -100,7 +100,7 @@ static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "4 of the 5 units of the set shop would be destroyed"));
         assert_unit("c.service", TWO, LAUNCHED, "shop");
-        assert_int_equal(last_job(), 1);
+        assert_int_equal(rig_last_job(&g), 1);
         assert_int_equal(apply((Folder){.prune = true, .force = true})->status, 0);
         for (size_t i = 0; i < ELEMENTSOF(shop); i++)
                 assert_null(rig_record(&g, shop[i].name));
@@ -208,7 +208,7 @@ static void undo_puts_back_what_it_changed(void **state) {
                 0);
         assert_null(rig_record(&g, "c.service"));
         assert_unit("m.service", ONE, LAUNCHED, "shop");
-        assert_int_equal(undo(last_job())->status, 0);
+        assert_int_equal(undo(rig_last_job(&g))->status, 0);
         assert_unit("a.service", ONE, LAUNCHED, "shop");
         assert_unit("c.service", TWO, LAUNCHED, "shop");
         assert_unit("m.service", ONE, LAUNCHED, "");
@@ -261,7 +261,7 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
 
         f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
-        assert_int_equal(last_job(), 1);
+        assert_int_equal(rig_last_job(&g), 1);
         f = many_units(TWO);
         f.id = 4711;
         p = plan(f);
@@ -272,8 +272,7 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
@@ -284,7 +283,7 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
         for (size_t i = 0; i < UNITS_MAX; i++)
                 assert_int_equal(r->change->units[i]->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(count(TWO), UNITS_MAX);
-        assert_int_equal(last_job(), 2);
+        assert_int_equal(rig_last_job(&g), 2);
 }
 
 // By its key: what is planned then is only the rest of it.
@@ -304,8 +303,7 @@ static void a_command_that_is_given_again_goes_on(void **state) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
@@ -313,7 +311,7 @@ static void a_command_that_is_given_again_goes_on(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 2);
         assert_int_equal(count(TWO), UNITS_MAX);
-        assert_int_equal(last_job(), 2);
+        assert_int_equal(rig_last_job(&g), 2);
         f = many_units(ONE); // another folder
         f.id = 4711;
         assert_int_equal(apply(f)->status, EEXIST);
@@ -385,8 +383,7 @@ static void what_changes_between_two_parts_is_left(void **state) {
         while (g.n_held == 0)
                 rig_turns(&g, 1);
         ask_start(names[UNITS_MAX - 1], THREE);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_last_is_left(rig_last(a), 1);
 }
@@ -399,8 +396,7 @@ static void begin_and_lose_the_leader(Folder f, const Argosy__Response *p) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
@@ -495,7 +491,7 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
         uint64_t job;
 
         assert_int_equal(apply(before)->status, 0);
-        job = last_job() + 1;
+        job = rig_last_job(&g) + 1;
         p = plan(after);
         assert_int_equal(p->apply_plan->n_rows, 4);
         assert_string_equal(p->apply_plan->refusal, "");
@@ -517,14 +513,14 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
         assert_int_equal(count_web(TWO), 4);
         assert_unit("w@2.service", TWO, LAUNCHED, "shop");
         assert_unit("w@.service", TWO, INACTIVE, "shop");
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(rig_show_job(&g, job)->changed, 4);
         assert_string_equal(rig_show_job(&g, job)->state, "done");
         assert_int_equal(plan(after)->apply_plan->n_rows, 0);
         r = apply((Folder){.units = web_after, .n = ELEMENTSOF(web_after), .rolling = true});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 0); // nothing to wait for
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
 }
 
 // Not even after another one has taken the place of its rollout.
@@ -548,14 +544,14 @@ static void a_rolling_apply_that_comes_again_begins_nothing(void **state) {
 static void assert_not_rolled(const Wanted *units, size_t n, bool prune, const char *why) {
         Folder f = {.units = units, .n = n, .prune = prune, .force = true, .rolling = true};
         const Argosy__Response *p = plan(f), *r;
-        uint64_t job = last_job();
+        uint64_t job = rig_last_job(&g);
 
         if (!strstr(p->apply_plan->refusal, why))
                 fail_msg("'%s', not '%s'", p->apply_plan->refusal, why);
         r = apply_planned(f, p);
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, why));
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
 }
 
 static void what_is_no_update_is_not_applied_a_few_at_a_time(void **state) {

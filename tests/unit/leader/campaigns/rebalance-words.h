@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "leader-asks.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
@@ -31,9 +32,8 @@ static inline void start_on_two(unsigned n, const char *content) {
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("web@%u.service", i);
 
-                snprintf(name, sizeof(name), "web@%u.service", i);
                 assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
         }
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
@@ -89,10 +89,9 @@ static inline unsigned count_down(unsigned n) {
         unsigned down = 0;
 
         for (unsigned i = 1; i <= n; i++) {
-                char name[32];
                 bool up = false;
+                _cleanup_free_ char *name = str_printf("web@%u.service", i);
 
-                snprintf(name, sizeof(name), "web@%u.service", i);
                 for (uint32_t h = 1; h <= 3; h++) {
                         const VirtualUnit *u = rig_unit_on(&g, h, name);
 

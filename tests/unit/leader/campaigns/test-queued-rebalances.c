@@ -6,6 +6,7 @@
 #include "held-pool.h"
 #include "messages.h"
 #include "rebalance-words.h"
+#include "str.h"
 
 #define HELD ARGOSY__JOB_STATE__JOB_HELD
 #define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
@@ -17,10 +18,6 @@ enum { LATER_MS = 1100, UNITS = 12, MOVES = 4, LONG_MS = 24 * START_MS };
 
 static Argosy__JobState state_of(uint64_t job) {
         return cluster_state_job_state(g.state, job);
-}
-
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
 }
 
 static size_t n_stored(void) {
@@ -49,7 +46,7 @@ static uint64_t hold(Wish w) {
         assert_non_null(r);
         assert_int_equal(r->status, 0);
         assert_true(r->held);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         assert_int_equal(state_of(r->job), HELD);
         assert_string_equal(rig_show_job(&g, r->job)->verb, "rebalance");
         return r->job;
@@ -79,9 +76,8 @@ static RigAnswer *wait_for(uint64_t job) {
 
 static void assert_waits_for(uint64_t job, uint64_t first) {
         const Argosy__Response__JobRow *row;
-        char word[32];
+        _cleanup_free_ char *word = str_printf("job %lu,", (unsigned long) first);
 
-        snprintf(word, sizeof(word), "job %lu,", (unsigned long) first);
         row = rig_show_job(&g, job);
         assert_string_equal(row->state, "held");
         assert_non_null(strstr(row->held_by, word));
@@ -98,8 +94,7 @@ static void add_rule(Argosy__QueueRule rule) {
 }
 
 static void next_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
 }
 
@@ -111,7 +106,7 @@ static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_fo
         uint64_t before, job;
 
         first = begin_slowly(1);
-        before = last_job();
+        before = rig_last_job(&g);
         assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
         job = hold((Wish){.id = 3, .queue = true});
         assert_int_equal(job, before + 1);
@@ -149,7 +144,7 @@ static void one_after_the_other_they_wait_each_for_who_is_under_way(void **state
         RigAnswer *a;
 
         a = begin_slowly(0);
-        first = last_job();
+        first = rig_last_job(&g);
         second = hold((Wish){.id = 2, .queue = true});
         third = hold((Wish){.id = 3, .queue = true});
         assert_int_equal(rig_show_job(&g, first)->n_waiting, 2);
@@ -166,10 +161,10 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
         RigAnswer *first;
 
         start_on_two(UNITS, SERVICE);
-        before = last_job();
+        before = rig_last_job(&g);
         hold_pool(&g);
         first = ask((Wish){.id = 1});
-        assert_int_equal(last_job(), before);
+        assert_int_equal(rig_last_job(&g), before);
         job = hold((Wish){.id = 2, .queue = true});
         assert_int_equal(job, before + 2);
         assert_int_equal(state_of(before + 1), RUNNING);
@@ -182,7 +177,7 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
         rig_pass_ms(&g, 2 * LATER_MS);
         assert_int_equal(state_of(before + 1), DONE);
         assert_int_equal(state_of(job), DONE);
-        assert_int_equal(last_job(), before + 2);
+        assert_int_equal(rig_last_job(&g), before + 2);
 }
 
 static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **state) {
@@ -192,9 +187,9 @@ static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **stat
         job = hold((Wish){.id = 2, .queue = true, .hold = true});
         hold_pool(&g);
         (void) ask((Wish){.id = 1});
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(release(job), 0);
-        assert_int_equal(last_job(), job + 2); // that of the release, and that of the other one
+        assert_int_equal(rig_last_job(&g), job + 2); // that of the release, and that of the other one
         assert_waits_for(job, job + 2);
         let_pool_go(&g);
         rig_settle(&g);
@@ -230,13 +225,13 @@ static void asked_again_it_is_the_same_job(void **state) {
         assert_true(again->final);
         assert_true(rig_last(again)->held);
         assert_int_equal(rig_last(again)->job, job);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(rig_last(ask((Wish){.id = 2, .queue = true, .pattern = "db*"}))->status, EEXIST);
         watch(first, UNITS);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
         assert_int_equal(rig_last(ask((Wish){.id = 2, .queue = true}))->status, 0);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
 }
 
 // ---------------------------------------------------------------------------------------------- carried out
@@ -275,7 +270,7 @@ static void released_it_is_carried_out_though_nobody_listens(void **state) {
         row = rig_show_job(&g, job);
         assert_int_equal(row->changed, MOVES);
         assert_int_equal(n_stored(), 0);
-        assert_int_equal(last_job(), job + 1); // that of the release
+        assert_int_equal(rig_last_job(&g), job + 1); // that of the release
 }
 
 static void the_next_leader_goes_on_with_it(void **state) {
@@ -290,7 +285,7 @@ static void the_next_leader_goes_on_with_it(void **state) {
         assert_int_equal(units_on(3), MOVES);
         assert_int_equal(state_of(job), DONE);
         assert_int_equal(rig_show_job(&g, job)->changed, MOVES);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         assert_int_equal(n_stored(), 0);
 }
 
@@ -461,7 +456,7 @@ static void it_waits_for_other_jobs(void **state) {
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web@1.service", NULL);
-        before = last_job();
+        before = rig_last_job(&g);
         job = hold((Wish){.id = 2, .after = before});
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Whose turn it is when the cluster is full, and who makes room for whom: with a whole leader.
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "messages.h"
@@ -33,8 +34,7 @@ static int ask_role(const char *name, uint32_t weight, uint64_t guarantee, uint6
         change.n_guarantee = guarantee > 0;
         change.limit = &ls;
         change.n_limit = limit > 0;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0]->status;
 }
@@ -50,8 +50,7 @@ static int pool(const char *name, const char *host, bool remove) {
         Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         RigAnswer *a;
 
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0]->status;
 }
@@ -236,8 +235,7 @@ static void a_new_leader_knows_the_roles(void **state) {
         slots(1, "3");
         role("capped", 7, 0, 1);
         start_many("c", 2, "Role=capped\n");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(role_row("capped")->weight, 7);
         assert_int_equal(role_row("capped")->units, 1);
         assert_int_equal(role_row("capped")->waiting, 1);
@@ -291,8 +289,7 @@ static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
         wait = rig_ask(&g, &request);
         rig_turns(&g, 10);
         assert_false(wait->final);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(wait->final);
         assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);

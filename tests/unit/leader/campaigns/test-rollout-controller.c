@@ -7,6 +7,7 @@
 #include "carried-files.h"
 #include "leader-asks.h"
 #include "messages.h"
+#include "str.h"
 
 #define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
 #define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -27,10 +28,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static RigAnswer *ask(RigRollout w) {
         RigAnswer *a;
@@ -75,9 +73,8 @@ static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
 static void start_instances(unsigned n, const char *content) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("web@%u.service", i);
 
-                snprintf(name, sizeof(name), "web@%u.service", i);
                 assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
         }
         g.start_ms = START_MS;
@@ -309,8 +306,7 @@ static void a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader(void *
         begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, START_MS + HEALTH_MS - 1000);
         assert_int_equal(count_running(NEW), 1);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_int_equal(count_running(OLD), N_UNITS - 1);
         rig_pass_ms(&g, 1000 + 2 * RIG_BEAT_MS);
@@ -534,8 +530,7 @@ static void a_new_leader_goes_on(void **state) {
         start_instances(N_UNITS, OLD);
         revision = rig_last(ask((RigRollout){UPDATE, "web@.service", NEW}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         a = wait_for("web@.service", revision);
         assert_int_equal(watch(a), 1);
@@ -655,8 +650,7 @@ static void under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once(void
         revision =
                 rig_last(ask((RigRollout){UPDATE, "all.service", NEW GLOBAL}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + 500);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_int_equal(count_running(NEW GLOBAL), 1);
         assert_int_equal(count_running(OLD GLOBAL), 2);
@@ -760,9 +754,8 @@ static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **st
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         for (unsigned i = 1; i <= N_UNITS; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("web@%u.service", i);
 
-                snprintf(name, sizeof(name), "web@%u.service", i);
                 assert_int_not_equal(rig_record(&g, name)->node, 2);
         }
 }
@@ -819,12 +812,12 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
 
 static RigAnswer *begin_to_update(const char *name, const char *content) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file = NAMED_FILE_OF(
+                .name = (char *) name,
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         uint64_t id[2] = {++g.id, 78};
 
-        file.name = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.kind = UPDATE;
         m.name = (char *) name;
@@ -842,8 +835,7 @@ static void what_no_node_takes_with_another_content_goes_on_conflicting(void **s
         update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
         rig_turns(&g, 4);
         start = rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_int_equal(rig_last(update)->status, 0);
         assert_true(start->final);

@@ -7,6 +7,7 @@
 #include "messages.h"
 #include "request-ties.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -15,17 +16,13 @@
 RIG_OF(3)
 
 static RigAnswer *ask_plan(const char *name, const char *content, bool replace) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint8_t id[16] = {7};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(id), id}, .verb = START,
+                           .names = (char **) &name, .n_names = 1, .replace = replace, .dry_run = true);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){sizeof(id), id};
-        change.verb = START;
-        change.names = (char **) &name;
-        change.n_names = 1;
-        change.replace = replace;
-        change.dry_run = true;
         if (content) {
                 file.name = file.path = (char *) name;
                 file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
@@ -141,8 +138,7 @@ static RigAnswer *plan_many(size_t n) {
         change.dry_run = true;
         change.files = files;
         change.n_files = 2;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a;
 }
@@ -262,9 +258,8 @@ static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
 static void start_group(const char *room) {
         (void) rig_label(&g, "n1", "offers/slot", "3");
         for (unsigned i = 1; i <= 3; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("old@%u.service", i);
 
-                snprintf(name, sizeof(name), "old@%u.service", i);
                 assert_string_equal(rig_change(&g, START, name, GROUP)->node, "n1");
         }
         (void) rig_label(&g, "n2", "offers/slot", room);

@@ -15,10 +15,6 @@
 
 RIG_OF(3)
 
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
-
 static uint64_t start(const char *name, const char *content) {
         return rig_change_as_job(&g, ARGOSY__VERB__VERB_START, name, content);
 }
@@ -40,10 +36,9 @@ static const Argosy__Response *forget(const char *rev) {
 
 static const Argosy__Response *forget_at(const char *rev, uint64_t if_revision) {
         Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = (char **) &rev, .n_revs = 1);
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
         Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
-        job.if_revision = if_revision;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -103,7 +98,7 @@ static void the_history_of_a_unit_can_be_read(void **state) {
 
         assert_int_equal(forget(unit->rev)->status, EEXIST); // b.service has it
         assert_int_equal(forget(unit->rev_after)->status, 0);
-        assert_string_equal(rig_show_job(&g, last_job())->verb, "history forget");
+        assert_string_equal(rig_show_job(&g, rig_last_job(&g))->verb, "history forget");
         assert_int_equal(cat("a.service", unit->rev_after)->status, ENOENT);
         assert_int_equal(forget(unit->rev_after)->status, ENOENT);
         r = rig_undo(&g, (RigUndo){jobs->rows[0]->job}); // it was destroyed with that file
@@ -115,11 +110,9 @@ static void the_history_of_a_unit_can_be_read(void **state) {
 #define B "\n# a.service.d/b.conf\n[Service]\nNice=2\n"
 
 static const Argosy__Response__JobUnitRow *newest_change(const char *name) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.patterns = (char **) &name, .n_patterns = 1,
+                                                      .changes = true);
 
-        list.patterns = (char **) &name;
-        list.n_patterns = 1;
-        list.changes = true;
         return rig_last(rig_list_jobs(&g, &list))->jobs->rows[0]->units[0];
 }
 
@@ -197,7 +190,7 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         r = forget_many(one, two);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, last + 1);
-        assert_int_equal(last_job(), last + 1);
+        assert_int_equal(rig_last_job(&g), last + 1);
         assert_int_equal(cat("a.service", one)->status, ENOENT);
         assert_int_equal(cat("a.service", two)->status, ENOENT);
 
@@ -207,7 +200,7 @@ static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->message, "1 of 21000 are not erased"));
         assert_int_equal(cat("a.service", one)->status, ENOENT);
-        assert_int_equal(last_job(), last + 1);
+        assert_int_equal(rig_last_job(&g), last + 1);
         assert_false(cluster_state_job_is_partial(g.state, last + 1));
         assert_int_equal(cluster_state_job_state(g.state, last + 1), ARGOSY__JOB_STATE__JOB_DONE);
 }

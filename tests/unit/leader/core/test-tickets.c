@@ -139,9 +139,9 @@ static void without_memory_for_an_answer_that_is_the_answer(void **state) {
 static Client *wait_for(size_t i, const char *unit) {
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
         Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
+        Argosy__Request__Wait__Item item = MESSAGE_OF(request__wait__item, .name = (char *) unit),
+                                    *items = &item;
 
-        item.name = (char *) unit;
         item.revision = 1000; // far off
         wait.verb = ARGOSY__VERB__VERB_START;
         wait.items = &items;

@@ -86,7 +86,7 @@ static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(voi
         job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
         for (size_t i = 0; i < TIMES / 4; i++)
                 change_long(i % 2 ? STOP : START);
-        newest = last_job();
+        newest = rig_last_job(&g);
         t = asked_now();
         assert_false(is_changed(t, "a.service"));
         assert_int_equal(release(job), 0);
@@ -110,7 +110,7 @@ static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
         (void) answer((Ask){START, "a.service", SERVICE});
         t = asked_now();
         (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
-        job = last_job();
+        job = rig_last_job(&g);
         for (size_t i = 0; i < TIMES; i++)
                 change_long(i % 2 ? STOP : START);
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);

@@ -25,22 +25,17 @@ static int setup_four(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // And nothing happens yet.
 static RigAnswer *start_both(void) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "a.service", (char *) "b.service"};
         uint64_t id[2] = {++g.id, 92};
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .names = names, .n_names = 2);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = START;
-        change.names = names;
-        change.n_names = 2;
         return rig_ask(&g, &request);
 }
 
@@ -83,8 +78,7 @@ static RigAnswer *start_while_one_is_refused(void) {
         a = start_both();
         h->delayed = false;
         rig_turns(&g, 3);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         return a;
 }
 
@@ -107,12 +101,10 @@ static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
 
 // And nothing happens yet.
 static void begin_drain(const char *node) {
-        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char **) &node, .n_nodes = 1,
+                                                       .mode = ARGOSY__NODE_MODE__MODE_DRAINING);
         Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
-        m.nodes = (char **) &node;
-        m.n_nodes = 1;
-        m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
         (void) rig_ask(&g, &request);
 }
 
@@ -137,8 +129,7 @@ static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state
         rig_turns(&g, 2);
         a = begin_removal("n4");
         rig_turns(&g, 2);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);

@@ -341,17 +341,13 @@ static void a_held_job_that_is_not_resolved_is_over(void **state) {
 
 static RigAnswer *start_unpinned(const char *name, const char *content) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 66};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .names = (char **) &name, .n_names = 1, .files = &files, .n_files = 1,
+                .unpinned = true);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = START;
-        m.names = (char **) &name;
-        m.n_names = 1;
-        m.files = &files;
-        m.n_files = 1;
-        m.unpinned = true;
         file.name = file.path = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         return rig_ask_and_settle(&g, &request);

@@ -8,6 +8,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "rollout-controller.h"
+#include "str.h"
 
 #define IMAGE "[Container]\nImage=reg.example/web:1\n"
 #define NEXT "[Container]\nImage=reg.example/web:2\n"
@@ -54,10 +55,7 @@ static int setup_podman(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define PULL_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
 
@@ -65,9 +63,8 @@ static const char *image_of(unsigned i) {
         static char text[CONTENT_IMAGE_NAME_MAX];
         _cleanup_content_image_ ContentImage image = {};
         const UnitEntry *e;
-        char name[32];
+        _cleanup_free_ char *name = str_printf("web@%u.service", i);
 
-        snprintf(name, sizeof(name), "web@%u.service", i);
         e = cluster_state_find_unit(g.state, name);
         assert_non_null(e);
         assert_int_equal(content_image_read(name, e->spec->content, e->spec->len, &image), 0);

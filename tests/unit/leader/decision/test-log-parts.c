@@ -8,6 +8,7 @@
 #include "log-parts.h"
 #include "messages.h"
 #include "response.h"
+#include "str.h"
 #include "tickets.h"
 
 static Tables t;
@@ -61,9 +62,8 @@ static int plan(size_t end, bool last, size_t n) {
         assert_null(p->part);
         p->part = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         for (size_t i = p->at; i < end; i++) {
-                char name[24];
+                _cleanup_free_ char *name = str_printf("u%zu", i);
 
-                snprintf(name, sizeof(name), "u%zu", i);
                 assert_int_equal(FIELD_APPEND(p->part->change->units, p->part->change->n_units,
                                               unit_result_new(name)),
                                  0);

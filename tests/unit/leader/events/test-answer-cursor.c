@@ -97,8 +97,7 @@ static void who_asks_the_next_leader_again_misses_nothing(void **state) {
 
         (void) change(START, "web.service", SERVICE, id);
         rig_pass_ms(&g, 3000);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_change(&g, START, "db.service", SERVICE);
         go_on_from(&a, change(START, "web.service", SERVICE, id));
         assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
@@ -127,8 +126,7 @@ static void who_goes_on_under_the_next_leader_is_told_the_change_too(void **stat
         answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
         rig_pass_ms(&g, 3000);
         go_on_from(&a, answer);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2", "state", "done"));
         asked_forget(&first);
         asked_forget(&a);
@@ -167,8 +165,7 @@ static void also_under_the_next_leader(void **state) {
         (void) change(START, "web.service", SERVICE, NULL);
         rig_pass_ms(&g, 3000);
         (void) change(START, "db.service", SERVICE, NULL);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_true(asked_pull(&g, &a));
         assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
         assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2"));
@@ -197,8 +194,7 @@ static void who_names_a_job_whose_beginning_is_forgotten_is_told_everything(void
         }
         rig_pass_ms(&g, 3000);
         assert_string_equal(rig_show_job(&g, 1)->state, "done");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_true(asked_pull(&g, &a));
         assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
         assert_string_equal(event_field(a.events[0], "kinds") ?: "", ""); // of all of them

@@ -13,6 +13,7 @@
 #include "event-marks.h"
 #include "event-stream.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -32,10 +33,9 @@ static void set_role(const char *name, uint32_t weight, uint64_t guarantee, bool
         Argosy__Request__RoleChange change =
                 MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove);
         Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
-        Argosy__Amount amount = ARGOSY__AMOUNT__INIT, *amounts = &amount;
+        Argosy__Amount amount = MESSAGE_OF(amount, .resource = (char *) "slot", .amount = guarantee),
+                       *amounts = &amount;
 
-        amount.resource = (char *) "slot";
-        amount.amount = guarantee;
         change.guarantee = &amounts;
         change.n_guarantee = guarantee > 0;
         ask(&request);
@@ -52,14 +52,11 @@ static void set_pool(const char *name, const char *host, bool remove) {
 
 static void set_access(Argosy__Right right, const char *user, const char *host, const char *role,
                        bool revoke) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke, .right = right,
+                                                                .user = (char *) user, .host = (char *) host,
+                                                                .role = (char *) role);
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
-        change.revoke = revoke;
-        change.right = right;
-        change.user = (char *) user;
-        change.host = (char *) host;
-        change.role = (char *) role;
         ask(&request);
 }
 
@@ -163,9 +160,8 @@ static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
         Asked a;
 
         for (int i = 0; i < 6; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
 
-                snprintf(name, sizeof(name), "unit-%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_DRAIN);
@@ -191,24 +187,22 @@ static void a_drain_is_told_of_until_the_node_is_open_again(void **state) {
 }
 
 static void change_queue(const Argosy__Request__QueueChange *change, const char *reason) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Job job = MESSAGE_OF(request__job, .reason = (char *) reason);
+        Argosy__Request request =
+                MESSAGE_OF(request, .job = &job, .what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE,
+                           .queue_change = (Argosy__Request__QueueChange *) change);
 
-        request.job = &job;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = (Argosy__Request__QueueChange *) change;
         ask(&request);
 }
 
 static void add_rule(Argosy__QueueAction action, const char *unit, uint32_t before) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__Request__QueueChange change =
+                MESSAGE_OF(request__queue_change, .add = &rule, .before = before);
 
         rule.action = action;
         rule.unit = (char *) unit;
         rule.text = (char *) (action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE ? "not today" : "");
-        change.add = &rule;
-        change.before = before;
         change_queue(&change, "");
 }
 
@@ -251,8 +245,7 @@ static void that_the_queue_is_closed_is_told_and_that_it_is_open(void **state) {
         assert_string_equal(event_field(a.events[0], "reason"), "holidays");
         add_rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db*", 0);
         assert_false(asked_pull(&g, &a)); // that is no news of it
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         change.close = false;
         change.open = true;
         change_queue(&change, "");

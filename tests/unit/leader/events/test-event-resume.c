@@ -12,6 +12,7 @@
 #include "event-stream.h"
 #include "log-trail.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -27,8 +28,7 @@ static void set_role(const char *name, bool remove) {
 }
 
 static void another_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
 }
 
 static void tell_all(Asked *a) {
@@ -109,9 +109,8 @@ static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
         assert_non_null(strstr(event_field(begins(&a), "kinds"), "job"));
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), TOLD);
         for (uint64_t number = last - TOLD + 1; number <= last; number++) {
-                char word[24];
+                _cleanup_free_ char *word = str_printf("%llu", (unsigned long long) number);
 
-                snprintf(word, sizeof(word), "%llu", (unsigned long long) number);
                 assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, word));
         }
         asked_forget(&a);
@@ -204,9 +203,8 @@ static void a_place_in_the_middle_of_what_an_earlier_leader_told_is_one_too(void
         Asked a = {.max_bytes = 1024};
 
         for (int i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
 
-                snprintf(name, sizeof(name), "unit-%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         rig_pass_ms(&g, 3000);

@@ -23,19 +23,11 @@ static Rig g;
 static Argosy__Author alice;
 
 static void change_access(bool revoke, const char *role) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke,
+                                                                .right = ARGOSY__RIGHT__RIGHT_VIEW,
+                                                                .user = (char *) "alice",
+                                                                .role = (char *) role);
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-
-        change.revoke = revoke;
-        change.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        change.user = (char *) "alice";
-        change.role = (char *) role;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
-}
-
-static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
@@ -46,15 +38,12 @@ static int setup(void **state) {
         alice.host = 2;
         alice.uid = 1000;
         alice.user = (char *) "alice";
-        make_role("web");
+        rig_make_role(&g, "web");
         change_access(false, "web");
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // Whether its name is told, in whatever it may stand.
 static bool is_told(Asked *a, const char *unit) {
@@ -191,7 +180,7 @@ static void and_also_behind_his_back(void **state) {
 static void who_gets_another_right_while_he_waits_begins_anew(void **state) {
         Asked a = {.author = &alice};
 
-        make_role("db");
+        rig_make_role(&g, "db");
         rig_change(&g, START, "web.service", WEB);
         assert_true(asked_pull(&g, &a));
         asked_ask(&g, &a);

@@ -35,10 +35,7 @@ static int setup_many(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void from_now(Asked *a) {
         *a = (Asked){.from_now = true};
@@ -212,9 +209,8 @@ enum { AGAIN = 7 };
 
 static void change_each(Argosy__Verb verb, const char *content) {
         for (unsigned i = 0; i < AGAIN; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("again%u.service", i);
 
-                snprintf(name, sizeof(name), "again%u.service", i);
                 (void) rig_change_with(&g, verb, name, content, false, NULL);
         }
 }
@@ -435,8 +431,7 @@ static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_the
         rig_change(&g, START, "web.service", SERVICE);
         tell_all(&a);
         rig_host_off(&g, 2);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_true(asked_pull(&g, &a));
         e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2");
         assert_string_equal(event_field(e, "state"), "unknown");

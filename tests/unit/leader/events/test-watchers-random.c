@@ -63,8 +63,7 @@ static void live(void) {
                 break;
         case 12:
                 if (draw(4) == 0) {
-                        rig_depose(&g);
-                        rig_elect(&g);
+                        rig_elect_anew(&g);
                 }
                 break;
         case 13: // its link is lost, and made again
@@ -138,8 +137,7 @@ static void random_lives_of_which_few_jobs_are_told(void **state) {
 static void change_leader(void) {
         for (unsigned i = draw(6); i > 0; i--)
                 live();
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         for (unsigned i = draw(6); i > 0; i--)
                 live();
 }

@@ -7,6 +7,7 @@
 #include "event-stream.h"
 #include "leader-asks.h"
 #include "messages.h"
+#include "str.h"
 #include "watch-copy.h"
 #include "watchers.h"
 
@@ -107,13 +108,6 @@ static void a_job_is_told_of_when_it_begins_and_when_it_has_ended(void **state) 
         asked_forget(&a);
 }
 
-static void set_lazy(bool lazy) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->lazy = lazy;
-        if (!lazy)
-                rig_settle(&g);
-}
-
 // The log keeps a job that is too old only until it has ended.
 static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB},
@@ -122,7 +116,7 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         const Argosy__Event *e;
 
         assert_true(asked_pull(&g, &a));
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         rig_change(&g, START, "web.service", SERVICE);
         rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "young.service", SERVICE);
@@ -131,7 +125,7 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "running");
         memcpy(behind.cursor, a.cursor, sizeof(a.cursor));
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3000);
         assert_true(asked_pull(&g, &a));
         e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
@@ -258,8 +252,7 @@ static void a_cursor_of_another_leader_begins_anew(void **state) {
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
         watch_all(&c);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_change(&g, DESTROY, "b.service", NULL);
         assert_true(asked_pull(&g, &c.asked));
         assert_true(event_is_word(c.asked.events[0], EVENT_STREAM_BEGINS));
@@ -428,9 +421,8 @@ static void an_answer_is_no_longer_than_was_asked_for(void **state) {
         unsigned n = 0;
 
         for (int i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("unit-%d.service", i);
 
-                snprintf(name, sizeof(name), "unit-%d.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         while (asked_pull(&g, &c.asked)) {
@@ -510,12 +502,12 @@ static size_t n_known_jobs(const Copy *c) {
 // Job 1 runs, and he knows that; when he asks the next time it has ended, and so many others have come that
 // nobody tells its end.
 static void many_jobs_end_behind_his_back(Copy *c) {
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         rig_change(&g, START, "web.service", SERVICE);
         follow(c, false);
         assert_string_equal(c->jobs[1], "running");
         g.leader->events->ring.bytes_max = 1;
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3000);
         for (unsigned i = 0; i < LEADER_LIMIT_event_jobs; i++)
                 (void) rig_label(&g, "n2", "a", i % 2 ? "b" : NULL);

@@ -4,6 +4,7 @@
 #include "leader-private.h"
 #include "leader-asks.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 
@@ -15,18 +16,14 @@ static int setup(void **state) {
         rig_start(&g, HOSTS);
         g.leader->config.mass_loss_percent = 50;
         for (unsigned i = 0; i < UNITS; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
         }
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void lose(uint32_t first, uint32_t last) {
         for (uint32_t h = first; h <= last; h++)
@@ -51,9 +48,8 @@ static void units_of_more_hosts_stay_until_enough_are_back(void **state) {
         // Three of six are missing now: theirs move, and the one that is back has its own.
         assert_int_equal(units_on(1) + units_on(2) + units_on(6), UNITS);
         for (unsigned i = 0; i < UNITS; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 assert_int_equal(rig_count_running(&g, name), 1);
         }
 }
@@ -84,8 +80,7 @@ static void a_new_leader_counts_no_hosts_whose_units_were_moved_long_ago(void **
         lose(5, 5);
         rig_pass_ms(&g, 70000);
         lose(4, 4);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         lose(3, 3);
         assert_int_equal(units_on(1) + units_on(2), UNITS);

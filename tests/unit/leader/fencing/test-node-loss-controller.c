@@ -5,6 +5,7 @@
 #include "leader-private.h"
 #include "test.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define DELAYED SERVICE "[X-Argosy]\nNodeLostDelaySec=60\n"
@@ -91,8 +92,7 @@ static void a_new_leader_counts_anew(void **state) {
 
         lose(h);
         rig_pass_ms(&g, 50000);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 50000);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, 20000);
@@ -195,9 +195,8 @@ static void give_podman(void) {
 }
 
 static void assert_says_of_n(const char *format, uint32_t host) {
-        char expected[64];
+        _cleanup_free_ char *expected = str_printf(format, host);
 
-        snprintf(expected, sizeof(expected), format, host);
         if (!strstr(reason_of("x.service"), expected))
                 fail_msg("\"%s\" does not say \"%s\"", reason_of("x.service"), expected);
 }
@@ -252,8 +251,7 @@ static void no_order_shortens_the_fence(void **state) {
         assert_int_equal(node_of("x.service"), node);
         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(node_of("x.service"), node);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, FENCE_MS);
         assert_int_equal(node_of("x.service"), node); // the new leader granted a lease of its own first
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
@@ -309,8 +307,7 @@ static void names_that_a_leader_cannot_place_let_nothing_begin(void **state) {
         uint32_t h = start_away(SERVICE), node = node_of("x.service");
 
         rig_host(&g, h)->up = false;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_false(host_find(g.leader, h)->attached);
         send_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);

@@ -42,8 +42,7 @@ static void heal(uint32_t host) {
 }
 
 static void change_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
 }
 
 // x.service on host 2, so that it can only go to 3.

@@ -31,8 +31,7 @@ enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 RIG_OF(3)
 
 static void change_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
 }
 
 // Host 2 runs what it runs, and nobody hears of it any more.
@@ -94,14 +93,12 @@ static const char *reason(void) {
 // ----------------------------------------------------------------------------------------------- destroying
 
 static void destroy(char **names, size_t n) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = "many";
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
+                           .verb = DESTROY, .names = names, .n_names = n);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        change.verb = DESTROY;
-        change.names = names;
-        change.n_names = n;
         (void) rig_ask_and_settle(&g, &request);
 }
 

@@ -6,6 +6,7 @@
 #include "ca.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "messages.h"
 #include "voter-secrets.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -31,11 +32,11 @@ static inline void end_with_ca(void) {
 static inline RigAnswer *cluster_remove(const char *host) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         uint64_t id[2] = {++g.id, 88};
         RigAnswer *a;
+        Argosy__Request__Job job = JOB_OF(
+                .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
 
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         request.job = &job;
         m.host = (char *) host;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
@@ -49,15 +50,13 @@ static inline RigAnswer *cluster_remove(const char *host) {
 }
 
 static inline RigAnswer *cluster_voters(uint32_t wanted) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
         RigAnswer *a;
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, .cluster_voters = &m);
 
         m.wanted = wanted;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
-        request.cluster_voters = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a;
 }

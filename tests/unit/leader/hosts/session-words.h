@@ -5,6 +5,7 @@
 // of sessions share.
 
 #include "leader-tables.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 
@@ -55,11 +56,9 @@ static inline void attach_holding(uint32_t host, Argosy__UnitReport report) {
 }
 
 static inline void report(uint32_t host, Argosy__UnitReport r) {
-        Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__UnitReport *reports = &r;
+        Argosy__ToVoter__Reports m = MESSAGE_OF(to_voter__reports, .reports = &reports, .n_reports = 1);
 
-        m.reports = &reports;
-        m.n_reports = 1;
         session_on_reports(t.leader, tables_host(&t, host), &m);
 }
 

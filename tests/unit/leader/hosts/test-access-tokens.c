@@ -48,10 +48,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void key_init(Key *k, const char *secret) {
         *k = (Key){.proof = hash_of(secret, strlen(secret))};
@@ -370,12 +367,11 @@ static void what_waits_for_its_turn_is_judged_again(void **state) {
         create_well(&k, "ci", DEPLOY, NULL, 0);
         g.slow = true; // the revocation is on its way
         {
-                Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
-                Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
                 char *name = (char *) "ci";
+                Argosy__Request__TokenRevoke m =
+                        MESSAGE_OF(request__token_revoke, .tokens = &name, .n_tokens = 1);
+                Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
-                m.tokens = &name;
-                m.n_tokens = 1;
                 rig_ask(&g, &request);
                 rig_turns(&g, 3);
         }
@@ -383,8 +379,7 @@ static void what_waits_for_its_turn_is_judged_again(void **state) {
         a = rig_change_with(&g, START, "web.service", WEB, false, NULL);
         rig_turns(&g, 3);
         assert_false(a->final);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, EKEYREVOKED);

@@ -33,24 +33,18 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // ------------------------------------------------------------------------------------------------ asking
 
 static const Argosy__Response *change_access(bool revoke, Argosy__Right right, const char *user,
                                              const char *host, const char *role) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke, .right = right,
+                                                                .user = (char *) user, .host = (char *) host,
+                                                                .role = (char *) role);
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
         RigAnswer *a;
 
-        change.revoke = revoke;
-        change.right = right;
-        change.user = (char *) user;
-        change.host = (char *) host;
-        change.role = (char *) role;
         a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0];
@@ -149,12 +143,11 @@ static void what_a_change_needs_depends_on_its_verb(void **state) {
 }
 
 static void a_rollout_of_content_is_no_restart(void **state) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request__Rollout m = ROLLOUT_OF(.name = (char *) "web.service",
+                                                .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         Argosy__Request q = REQUEST_OF(ROLLOUT, rollout, &m);
 
-        m.name = (char *) "web.service";
-        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART;
         give(OPERATE, "");
         assert_false(refuses(&q));
         m.file = &file;
@@ -205,14 +198,13 @@ static RigAnswer *ask_by_the_same_id(bool hold) {
 }
 
 static void release_last(void) {
-        Argosy__Request__JobRelease release = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &release);
         uint64_t number = cluster_state_last_job(g.state);
         const Argosy__Author *asks = g.author;
+        Argosy__Request__JobRelease release =
+                MESSAGE_OF(request__job_release, .numbers = &number, .n_numbers = 1);
+        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &release);
 
         g.author = NULL;
-        release.numbers = &number;
-        release.n_numbers = 1;
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         rig_pass_ms(&g, 1000);
         assert_int_equal(cluster_state_job_state(g.state, number), ARGOSY__JOB_STATE__JOB_DONE);
@@ -246,18 +238,14 @@ static Argosy__NamedFile named(const char *name, const char *content) {
 static RigAnswer *ask_with_template(const char *own, const char *template, bool plan) {
         Argosy__NamedFile files[] = {named("two@.service", template), named("one.service", own ?: "")},
                           *pointers[] = {&files[0], &files[1]};
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         char *name = (char *) "one.service";
         uint64_t id[2] = {++g.id, 55};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .names = &name, .n_names = 1, .files = pointers, .n_files = own ? 2 : 1,
+                .dry_run = plan);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = START;
-        m.names = &name;
-        m.n_names = 1;
-        m.files = pointers;
-        m.n_files = own ? 2 : 1;
-        m.dry_run = plan;
         return rig_ask(&g, &request);
 }
 
@@ -389,9 +377,8 @@ static void lists_have_what_he_may_see(void **state) {
 }
 
 static RigAnswer *jobs_of(uint64_t number) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.number = number);
 
-        list.number = number;
         return rig_list_jobs(&g, &list);
 }
 
@@ -624,12 +611,10 @@ static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) 
         first = rig_change_with(&g, STOP, "web.service", NULL, false, NULL);
         rig_turns(&g, 2);
         {
-                Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+                Argosy__Request__AccessChange m = ACCESS_CHANGE_OF(.revoke = true, .right = OPERATE,
+                                                                   .user = (char *) "alice");
                 Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &m);
 
-                m.revoke = true;
-                m.right = OPERATE;
-                m.user = (char *) "alice";
                 (void) rig_ask(&g, &request);
         }
         rig_turns(&g, 2);
@@ -639,8 +624,7 @@ static void a_request_is_judged_by_what_holds_when_its_turn_comes(void **state) 
         second = rig_change_with(&g, STOP, "db.service", NULL, false, NULL);
         rig_turns(&g, 2);
         assert_false(second->final); // he may still, and waits for his turn
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         assert_int_equal(status_of(second), EACCES);
         assert_int_equal(status_of(first), 0);
         assert_int_equal(rig_record(&g, "db.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
@@ -666,8 +650,7 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
         a = ask_to_start_with_template(NULL, DB);
         rig_turns(&g, 2);
         assert_false(a->final);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         assert_int_equal(status_of(a), 0);
         assert_null(rig_record(&g, "two@1.service"));
 }
@@ -733,14 +716,13 @@ static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
 
 // A person is told by which of his groups somebody could do that, also when he is in it no more.
 static void a_job_has_the_groups_that_something_was_given_to(void **state) {
-        Argosy__Request__AccessChange to_staff = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange to_staff = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                                                  .group = (char *) "staff");
         char *groups[] = {(char *) "video", (char *) "staff"};
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &to_staff);
         Argosy__Author bob = alice;
 
         g.author = NULL;
-        to_staff.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
-        to_staff.group = (char *) "staff";
         assert_int_equal(status_of(rig_ask_and_settle(&g, &request)), 0);
         bob.user = (char *) "bob";
         bob.groups = groups;

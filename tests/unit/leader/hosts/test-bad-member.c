@@ -9,6 +9,7 @@
 #include "messages.h"
 #include "response.h"
 #include "test.h"
+#include "str.h"
 #include "unit-on-node-work.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -22,9 +23,8 @@ RIG_OF(4)
 
 static int make_labels(void **state) {
         for (unsigned i = 0; i < TOO_MANY; i++) {
-                char key[LABEL_MAX + 1];
+                _cleanup_free_ char *key = str_printf("key%u-%050u", i, i);
 
-                snprintf(key, sizeof(key), "key%u-%050u", i, i);
                 labels[i] = label_new(key, "some-value");
         }
         return 0;
@@ -51,9 +51,8 @@ static void announce(uint32_t host, size_t n) {
 
 // A unit on this host, which then dies.
 static void lose(uint32_t host) {
-        char content[200];
+        _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\nAvoidLabel=none\n");
 
-        snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nAvoidLabel=none\n");
         for (unsigned i = 0; !rig_record(&g, "web.service") || rig_record(&g, "web.service")->node != host;
              i++) {
                 char name[32];

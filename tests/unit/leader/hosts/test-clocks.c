@@ -28,18 +28,14 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // The clocks of the three hosts are ahead by so much, and another term begins.
 static void set_clocks(int64_t first, int64_t second, int64_t third) {
         g.hosts[0].clock_ahead_us = first;
         g.hosts[1].clock_ahead_us = second;
         g.hosts[2].clock_ahead_us = third;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
 }
 
@@ -201,8 +197,7 @@ static void the_deadline_of_a_drain_goes_by_the_time_of_the_cluster(void **state
 static void what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is(void **state) {
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 3600);
         g.wall_us += 2 * (uint64_t) DAY_US; // off, so nothing was counted
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_near(leader_wall(g.leader) - g.wall_us, 0);
         rig_pass_ms(&g, 1000);

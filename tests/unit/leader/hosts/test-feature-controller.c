@@ -24,10 +24,7 @@ static int setup_newest(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static void install(uint32_t host, uint32_t feature_level) {
         rig_host_off(&g, host);

@@ -63,12 +63,11 @@ static void take_vote(const char *host) {
 // Both requests wait for an entry that is on its way, and the host goes with the next one.
 static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state) {
         Argosy__Request removal = ARGOSY__REQUEST__INIT, grant = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
         RigAnswer *given;
+        Argosy__Request__ClusterRemove remove =
+                MESSAGE_OF(request__cluster_remove, .host = change.host = (char *) "n2", .force = true);
 
-        remove.host = change.host = (char *) "n2";
-        remove.force = true;
         removal.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         removal.cluster_remove = &remove;
         change.right = ARGOSY__RIGHT__RIGHT_ADMIN;
@@ -81,8 +80,7 @@ static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state
         rig_turns(&g, 2);
         (void) rig_ask(&g, &removal);
         given = rig_ask(&g, &grant);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_false(is_member(2));
         assert_int_equal(rig_last(given)->status, ENOENT);

@@ -2,6 +2,7 @@
 //
 // Several systemd managers on one host, as the leader sees them: each a node of its own.
 #include "due.h"
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "manager-name.h"
@@ -166,8 +167,7 @@ static RigAnswer *wait_for_manager(const char *host, bool detached) {
         Argosy__Request q = REQUEST_OF(MANAGER_WAIT, manager_wait, &wait);
         RigAnswer *a;
 
-        a = rig_ask(&g, &q);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &q);
         return a;
 }
 
@@ -204,8 +204,7 @@ static void whoever_detaches_waits_until_the_node_is_gone_from_the_log(void **st
         rig_host(&g, 2)->attached = false;
         rig_turns(&g, 10);
         assert_false(a->final); // the host has said so, the log has not taken it yet
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
@@ -287,8 +286,7 @@ static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attac
         assert_int_equal(h->n_nodes, 2);
         number = h->nodes[1]->node;
         attach_with("user@1000", "3"); // the next one is
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         h = cluster_state_find_host(g.state, 2);
         assert_int_equal(h->n_nodes, 2);

@@ -192,10 +192,6 @@ static void a_promotion_calls_a_waiting_removal_off(void **state) {
 
 enum { LATER_MS = 1100, ORPHANED_MS = 62 * 1000 };
 
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
-
 static void assert_job(uint64_t number, const char *job_state, const char *message) {
         const Argosy__Response__JobRow *row = rig_show_job(&g, number);
 
@@ -237,7 +233,7 @@ static void a_removal_is_done_when_the_host_is_gone(void **state) {
 
         rig_pass_ms(&g, ORPHANED_MS); // nothing is waited for only since the leader is new
         a = remove_until_it_is_stuck();
-        job = last_job();
+        job = rig_last_job(&g);
         wait = wait_for_job(job);
         rig_pass_ms(&g, ORPHANED_MS); // somebody waits for it
         assert_job(job, "running", "");
@@ -259,9 +255,8 @@ static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
         uint64_t job;
 
         (void) remove_until_it_is_stuck();
-        job = last_job();
-        rig_depose(&g);
-        rig_elect(&g);
+        job = rig_last_job(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_job(job, "running", "");
         rig_pass_ms(&g, ORPHANED_MS);
@@ -274,10 +269,9 @@ static void a_removal_that_another_one_has_finished_under_the_next_leader_is_don
         uint64_t job, id;
 
         (void) remove_until_it_is_stuck();
-        job = last_job();
+        job = rig_last_job(&g);
         id = g.id;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_host_on(&g, 2, false);
         rig_settle(&g);
         (void) cluster_remove("n3");
@@ -294,7 +288,7 @@ static void a_removal_that_is_called_off_has_failed(void **state) {
         uint64_t job;
 
         (void) remove_until_it_is_stuck();
-        job = last_job();
+        job = rig_last_job(&g);
         (void) cluster_role("n3", true);
         rig_pass_ms(&g, ORPHANED_MS);
         assert_job(job, "failed", "only a part of it was carried out");
@@ -308,14 +302,13 @@ static void a_removal_that_another_one_has_finished_is_done(void **state) {
         first = cluster_remove("n3");
         assert_int_equal(g.n_held, 1); // that it is to be no voter
         second = cluster_remove("n3");
-        job = last_job() + 1;
-        g.slow = false;
-        rig_release(&g);
+        job = rig_last_job(&g) + 1;
+        rig_hurry(&g);
         rig_settle(&g);
         rig_pass_ms(&g, ORPHANED_MS);
         assert_says(first, 0, "");
         assert_says(second, 0, "");
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         assert_job(job, "done", "");
         assert_job(job + 1, "done", "");
 }
@@ -330,7 +323,7 @@ static void a_removal_overtakes_nobody(void **state) {
                 rig_host(&g, h)->lazy = true;
         (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service",
                           "[Service]\nExecStart=/bin/sleep 1000\n");
-        start = last_job();
+        start = rig_last_job(&g);
         host = rig_host_of(&g, "a.service");
         assert_in_range(host, 2, 3);
         assert_says(cluster_remove(host == 2 ? "n2" : "n3"), 0, "");

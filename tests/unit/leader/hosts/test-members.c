@@ -51,8 +51,7 @@ static void token_as(Argosy__Request__ClusterToken *m, JoinToken *ret) {
         const char *why;
         RigAnswer *a;
 
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(join_token_parse(a->responses[0]->token->token, ret, &why), 0);
@@ -73,8 +72,7 @@ static const Argosy__Response *ask_leader(Argosy__JoinRequest *join) {
         m.join = join;
         m.peer_address = "192.0.2.44";
         m.channel = (ProtobufCBinaryData){.data = channel, .len = sizeof(channel)};
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_JOIN);
         return a->responses[0];
@@ -408,8 +406,7 @@ static void a_token_comes_with_the_address_to_join_at(void **state) {
         const Argosy__HostRecord *self = cluster_state_find_host(g.state, 1);
         RigAnswer *a;
 
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_string_equal(a->responses[0]->token->address, self->address);
         assert_int_equal(a->responses[0]->token->port, self->port);
         assert_true(self->port > 0);
@@ -502,8 +499,7 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
         rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
         m.host = "n3";
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         rig_pass_ms(&g, 3 * RIG_BEAT_MS);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(g.n_members, 3);

@@ -6,6 +6,7 @@
 #include "leader-asks.h"
 #include "test.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
@@ -27,9 +28,8 @@ static RigAnswer *wait_for_drain(const char *node) {
 
 static void start_many(unsigned n) {
         for (unsigned i = 0; i < n; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
         }
 }
@@ -49,9 +49,8 @@ static const char *refusal_of(const char *name) {
 
 static const Argosy__Response__UnitResult *change_one(Argosy__Verb verb, const char *name,
                                                       const char *format, unsigned i) {
-        char content[256];
+        _cleanup_free_ char *content = str_printf(format, i);
 
-        snprintf(content, sizeof(content), format, i);
         return rig_change(&g, verb, name, content);
 }
 
@@ -113,9 +112,8 @@ static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) 
         assert_int_equal(rig_last(rig_set_mode(&g, "n1", CORDONED, 0, "new disks"))->status, 0);
         assert_int_equal(units_on(1), 1);
         for (unsigned i = 10; i < 14; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 rig_change(&g, START, name, SERVICE);
         }
         assert_int_equal(units_on(1), 1);
@@ -325,9 +323,8 @@ static void what_leaves_several_nodes_moves_once(void **state) {
         assert_int_equal(units_on(1) + units_on(2) + units_on(3), 0);
         assert_int_equal(units_on(4) + units_on(5), 20);
         for (unsigned i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 assert_int_equal(rig_count_running(&g, name), 1);
                 assert_in_range(starts_of(name), 1, 2); // where it stands on a node that it left is gone
         }
@@ -345,9 +342,8 @@ static void what_no_other_node_takes_is_not_touched_when_all_are_emptied(void **
         assert_int_equal(rig_last(a)->status, EBUSY);
         assert_int_equal(rig_last(a)->progress->n_done, 2);
         for (unsigned i = 0; i < 6; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 assert_int_equal(rig_count_running(&g, name), 1);
                 assert_int_equal(starts_of(name), 1);
         }

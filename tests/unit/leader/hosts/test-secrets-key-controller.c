@@ -232,9 +232,8 @@ static void many_are_sealed_anew_in_several_entries(void **state) {
         uint64_t before;
 
         for (unsigned i = 0; i < 40; i++) {
-                char name[16];
+                _cleanup_free_ char *name = str_printf("s%u", i);
 
-                snprintf(name, sizeof(name), "s%u", i);
                 set(name, value, sizeof(value));
         }
         before = last_index();
@@ -244,9 +243,8 @@ static void many_are_sealed_anew_in_several_entries(void **state) {
         assert_rotated(2);
         assert_true(last_index() > before + 20);
         for (unsigned i = 0; i < 40; i++) {
-                char name[16];
+                _cleanup_free_ char *name = str_printf("s%u", i);
 
-                snprintf(name, sizeof(name), "s%u", i);
                 assert_int_equal(secret_record_newest(cluster_state_find_secret(g.state, name))->key, 2);
         }
 }
@@ -451,9 +449,8 @@ static void on_turn_count(Rig *rig) {
 static unsigned n_asked_by_starts(const char *prefix) {
         n_asked = 0;
         for (unsigned i = 0; i < 10; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("%s%u.service", prefix, i);
 
-                snprintf(name, sizeof(name), "%s%u.service", prefix, i);
                 (void) rig_change(&g, ARGOSY__VERB__VERB_START, name, "[Service]\nExecStart=/bin/true\n");
                 rig_settle(&g);
         }

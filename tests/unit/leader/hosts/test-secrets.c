@@ -17,6 +17,7 @@
 #include "message.h"
 #include "messages.h"
 #include "secret-name.h"
+#include "str.h"
 #include "voter-secrets.h"
 
 #define SUBMIT ARGOSY__VERB__VERB_SUBMIT
@@ -675,9 +676,8 @@ static void a_restart_for_a_secret_is_of_units_that_have_an_older_version_of_it(
         set("db-3", "one");
         do_well(SUBMIT, "r@.service", EACH);
         for (unsigned i = 1; i <= 3; i++) {
-                char name[16];
+                _cleanup_free_ char *name = str_printf("r@%u.service", i);
 
-                snprintf(name, sizeof(name), "r@%u.service", i);
                 do_well(START, name, NULL);
         }
         set("db-1", "two");
@@ -773,8 +773,7 @@ static void a_removal_names_what_a_host_could_read_that_voted_once(void **state)
         set("db", "three");
         do_well(START, "a.service", APP "Host=n1\n");
         set("later", "four");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         r = remove_host("n4");
         assert_int_equal(r->status, 0);

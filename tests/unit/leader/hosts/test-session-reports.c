@@ -10,13 +10,14 @@
 #include "manager-name.h"
 #include "messages.h"
 #include "nodes.h"
+#include "str.h"
 #include "unit-on-node-work.h"
 
 static void report_node(uint32_t host, const char *manager, const char *reason) {
-        Argosy__NodeReport r = ARGOSY__NODE_REPORT__INIT, *reports = &r;
+        Argosy__NodeReport r = MESSAGE_OF(node_report, .manager = (char *) manager,
+                                          .reason = (char *) reason),
+                           *reports = &r;
 
-        r.manager = (char *) manager;
-        r.reason = (char *) reason;
         session_on_node_reports(t.leader, tables_host(&t, host), &reports, 1);
 }
 
@@ -248,9 +249,8 @@ static void what_is_not_sound_is_complained_about_until_it_is_mended(void **stat
 static void a_name_that_another_host_has_is_complained_about(void **state) {
         Argosy__ToVoter__Attach a = attach_of(2);
         const Host *h = tables_host(&t, 2);
-        char other[64];
+        _cleanup_free_ char *other = str_printf("%s", cluster_state_find_host(t.leader->state, 1)->name);
 
-        snprintf(other, sizeof(other), "%s", cluster_state_find_host(t.leader->state, 1)->name);
         a.name = other;
         attach_with(2, a);
         assert_true(h->attached);

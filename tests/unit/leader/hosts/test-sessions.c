@@ -5,6 +5,7 @@
 #include "host-leases.h"
 #include "messages.h"
 #include "session-words.h"
+#include "str.h"
 
 static void beat(uint32_t host, uint64_t seq) {
         Argosy__ToVoter__Beat b = MESSAGE_OF(to_voter__beat, .seq = seq);
@@ -193,9 +194,8 @@ static size_t count_lost(void) {
 
 static void add_hosts(Batch *b, unsigned n) {
         for (unsigned i = 0; i < n; i++) {
-                char name[16];
+                _cleanup_free_ char *name = str_printf("more%u", i);
 
-                snprintf(name, sizeof(name), "more%u", i);
                 batch_host(b, 0, name, 1);
         }
         tables_apply(&t, b);
@@ -267,11 +267,10 @@ static void units_of_a_lost_host_move_unless_they_are_done(void **state) {
 
 static void goodbye(uint32_t host, bool stopping, const char *unit, uint32_t node) {
         Argosy__ToVoter__Goodbye g = MESSAGE_OF(to_voter__goodbye, .stopping = stopping);
-        Argosy__ToVoter__Goodbye__Running r = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT, *running = &r;
+        Argosy__ToVoter__Goodbye__Running r = MESSAGE_OF(to_voter__goodbye__running, .node = node,
+                                                         .units = (char **) &unit, .n_units = 1),
+                                          *running = &r;
 
-        r.node = node;
-        r.units = (char **) &unit;
-        r.n_units = 1;
         g.running = &running;
         g.n_running = unit != NULL;
         session_on_goodbye(t.leader, tables_host(&t, host), &g);

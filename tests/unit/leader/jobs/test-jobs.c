@@ -19,10 +19,6 @@ enum { MANY = 600 }; // more than are one entry
 
 RIG_OF(3)
 
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
-
 typedef struct Ask {
         Argosy__Verb verb;
         const char *name, *content, *reason;
@@ -32,16 +28,14 @@ typedef struct Ask {
 
 static const Argosy__Response *ask(Ask w) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {w.id ?: ++g.id, 55};
         char *target = (char *) "as typed";
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = w.verb, .names = (char **) &w.name, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = w.verb;
-        change.names = (char **) &w.name;
-        change.n_names = 1;
         if (w.content) {
                 file.name = file.path = (char *) w.name;
                 file.content =
@@ -67,7 +61,7 @@ static void a_change_is_a_job_in_the_same_entry(void **state) {
         r = ask((Ask){START, "a.service", SERVICE, "the hall is cold"});
         assert_int_equal(r->status, 0);
         assert_int_equal(g.batches, batches + 1);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         job = rig_show_job(&g, r->job);
         assert_string_equal(job->verb, "start");
         assert_string_equal(job->reason, "the hall is cold");
@@ -144,10 +138,10 @@ static void what_changes_nothing_is_no_job(void **state) {
         uint64_t before;
 
         (void) ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE});
-        before = last_job();
+        before = rig_last_job(&g);
         assert_int_equal(ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE})->job, 0);
         assert_int_equal(ask((Ask){STOP, "b.service"})->job, 0);
-        assert_int_equal(last_job(), before);
+        assert_int_equal(rig_last_job(&g), before);
 }
 
 static void a_request_that_comes_again_is_the_same_job(void **state) {
@@ -159,13 +153,12 @@ static void a_request_that_comes_again_is_the_same_job(void **state) {
         again = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
         assert_int_equal(again->status, 0);
         assert_int_equal(again->job, n);
-        assert_int_equal(last_job(), n);
-        rig_depose(&g);
-        rig_elect(&g);
+        assert_int_equal(rig_last_job(&g), n);
+        rig_elect_anew(&g);
         rig_settle(&g);
         again = ask((Ask){START, "a.service", SERVICE, .id = 7777});
         assert_int_equal(again->job, n);
-        assert_int_equal(last_job(), n);
+        assert_int_equal(rig_last_job(&g), n);
 }
 
 // Its answer is what its job did, and not what there would be to do now.
@@ -306,20 +299,17 @@ static void a_key_is_not_used_for_two_things(void **state) {
         n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
         r = ask((Ask){STOP, "a.service", .id = 7777});
         assert_int_equal(r->status, EEXIST);
-        assert_int_equal(last_job(), n);
+        assert_int_equal(rig_last_job(&g), n);
         assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
 }
 
 static RigAnswer *set_mode(Argosy__NodeMode mode, const uint8_t id[16], uint64_t age_ms) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__NodeChange change = NODE_CHANGE_OF(.nodes = (char *[]){(char *) "n2"}, .n_nodes = 1,
+                                                            .mode = mode);
+        Argosy__Request__Job job = JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16},
+                                          .age_ms = age_ms);
         Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
-        change.nodes = (char *[]){(char *) "n2"};
-        change.n_nodes = 1;
-        change.mode = mode;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
-        job.age_ms = age_ms;
         request.job = &job;
         return rig_ask_and_settle(&g, &request);
 }
@@ -331,7 +321,7 @@ static void also_other_requests_are_not_carried_out_twice(void **state) {
         uint64_t n;
 
         n = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0))->job;
-        assert_int_equal(n, last_job());
+        assert_int_equal(n, rig_last_job(&g));
         assert_string_equal(rig_show_job(&g, n)->verb, "cordon");
         assert_string_equal(rig_show_job(&g, n)->targets[0], "n2");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
@@ -340,7 +330,7 @@ static void also_other_requests_are_not_carried_out_twice(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, n);
         assert_non_null(strstr(r->message, "carried this out before"));
-        assert_int_equal(last_job(), n + 1);
+        assert_int_equal(rig_last_job(&g), n + 1);
         r = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 5)); // only the answer was lost
         assert_string_equal(r->message, "");
 }
@@ -361,13 +351,12 @@ static void a_change_can_be_bound_to_a_revision(void **state) {
 
 static const Argosy__Response *set_pool(uint64_t if_revision) {
         Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = (char *) "fast");
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
         Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         char *host = (char *) "n1";
 
         change.hosts = &host;
         change.n_hosts = 1;
-        job.if_revision = if_revision;
         request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
@@ -435,10 +424,10 @@ static void what_goes_into_the_log_in_parts_is_one_job(void **state) {
 
         a = start_many();
         rig_settle(&g);
-        assert_int_equal(rig_last(a)->job, last_job());
-        assert_int_equal(rig_show_job(&g, last_job())->changed, MANY);
-        assert_int_equal(rig_show_job(&g, last_job())->n_targets, 16);
-        assert_int_equal(rig_show_job(&g, last_job())->more_targets, MANY - 16);
+        assert_int_equal(rig_last(a)->job, rig_last_job(&g));
+        assert_int_equal(rig_show_job(&g, rig_last_job(&g))->changed, MANY);
+        assert_int_equal(rig_show_job(&g, rig_last_job(&g))->n_targets, 16);
+        assert_int_equal(rig_show_job(&g, rig_last_job(&g))->more_targets, MANY - 16);
 }
 
 static void it_stays_one_job_under_the_next_leader(void **state) {
@@ -451,10 +440,9 @@ static void it_stays_one_job_under_the_next_leader(void **state) {
                 rig_turns(&g, 1);
                 rig_release(&g);
         }
-        n = last_job();
+        n = rig_last_job(&g);
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(n_known(), 1, MANY - 1);
@@ -463,7 +451,7 @@ static void it_stays_one_job_under_the_next_leader(void **state) {
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(rig_last(a)->job, n);
-        assert_int_equal(last_job(), n);
+        assert_int_equal(rig_last_job(&g), n);
         assert_int_equal(rig_show_job(&g, n)->changed, MANY);
 }
 
@@ -487,8 +475,7 @@ static void a_revision_binds_each_part(void **state) {
         commit_one_entry();
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, names[MANY - 1], NULL, false,
                                (uint8_t[16]){7});
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         theirs = rig_record(&g, names[MANY - 1])->restart_rev;
         assert_true(theirs > seen);
@@ -515,7 +502,7 @@ static void units_are_told_some_at_a_time(void **state) {
 
         (void) start_many();
         rig_settle(&g);
-        list.number = last_job();
+        list.number = rig_last_job(&g);
         do {
                 list.first_unit = (uint32_t) n;
                 job = rig_last(rig_list_jobs(&g, &list))->jobs->rows[0];
@@ -581,11 +568,9 @@ static void jobs_are_compared_with_so_many_patterns_only(void **state) {
 }
 
 static void expect_jobs_of(const char *node, const uint64_t *numbers, size_t n) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.nodes = (char **) &node, .n_nodes = 1);
         const Argosy__Response__Jobs *jobs;
 
-        list.nodes = (char **) &node;
-        list.n_nodes = 1;
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, n);
         for (size_t i = 0; i < n; i++)
@@ -614,9 +599,9 @@ static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
         expect_jobs_of("n9", NULL, 0);
 
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
-        cordon = last_job();
+        cordon = rig_last_job(&g);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        drain = last_job();
+        drain = rig_last_job(&g);
         expect_jobs_of("n3", (uint64_t[]){drain, cordon, bad}, streq(node, "n3") ? 3 : 2);
         for (size_t i = 0; i < ELEMENTSOF(nodes); i++)
                 nodes[i] = (char *) "n1";
@@ -626,10 +611,9 @@ static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
 }
 
 static void who_asks_for_no_job_is_told_which_there_are(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.number = 99);
         const Argosy__Response *r;
 
-        list.number = 99;
         r = rig_last(rig_list_jobs(&g, &list));
         assert_int_equal(r->status, ENOENT);
         assert_string_equal(r->message, "there is no job 99: there has been none");

@@ -41,13 +41,11 @@ static void start_on_2(const char *name) {
 }
 
 static const char *why(const char *unit) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request q = REQUEST_OF(WHY, why, &m);
         char *name = (char *) unit;
         const RigAnswer *a;
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = &name, .n_names = 1);
+        Argosy__Request q = REQUEST_OF(WHY, why, &m);
 
-        m.names = &name;
-        m.n_names = 1;
         a = rig_ask_and_settle(&g, &q);
         return a->responses[0]->status_reply->note;
 }
@@ -141,16 +139,14 @@ static void what_moves_later_belongs_to_the_loss(void **state) {
 static void another_leader_is_told(void **state) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         for (unsigned i = 0; i < 2; i++) {
-                rig_depose(&g);
-                rig_elect(&g);
+                rig_elect_anew(&g);
                 rig_pass_ms(&g, 2000);
         }
         assert_non_null(strstr(own("leader", 0)->reason, "n1 leads the cluster now (2 times)"));
         assert_null(own("leader", 1));
         rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 2000);
         assert_non_null(own("leader", 1));
 }

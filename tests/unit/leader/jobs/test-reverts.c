@@ -27,10 +27,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static bool has(const char *name, const char *content) {
         Hash hash = hash_of(content, strlen(content));
@@ -110,12 +107,10 @@ static void assert_one_place_for_each_unit(Rig *r) {
 
 // And nothing happens yet.
 static void begin_drain(const char *node) {
-        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char **) &node, .n_nodes = 1,
+                                                       .mode = ARGOSY__NODE_MODE__MODE_DRAINING);
         Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
-        m.nodes = (char **) &node;
-        m.n_nodes = 1;
-        m.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
         (void) rig_ask(&g, &request);
 }
 
@@ -134,8 +129,7 @@ static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
         rig_turns(&g, 2);
         rig_host(&g, 1)->delayed = false;
         rig_turns(&g, 4); // it is known to have failed
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_true(has("a.service", SERVICE));

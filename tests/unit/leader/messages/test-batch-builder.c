@@ -101,11 +101,10 @@ static void what_has_the_same_name_is_not_the_same(void **state) {
 
 static void what_is_taken_back_leaves_no_trace(void **state) {
         Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
-        Argosy__UnitRecord unit = ARGOSY__UNIT_RECORD__INIT;
+        Argosy__UnitRecord unit = UNIT_RECORD_OF(.name = (char *) "a.service");
         BatchBuilderMark mark;
         size_t len;
 
-        unit.name = (char *) "a.service";
         assert_int_equal(batch_builder_put_unit(&b, &unit, 0, 0), 0);
         mark = batch_builder_mark(&b);
         len = b.packed.len;

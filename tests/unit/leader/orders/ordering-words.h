@@ -96,8 +96,7 @@ static inline RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, 
         change.replace = replace;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final && a->responses[0]->status == 0);
         return a;
 }

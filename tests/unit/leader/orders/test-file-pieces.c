@@ -163,12 +163,12 @@ static void what_is_no_file_is_not_given_out(void **state) {
 }
 
 static void ask_for(uint32_t host, const char *unit, unsigned n, unsigned absent) {
-        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash file = hash_of(bytes, BYTES);
+        Argosy__ToVoter__FileAsk ask =
+                MESSAGE_OF(to_voter__file_ask, .hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes},
+                           .unit = (char *) unit);
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
 
-        ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
-        ask.unit = (char *) unit;
         leader_on_message(g.leader, host, &m);
         rig_settle(&g);
         assert_int_equal(n_pieces, n);

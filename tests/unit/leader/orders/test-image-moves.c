@@ -24,10 +24,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -142,8 +139,7 @@ static void what_is_to_stop_meanwhile_stops(void **state) {
 static void a_new_leader_knows_who_has_it(void **state) {
         uint32_t from = move(CONTAINER);
 
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_equal(rig_count_running(&g, UNIT), 1);

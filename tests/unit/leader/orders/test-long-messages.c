@@ -10,6 +10,7 @@
 #include "messages.h"
 #include "response.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
@@ -41,10 +42,9 @@ static int teardown(void **state) {
 // A unit file of FILE_BYTES, unlike all others.
 static void start_big(unsigned i, const char *options) {
         static char content[FILE_BYTES + 1];
-        char name[32];
         size_t n;
+        _cleanup_free_ char *name = str_printf("big%u.service", i);
 
-        snprintf(name, sizeof(name), "big%u.service", i);
         n = (size_t) snprintf(content, sizeof(content), SERVICE "%s# %u ", options, i);
         memset(content + n, 'x', FILE_BYTES - n);
         rig_change(&g, START, name, content);
@@ -74,9 +74,8 @@ static void a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last(void 
         assert_true(h->virtual.welcomed);
         assert_int_equal(h->virtual.units.count, N_FILES);
         for (unsigned i = 0; i < N_FILES; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("big%u.service", i);
 
-                snprintf(name, sizeof(name), "big%u.service", i);
                 assert_int_equal(rig_count_running(&g, name), 1);
         }
 }
@@ -133,8 +132,7 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
         h->attached = false;
         rig_turns(&g, 3);
         assert_int_equal(g.n_held, 2); // the change, and the barrier for the Welcome
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(h->virtual.welcomed);
         assert_true(h->virtual.manager_node > 2);

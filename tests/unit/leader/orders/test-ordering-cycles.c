@@ -2,6 +2,7 @@
 //
 // Dependencies that are refused: what would go in a cycle, and what nobody knows.
 
+#include "leader-asks.h"
 #include "ordering-words.h"
 
 static const char *refusal(Argosy__Verb verb, const char *name, const char *content) {
@@ -166,8 +167,7 @@ static void an_update_may_close_no_cycle_either(void **state) {
         rollout.id = (ProtobufCBinaryData){.data = id, .len = 16};
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &rollout;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, EINVAL);
         assert_non_null(strstr(a->responses[0]->message,

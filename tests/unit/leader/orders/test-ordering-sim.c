@@ -63,8 +63,7 @@ static void play(Life *v, Way way) {
                 if (step > UNITS * 8)
                         fail_msg("seed %u: %u units have not got there", v->seed, left);
                 if (draw(8) == 0) {
-                        rig_depose(&g);
-                        rig_elect(&g);
+                        rig_elect_anew(&g);
                         check_step(v, way);
                 }
                 g.start_ms = STEP_MS * (1 + draw(4));

@@ -4,6 +4,7 @@
 
 #include "ordering-words.h"
 
+#include "leader-asks.h"
 #include "messages.h"
 #include "request-ties.h"
 #include "str.h"
@@ -82,8 +83,7 @@ static void who_comes_after_a_one_shot_begins_when_the_log_has_its_end(void **st
                 assert_int_equal(g.n_held, 1);
                 assert_null(rig_unit_on(&g, 1, "after.service"));
                 assert_null(rig_unit_on(&g, 3, "needs.service"));
-                g.slow = false;
-                rig_release(&g);
+                rig_hurry(&g);
                 rig_settle(&g);
                 assert_int_equal(rig_record(&g, "job.service")->outcomes[0]->kind, ways[i].outcome);
                 assert_int_equal(on(1, "after.service"), ACTIVATING);
@@ -115,8 +115,7 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
                 assert_non_null(
                         strstr(wait->responses[0]->progress->done[0]->message, "its outcome is unknown"));
                 assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts);
-                rig_depose(&g);
-                rig_elect(&g);
+                rig_elect_anew(&g);
                 rig_settle(&g);
         }
         change(START, "needs.service", NULL);
@@ -277,8 +276,7 @@ static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **s
         rig_pass_ms(&g, 500);
         assert_int_equal(on(1, "a.service"), DOWN);
         assert_int_equal(on(2, "b.service"), DEACTIVATING);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_true(is_up(3, "c.service"));
         rig_pass_ms(&g, 1250);
         assert_int_equal(on(2, "b.service"), DOWN);
@@ -405,25 +403,21 @@ static void a_new_leader_holds_back_the_same(void **state) {
         change(SUBMIT, "c.service", SERVICE ON("three"));
         change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_null(rig_unit_on(&g, 1, "a.service"));
         assert_null(rig_unit_on(&g, 2, "b.service"));
         rig_pass_ms(&g, 1250);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_null(rig_unit_on(&g, 1, "a.service"));
         rig_pass_ms(&g, 2500);
         assert_true(is_up(1, "a.service"));
         g.stop_ms = 1000;
         change(STOP, "c.service", NULL);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(on(2, "b.service"), UP);
         rig_pass_ms(&g, 1250);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(on(2, "b.service"), DEACTIVATING);
         assert_int_equal(on(3, "c.service"), UP);
         rig_pass_ms(&g, 2500);
@@ -513,8 +507,7 @@ static void status_says_what_a_unit_waits_for(void **state) {
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
         status.names = &name;
         status.n_names = 1;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->n > 0);
         assert_string_equal(a->responses[0]->status_reply->why,
                             "waiting for b.service on n2, which is being started");

@@ -10,6 +10,7 @@
 #include "macro.h"
 #include "messages.h"
 #include "request-ties.h"
+#include "str.h"
 
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
 #define START ARGOSY__VERB__VERB_START
@@ -52,23 +53,17 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // `content`: of the template, as the client found it; NULL: it found none.
 static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dry) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {++id, 77};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words},
+                           .verb = START, .names = pointers + first, .n_names = n, .dry_run = dry);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words};
-        change.verb = START;
-        change.names = pointers + first;
-        change.n_names = n;
-        change.dry_run = dry;
         if (content) {
                 file.name = file.path = (char *) "w@.service";
                 file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
@@ -151,9 +146,8 @@ static void live(unsigned seed) {
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
         for (size_t i = 0; i < HOSTS; i++) {
-                char slots[16];
+                _cleanup_free_ char *slots = str_printf("%d", 50 + rand() % 200);
 
-                snprintf(slots, sizeof(slots), "%d", 50 + rand() % 200);
                 rig_label(&g, nodes[i], "offers/slot", slots);
                 rig_label(&g, nodes[i], "zone", rand() % 2 ? "a" : "b");
         }

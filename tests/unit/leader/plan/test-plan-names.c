@@ -32,26 +32,19 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // `files`: name and content are given.
 static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **files, size_t n_files,
                                  bool dry) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         static uint64_t id;
         uint64_t words[2] = {++id, 78};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words},
+                           .verb = START, .names = units, .n_names = n, .dry_run = dry, .files = files,
+                           .n_files = n_files);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words};
-        change.verb = START;
-        change.names = units;
-        change.n_names = n;
-        change.dry_run = dry;
-        change.files = files;
-        change.n_files = n_files;
         return rig_ask(&g, &request);
 }
 

@@ -19,6 +19,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "macro.h"
+#include "str.h"
 
 enum {
         HOSTS = 4,
@@ -311,9 +312,8 @@ static void live(unsigned seed) {
         memset(last_seen, 0, sizeof(last_seen));
         g.on_turn = view_turn;
         for (size_t i = 0; i < HOSTS; i++) {
-                char slots[8];
+                _cleanup_free_ char *slots = str_printf("%d", SLOTS);
 
-                snprintf(slots, sizeof(slots), "%d", SLOTS);
                 rig_label(&g, names[i], "offers/slot", slots);
         }
         for (unsigned i = 0; i < STEPS; i++)

@@ -10,6 +10,7 @@
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "messages.h"
 #include "response.h"
 #include "str.h"
 #include "test.h"
@@ -48,28 +49,24 @@ static bool hosts_change; // in each turn
 // ---- asking
 
 static inline RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t words[2] = {++n_ids, 78};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change,
+                           .id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)},
+                           .verb = verb, .names = which, .n_names = n);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
-        change.verb = verb;
-        change.names = which;
-        change.n_names = n;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         return rig_ask(&g, &request);
 }
 
 static inline RigAnswer *list(bool parts) {
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits list =
+                MESSAGE_OF(request__list_units, .parts = parts, .patterns = asked, .n_patterns = n_asked);
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS, .list_units = &list);
 
-        list.parts = parts;
-        list.patterns = asked;
-        list.n_patterns = n_asked;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         return rig_ask(&g, &request);
 }
 
@@ -132,15 +129,13 @@ static inline void append_rows(Buf *text, const Argosy__Response__Units *units) 
 }
 
 static inline char *text_at_once(void) {
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits list =
+                MESSAGE_OF(request__list_units, .patterns = asked, .n_patterns = n_asked);
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS, .list_units = &list);
         _cleanup_response_ Argosy__Response *r = NULL;
         _cleanup_buf_ Buf text = {};
 
-        list.patterns = asked;
-        list.n_patterns = n_asked;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         r = answer_units(g.leader, &request);
         assert_non_null(r);
         append_rows(&text, r->units);

@@ -9,6 +9,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -36,46 +37,24 @@ static inline int teardown(void **state) {
         return 0;
 }
 
-static inline uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
-
 static inline Argosy__JobState state_of(uint64_t number) {
         return cluster_state_job_state(g.state, number);
 }
 
 // The number of the job.
 static inline uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
-        uint64_t before = last_job();
+        uint64_t before = rig_last_job(&g);
 
         (void) rig_change(&g, verb, name, content);
-        assert_true(last_job() > before);
-        return last_job();
-}
-
-// Hosts do what they are told and say nothing about it, or say it.
-static inline void set_lazy(bool lazy) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->lazy = lazy;
-        if (!lazy)
-                rig_settle(&g);
-}
-
-// Or do not even take it.
-static inline void set_deaf(bool deaf) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->deaf = deaf;
-        if (!deaf)
-                rig_settle(&g);
+        assert_true(rig_last_job(&g) > before);
+        return rig_last_job(&g);
 }
 
 static inline RigAnswer *wait_for(uint64_t number) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT, .job_wait = &m);
 
-        m.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         return rig_ask_and_settle(&g, &request);
 }
 

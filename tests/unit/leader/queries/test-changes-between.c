@@ -20,14 +20,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
-
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
+RIG_TEARDOWN
 
 static const char *instance(unsigned i) {
         static char name[32];
@@ -50,7 +43,7 @@ static uint64_t label(const char *value) {
 
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
-        return last_job();
+        return rig_last_job(&g);
 }
 
 // An update of all instances, in the middle of which others come, so many that nobody comes by its number
@@ -66,7 +59,7 @@ static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated)
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO,
                                             .max = 1, .health_ms = 2000});
-        *ret_update = last_job();
+        *ret_update = rig_last_job(&g);
         while (n_updated() < 2)
                 rig_pass_ms(&g, 100);
         *ret_updated = n_updated();
@@ -77,7 +70,7 @@ static uint64_t update_around_a_label(uint64_t *ret_update, size_t *ret_updated)
         while (n_updated() < INSTANCES)
                 rig_pass_ms(&g, 100);
         rig_pass_ms(&g, 5000);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         return job;
 }
 

@@ -22,10 +22,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static bool has(const Counter *c, const char *first, const char *second) {
         return (!first || (c->labels[0].key && streq(c->labels[0].value, first))) &&

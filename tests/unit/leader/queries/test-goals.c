@@ -4,6 +4,7 @@
 // next.
 #include <errno.h>
 
+#include "leader-asks.h"
 #include "leader-rig.h"
 #include "test.h"
 #include "messages.h"
@@ -20,8 +21,7 @@ static RigAnswer *wait_for(Argosy__UnitGoal goal, const char *name) {
         RigAnswer *a;
 
         item.name = (char *) name;
-        a = rig_ask(&g, &q);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &q);
         return a;
 }
 
@@ -107,8 +107,7 @@ static void who_waits_hears_of_a_host_that_is_lost(void **state) {
         RigAnswer *a, *b;
 
         rig_host_off(&g, 3);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         a = wait_for(GOAL(GONE), "never.service"); // that host may have it
         assert_waits(a);
         b = wait_for(GOAL(GONE), "never.service");

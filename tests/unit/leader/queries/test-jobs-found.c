@@ -26,30 +26,17 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
-
-// Hosts do not take what they are told.
-static void set_deaf(bool deaf) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->deaf = deaf;
-        if (!deaf)
-                rig_settle(&g);
-}
+RIG_TEARDOWN
 
 // The number of the job.
 static uint64_t change_from(Argosy__Verb verb, size_t first) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = verb, .names = names + first, .n_names = MANY - first);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = verb;
-        m.names = names + first;
-        m.n_names = MANY - first;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
@@ -110,7 +97,7 @@ static void a_new_leader_follows_them_in_pieces(void **state) {
         uint64_t start, stop;
         RigAnswer *a, *b;
 
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         start = change_from(START, 0);
         stop = change_from(STOP, KEPT);
         assert_in_range(turns_in_records(), PIECES, 100);
@@ -118,7 +105,7 @@ static void a_new_leader_follows_them_in_pieces(void **state) {
         b = wait_for(stop);
         assert_int_equal(rig_last(a)->progress->remaining, KEPT);
         assert_int_equal(rig_last(b)->progress->remaining, MANY - KEPT);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_true(a->final && b->final);
         row = rig_show_job(&g, start);
@@ -135,7 +122,7 @@ static void a_new_leader_follows_them_in_pieces(void **state) {
 static void so_does_the_next_one_if_it_is_lost_meanwhile(void **state) {
         uint64_t start, stop;
 
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         start = change_from(START, 0);
         stop = change_from(DESTROY, KEPT);
         rig_depose(&g);
@@ -143,7 +130,7 @@ static void so_does_the_next_one_if_it_is_lost_meanwhile(void **state) {
         while (!g.leader->job_walk)
                 (void) uv_run(&g.loop, UV_RUN_NOWAIT);
         assert_in_range(turns_in_records(), PIECES, 100);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(rig_show_job(&g, start)->overtaken, MANY - KEPT);
         assert_string_equal(rig_show_job(&g, stop)->state, "done");

@@ -19,18 +19,13 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static RigAnswer *follow(uint32_t window) {
-        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal journal = JOURNAL_OF(.name = "all.service", .follow = true,
+                                                      .window = window);
         Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
 
-        journal.name = "all.service";
-        journal.follow = true;
-        journal.window = window;
         return rig_ask_and_settle(&g, &request);
 }
 

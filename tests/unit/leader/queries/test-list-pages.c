@@ -140,8 +140,7 @@ static void meddle_with_others(unsigned page) {
         if (page % 2)
                 (void) rig_change(&g, DESTROY, others[0], NULL);
         if (page % 3 == 0) {
-                rig_depose(&g);
-                rig_elect(&g);
+                rig_elect_anew(&g);
         }
         rig_settle(&g);
 }
@@ -399,8 +398,7 @@ static void set_a_label(void) {
 }
 
 static void change_the_leader(void) {
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
 }
 
 // Whatever it is that happens.

@@ -27,23 +27,18 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // None of them is there before.
 static void change_all(Argosy__Verb verb, size_t n) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 88};
         RigAnswer *a;
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = verb, .names = pointers, .n_names = n);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.verb = verb;
-        m.names = pointers;
-        m.n_names = n;
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
@@ -161,12 +156,10 @@ static void what_a_lost_host_does_not_answer_is_said(void **state) {
 // ------------------------------------------------------------------------------------------------ listeners
 
 static int follow(const Argosy__Author *author) {
-        Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal m = JOURNAL_OF(.name = (char *) "all.service", .follow = true);
         Argosy__Request request = REQUEST_OF(JOURNAL, journal, &m);
         RigAnswer *a;
 
-        m.name = (char *) "all.service";
-        m.follow = true;
         g.author = author;
         a = rig_ask_and_settle(&g, &request);
         g.author = NULL;
@@ -203,13 +196,9 @@ static RigAnswer *ask_top(const Argosy__Author *author) {
 
 static void who_asks_no_more_may_ask_again(void **state) {
         char group[] = ACCESS_GROUP, *groups[] = {group};
-        Argosy__Author member = ARGOSY__AUTHOR__INIT;
+        Argosy__Author member = AUTHOR_OF(.host = 1, .uid = 1000, .groups = groups, .n_groups = 1);
         RigAnswer *asked[LEADER_LIMIT_node_questions];
 
-        member.host = 1;
-        member.uid = 1000;
-        member.groups = groups;
-        member.n_groups = 1;
         for (size_t i = 0; i < ELEMENTSOF(asked); i++)
                 asked[i] = ask_top(&member);
         assert_int_equal(rig_last(ask_top(&member))->status, EBUSY);
@@ -278,11 +267,10 @@ static void end_turn(Rig *r) {
 
 static RigAnswer *ask_verify_large(void) {
         static uint8_t content[LARGE];
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) "a.service"), *files = &file;
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
 
-        file.name = (char *) "a.service";
         file.content = (ProtobufCBinaryData){.data = memset(content, '\n', LARGE), .len = LARGE};
         m.files = &files;
         m.n_files = 1;

@@ -2,6 +2,7 @@
 //
 // How jobs of many units end: those that are several entries of the log, and those whose record cannot name
 // all.
+#include "leader-asks.h"
 #include "messages.h"
 #include "open-jobs-words.h"
 
@@ -52,8 +53,7 @@ static RigAnswer *begin_a_part_of_many(Argosy__Verb verb, uint64_t if_revision) 
 
 static void lose_the_leader(void) {
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
 }
@@ -62,17 +62,17 @@ static void all_parts_of_a_job_have_to_end(void **state) {
         const Argosy__Response__JobRow *row;
         RigAnswer *a;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         a = start_many();
         rig_settle(&g);
         assert_true(a->final);
-        a = wait_for(last_job());
+        a = wait_for(rig_last_job(&g));
         assert_int_equal(rig_last(a)->progress->remaining, MANY);
         rig_host(&g, 1)->lazy = rig_host(&g, 2)->lazy = false;
         rig_settle(&g);
         assert_false(a->final);
         assert_in_range(rig_last(a)->progress->remaining, 1, MANY - 1);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         assert_true(a->final);
         row = rig_last(a)->jobs->rows[0];
         assert_string_equal(row->state, "done");
@@ -84,14 +84,14 @@ static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **stat
         uint64_t job;
 
         (void) begin_a_part_of_many(START, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         lose_the_leader();
         rig_pass_ms(&g, 10 * LATER_MS);
         assert_int_equal(state_of(job), RUNNING); // its client may come again
         (void) start_many();
         rig_settle(&g);
         rig_pass_ms(&g, LATER_MS);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(state_of(job), DONE);
 }
 
@@ -117,7 +117,7 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
                         (void) setup(NULL);
                 }
                 (void) begin_a_part_of_many(verbs[i], 0);
-                job = last_job();
+                job = rig_last_job(&g);
                 lose_the_leader();
                 assert_int_equal(state_of(job), RUNNING);
                 rig_pass_ms(&g, 62 * 1000);
@@ -125,7 +125,7 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
                 (void) change_many(verbs[i], 0); // late
                 rig_settle(&g);
                 rig_pass_ms(&g, LATER_MS);
-                assert_int_equal(last_job(), job);
+                assert_int_equal(rig_last_job(&g), job);
                 row = rig_show_job(&g, job);
                 assert_string_equal(row->state, "done");
                 assert_int_equal(row->changed, MANY);
@@ -140,9 +140,8 @@ static void what_is_refused_in_the_middle_has_failed(void **state) {
         (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
         rig_pass_ms(&g, 62 * 1000);
         a = begin_a_part_of_many(START, 0);
-        job = last_job();
-        g.slow = false;
-        rig_release(&g);
+        job = rig_last_job(&g);
+        rig_hurry(&g);
         g.batch_max = 1;
         rig_settle(&g);
         g.batch_max = 0;
@@ -178,8 +177,7 @@ static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = verb == START ? 1 : 0;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         return a;
 }
 
@@ -190,7 +188,7 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
 
         (void) change_long_names(START, 4711);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, last_job());
+        row = rig_show_job(&g, rig_last_job(&g));
         assert_true(row->cut);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, "more units than"));
@@ -221,7 +219,7 @@ static void an_update_of_more_units_than_its_record_names_is_done(void **state) 
                                             .max = 100,
                                             .percent = true});
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, last_job());
+        row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "update");
         assert_true(row->cut);
         assert_string_equal(row->message, "");

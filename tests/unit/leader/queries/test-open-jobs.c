@@ -24,12 +24,9 @@ static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
 }
 
 static const Argosy__Response__JobRow *listed(Argosy__JobState wanted, uint64_t number) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.states = &wanted, .n_states = 1, .number = number);
         const Argosy__Response__Jobs *jobs;
 
-        list.states = &wanted;
-        list.n_states = 1;
-        list.number = number;
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         return jobs->n_rows > 0 ? jobs->rows[0] : NULL;
 }
@@ -50,10 +47,10 @@ static uint64_t n_running(void) {
 static void figures_say_how_one_has_ended_before_the_log_has_it(void **state) {
         uint64_t job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "a.service", SERVICE);
         assert_int_equal(n_running(), 1);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         assert_int_equal(state_of(job), RUNNING);
         assert_int_equal(n_running(), 0);
         rig_pass_ms(&g, LATER_MS);
@@ -66,10 +63,10 @@ static void lists_say_how_one_has_ended_before_the_log_has_it(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t job, bad;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "a.service", SERVICE);
         assert_string_equal(listed(RUNNING, 0)->state, "running");
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         assert_int_equal(state_of(job), RUNNING);
         assert_null(listed(RUNNING, 0));
         row = listed(DONE, 0);
@@ -126,8 +123,7 @@ static void a_new_leader_waits_for_that_word_itself(void **state) {
         RigAnswer *a;
 
         start_on_probation(&job, &revision);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         a = rig_wait(&g, START, "a.service", revision);
         assert_false(a->final);
@@ -206,7 +202,7 @@ static void ends_ride_along(void **state) {
         for (unsigned i = 0; i < 20; i++)
                 (void) change(i % 2 ? START : STOP, "a.service", NULL);
         assert_int_equal(g.batches, batches + 21);
-        last = last_job();
+        last = rig_last_job(&g);
         for (uint64_t n = first; n < last; n++)
                 assert_true(state_of(n) > RUNNING);
         assert_int_equal(state_of(last), RUNNING);
@@ -230,11 +226,11 @@ static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
 static void a_job_runs_as_long_as_a_wait_would(void **state) {
         uint64_t job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "a.service", SERVICE);
         rig_pass_ms(&g, 5 * LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
 }
@@ -279,7 +275,7 @@ static void who_comes_later_overtakes(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t start, stop;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         start = change(START, "a.service", SERVICE);
         stop = change(STOP, "a.service", NULL);
         rig_pass_ms(&g, LATER_MS);
@@ -289,7 +285,7 @@ static void who_comes_later_overtakes(void **state) {
         assert_int_equal(row->overtaken, 1);
         assert_string_equal(row->units[0]->end, "overtaken");
         assert_int_equal(row->units[0]->by, stop);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(stop), DONE);
 }
@@ -299,18 +295,18 @@ static void a_move_overtakes_nobody(void **state) {
         uint64_t job;
         uint32_t host;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
         if (host == 1) { // the leader's own stays
-                set_lazy(false);
+                rig_set_lazy(&g, false);
                 return;
         }
         rig_host_off(&g, host);
         rig_pass_ms(&g, 5 * RIG_LEASE_MS);
         assert_int_not_equal(rig_host_of(&g, "a.service"), host);
         assert_int_equal(state_of(job), RUNNING);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
         rig_host_on(&g, host, true);
@@ -320,11 +316,11 @@ static void what_is_destroyed_ends_when_it_is_gone(void **state) {
         uint64_t job;
 
         (void) change(START, "a.service", SERVICE);
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
         assert_null(unit_find(g.leader, "a.service")); // nobody waits for it any more
@@ -338,12 +334,12 @@ static void a_drain_ends_when_the_node_is_empty(void **state) {
 
         (void) change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
 }
@@ -359,7 +355,7 @@ static void a_drain_that_cannot_go_on_has_failed(void **state) {
                 if (h != host)
                         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         rig_pass_ms(&g, LATER_MS);
         row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
@@ -378,9 +374,9 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
         (void) change(START, "b.service", SERVICE);
         host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service")
                                                 : rig_host_of(&g, "b.service");
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         rig_host_off(&g, host);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
@@ -393,7 +389,7 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
         assert_non_null(strstr(row->message, m.host));
         assert_non_null(strstr(
                 row->message, "is not in the cluster any more: whether all units had left it is not known"));
-        set_deaf(false);
+        rig_set_deaf(&g, false);
 }
 
 static void an_uncordon_overtakes_a_drain(void **state) {
@@ -402,13 +398,13 @@ static void an_uncordon_overtakes_a_drain(void **state) {
 
         (void) change(START, "a.service", SERVICE);
         host = rig_host_of(&g, "a.service");
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), OVERTAKEN);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
 }
 
 static uint64_t update(const char *content) {
@@ -417,7 +413,7 @@ static uint64_t update(const char *content) {
                                                       content, .health_ms = HEALTH_MS}));
 
         assert_int_equal(r->status, 0);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         return r->job;
 }
 
@@ -448,12 +444,12 @@ static void who_waits_is_told_when_the_log_has_it(void **state) {
         RigAnswer *a;
         uint64_t job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "a.service", SERVICE);
         a = wait_for(job);
         assert_false(a->final);
         assert_int_equal(rig_last(a)->progress->remaining, 1);
-        set_lazy(false); // and no second passes
+        rig_set_lazy(&g, false); // and no second passes
         assert_true(a->final);
         assert_int_equal(rig_last(a)->jobs->n_rows, 1);
         assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
@@ -473,7 +469,7 @@ static void who_waits_hears_what_failed(void **state) {
         assert_string_equal(row->state, "failed");
         assert_int_equal(row->n_ends, 1);
         assert_string_equal(row->ends[0]->unit, "a.service");
-        a = wait_for(last_job() + 1);
+        a = wait_for(rig_last_job(&g) + 1);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, ENOENT);
 }
@@ -494,11 +490,11 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
         uint64_t job;
         RigAnswer *a;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = start_and_grow_old("a.service", BAD);
         a = wait_for(job);
         assert_false(a->final);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         assert_true(a->final);
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
         assert_int_equal(rig_last(wait_for(job))->status, ENOENT); // and since when jobs are kept
@@ -522,7 +518,7 @@ static void jobs_are_listed_by_state(void **state) {
         uint64_t job;
 
         (void) change(SUBMIT, "a.service", SERVICE);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = change(START, "b.service", SERVICE);
         list.states = &wanted;
         list.n_states = 1;
@@ -532,7 +528,7 @@ static void jobs_are_listed_by_state(void **state) {
         assert_string_equal(jobs->rows[0]->state, "running");
         list.since_us = UINT64_MAX;
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 // ------------------------------------------------------------------------------------------------ leaders
@@ -547,18 +543,17 @@ static void a_new_leader_goes_on_with_all_of_them(void **state) {
         assert_int_equal(cluster_state_read_job(g.state, told, &record), 0);
         ended_us = record->ended_us;
         message_free(record);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         start = change(START, "b.service", SERVICE);
         stop = change(STOP, "b.service", NULL); // that it has overtaken the other is not written yet
         submit = change(SUBMIT, "c.service", SERVICE);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
-        drain = last_job();
-        rig_depose(&g);
-        rig_elect(&g);
+        drain = rig_last_job(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_int_equal(state_of(stop), RUNNING);
         a = wait_for(stop);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_true(a->final);
         assert_int_equal(state_of(start), OVERTAKEN);
@@ -610,7 +605,7 @@ static void an_end_on_its_way_is_not_lost(void **state) {
 static void who_waits_is_told_that_the_leader_is_gone(void **state) {
         RigAnswer *a;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         a = wait_for(change(START, "a.service", SERVICE));
         assert_false(a->final);
         rig_depose(&g);
@@ -618,8 +613,8 @@ static void who_waits_is_told_that_the_leader_is_gone(void **state) {
         assert_true(rig_last(a)->no_leader);
         rig_elect(&g);
         rig_settle(&g);
-        a = wait_for(last_job());
-        set_lazy(false);
+        a = wait_for(rig_last_job(&g));
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_string_equal(rig_last(a)->jobs->rows[0]->state, "done");
 }

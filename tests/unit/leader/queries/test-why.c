@@ -212,9 +212,8 @@ static void each_demand_that_a_node_does_not_meet(void **state) {
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=late*\n");
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
                 const Argosy__Response__UnitResult *r;
-                char content[256];
+                _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\n%s", refused[i].options);
 
-                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\n%s", refused[i].options);
                 r = rig_change(&g, START, "late.service", content);
                 assert_among(r->refusals, r->n_refusals, refused[i].node, refused[i].reason);
                 if (!rig_record(&g, "late.service"))
@@ -233,9 +232,8 @@ static void its_group_is_to_be_spread(void **state) {
         (void) rig_label(&g, "n2", "offers/gpu", "1");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
         for (unsigned i = 1; i <= 4; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("w@%u.service", i);
 
-                snprintf(name, sizeof(name), "w@%u.service", i);
                 rig_change(&g, START, name, NULL);
         }
         assert_refusal("w@4.service", "n1", "rack has 2 of its group there already, another has 1");
@@ -279,9 +277,8 @@ static void its_name_belongs_to_somebody_else(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_settle(&g);
         for (unsigned i = 1; i <= 3; i++) {
-                char node[8];
+                _cleanup_free_ char *node = str_printf("n%u", i);
 
-                snprintf(node, sizeof(node), "n%u", i);
                 assert_refusal("web.service", node, "/etc/systemd/system has a unit of this name");
         }
 }

@@ -24,16 +24,11 @@ static const Argosy__Author *author_of(ModelAuthor author) {
 }
 
 static void send_job(Rig *g, ModelAsk *a, Argosy__Request *request) {
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__Job job = MESSAGE_OF(
+                request__job, .id = (ProtobufCBinaryData){.data = (uint8_t *) a->id, .len = sizeof(a->id)},
+                .reason = (char *) a->reason, .hold = a->hold, .queue = a->queue, .after = a->after,
+                .n_after = a->n_after, .if_revision = a->if_revision, .retries = a->retries);
 
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) a->id, .len = sizeof(a->id)};
-        job.reason = (char *) a->reason;
-        job.hold = a->hold;
-        job.queue = a->queue;
-        job.after = a->after;
-        job.n_after = a->n_after;
-        job.if_revision = a->if_revision;
-        job.retries = a->retries;
         request->job = &job;
         g->author = author_of(a->author);
         a->answer = rig_ask(g, request);
@@ -112,12 +107,11 @@ static void send_label(Rig *g, ModelAsk *a) {
 }
 
 static void send_access(Rig *g, ModelAsk *a) {
-        Argosy__Request__AccessChange access = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange access = ACCESS_CHANGE_OF(.revoke = a->revokes,
+                                                                .right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                                                .user = (char *) "alice");
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &access);
 
-        access.revoke = a->revokes;
-        access.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
-        access.user = (char *) "alice";
         send_job(g, a, &request);
 }
 
@@ -145,12 +139,12 @@ static void send_to_queue(Rig *g, ModelAsk *a) {
 }
 
 static void send_about_job(Rig *g, ModelAsk *a) {
-        Argosy__Request__JobRelease release = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         Argosy__Request__JobCancel cancel = ARGOSY__REQUEST__JOB_CANCEL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobRelease release =
+                MESSAGE_OF(request__job_release, .numbers = cancel.numbers = &a->target,
+                           .n_numbers = cancel.n_numbers = 1);
 
-        release.numbers = cancel.numbers = &a->target;
-        release.n_numbers = cancel.n_numbers = 1;
         if (a->kind == ASK_RELEASE) {
                 request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
                 request.job_release = &release;

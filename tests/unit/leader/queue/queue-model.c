@@ -12,6 +12,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "str.h"
 
 const ModelUnit model_units[MODEL_UNITS] = {
         {"a.service", "", UNIT_GOOD},     {"b.service", "", UNIT_GOOD},
@@ -69,9 +70,8 @@ static bool fits(const char *pattern, const char *text) {
 }
 
 static bool is_by(const ModelAsk *a, const char *pattern) {
-        char whole[64];
+        _cleanup_free_ char *whole = str_printf("%s@%s", users[a->author], a->author == ROOT ? "n1" : "n2");
 
-        snprintf(whole, sizeof(whole), "%s@%s", users[a->author], a->author == ROOT ? "n1" : "n2");
         return fits(pattern, users[a->author]) || fits(pattern, whole);
 }
 

@@ -8,6 +8,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -33,16 +34,9 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-static inline uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
 
 static inline Argosy__JobState state_of(uint64_t number) {
         return cluster_state_job_state(g.state, number);
@@ -71,15 +65,13 @@ static inline RigAnswer *ask_and_go_on(const Argosy__Request *request) {
 
 static inline RigAnswer *ask(Ask w) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {w.id ? w.id : ++g.id, 66}, after[2] = {w.after, w.after_too};
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = w.verb, .names = (char **) &w.name, .n_names = 1);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = w.verb;
-        change.names = (char **) &w.name;
-        change.n_names = 1;
         if (w.content) {
                 file.name = file.path = (char *) w.name;
                 file.content =
@@ -108,22 +100,17 @@ static inline uint64_t hold(Ask w) {
 
         assert_int_equal(r->status, 0);
         assert_true(r->held);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         assert_int_equal(state_of(r->job), HELD);
         return r->job;
 }
 
 static inline RigAnswer *ask_to_release_at(uint64_t number, uint64_t if_revision) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = &number, .n_numbers = 1);
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
+        Argosy__Request request = MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE,
+                                             .job_release = &m, .job = &job);
 
-        m.numbers = &number;
-        m.n_numbers = 1;
-        job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &m;
-        request.job = &job;
         return ask_and_go_on(&request);
 }
 
@@ -136,16 +123,11 @@ static inline int release(uint64_t number) {
 }
 
 static inline int cancel_at(uint64_t number, uint64_t if_revision) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &number, .n_numbers = 1);
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
+        Argosy__Request request = MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL,
+                                             .job_cancel = &m, .job = &job);
 
-        m.numbers = &number;
-        m.n_numbers = 1;
-        job.if_revision = if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
-        request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request))->status;
 }
 
@@ -154,21 +136,11 @@ static inline int cancel(uint64_t number) {
 }
 
 static inline RigAnswer *wait_for(uint64_t number) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT, .job_wait = &m);
 
-        m.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &m;
         return ask_and_go_on(&request);
-}
-
-// Hosts do what they are told and say nothing about it, or say it.
-static inline void set_lazy(bool lazy) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->lazy = lazy;
-        if (!lazy)
-                rig_settle(&g);
 }
 
 static inline bool is_launched(const char *name) {
@@ -186,22 +158,19 @@ static inline size_t n_held(void) {
 
 static inline const Argosy__Response *change_queue(const Argosy__Request__QueueChange *m,
                                                    const char *reason) {
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Job job = MESSAGE_OF(request__job, .reason = (char *) reason);
+        Argosy__Request request =
+                MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE,
+                           .queue_change = (Argosy__Request__QueueChange *) m, .job = &job);
 
-        job.reason = (char *) reason;
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = (Argosy__Request__QueueChange *) m;
-        request.job = &job;
         return rig_last(rig_ask_and_settle(&g, &request));
 }
 
 // The number of the rule.
 static inline uint32_t add_rule(Argosy__QueueRule rule) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
         const Argosy__Response *r;
 
-        m.add = &rule;
         r = change_queue(&m, "");
         assert_int_equal(r->status, 0);
         assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_QUEUE);
@@ -209,48 +178,37 @@ static inline uint32_t add_rule(Argosy__QueueRule rule) {
 }
 
 static inline Argosy__QueueRule rule(Argosy__QueueAction action, const char *unit) {
-        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule r = QUEUE_RULE_OF(.action = action, .unit = (char *) unit);
 
-        r.action = action;
-        r.unit = (char *) unit;
         return r;
 }
 
 static inline int delete_rule(uint32_t number) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .remove = number);
 
-        m.remove = number;
         return change_queue(&m, "")->status;
 }
 
 static inline void set_closed(bool closed, const char *reason) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .close = closed, .open = !closed);
 
-        m.close = closed;
-        m.open = !closed;
         assert_int_equal(change_queue(&m, reason)->status, 0);
 }
 
 static inline void give(Argosy__Right right, const char *user, bool revoke) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke, .right = right,
+                                                                .user = (char *) user);
+        Argosy__Request request = MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE,
+                                             .access_change = &change);
         const Argosy__Author *asks = g.author;
 
         g.author = NULL;
-        change.revoke = revoke;
-        change.right = right;
-        change.user = (char *) user;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &change;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
         g.author = asks;
 }
 
 static inline Argosy__Author user(const char *name, uint32_t uid) {
-        Argosy__Author a = ARGOSY__AUTHOR__INIT;
+        Argosy__Author a = AUTHOR_OF(.host = 2, .uid = uid, .user = (char *) name);
 
-        a.host = 2;
-        a.uid = uid;
-        a.user = (char *) name;
         return a;
 }

@@ -2,6 +2,7 @@
 //
 // Jobs that are running and are called off: what has not begun is as it was before, what has begun goes on,
 // under any leader.
+#include "leader-asks.h"
 #include "messages.h"
 #include "queue-words.h"
 
@@ -39,7 +40,7 @@ static uint64_t start_both(void) {
                                                                                                      NEEDS};
         uint64_t job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = rig_last(start_all(names, contents, 2))->job;
         assert_int_equal(state_of(job), RUNNING);
         return job;
@@ -48,10 +49,10 @@ static uint64_t start_both(void) {
 static RigAnswer *ask_to_cancel(const uint64_t *numbers, size_t n, uint64_t number) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
         Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         uint64_t id[2] = {number, 88};
+        Argosy__Request__Job job = JOB_OF(
+                .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
 
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.numbers = (uint64_t *) numbers;
         m.n_numbers = n;
         request.job = &job;
@@ -101,7 +102,7 @@ static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) 
         assert_null(rig_record(&g, "second.service")); // as the job has found it
         assert_true(is_launched("first.service"));
         assert_int_equal(state_of(job), RUNNING);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), CANCELLED);
         assert_string_equal(end_of(job, "second.service"), "cancelled");
@@ -140,8 +141,7 @@ static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **s
                 m.n_numbers = 1;
                 request.job = &with;
                 (void) rig_change_with(&g, STOP, "second.service", NULL, false, (const uint8_t *) other);
-                a = rig_ask(&g, &request);
-                rig_settle(&g);
+                a = rig_ask_and_settle(&g, &request);
                 assert_int_equal(rig_last(a)->status, status[i]);
                 assert_int_equal(cluster_state_last_job(g.state), job + 1); // which is that of the change
                 assert_non_null(rig_record(&g, "second.service"));
@@ -165,12 +165,12 @@ static void it_is_called_off_once(void **state) {
         job = start_both();
         (void) cancel_all(&job, 1);
         assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // all that is left has begun
-        assert_int_equal(last_job(), job + 1);
-        set_lazy(false);
+        assert_int_equal(rig_last_job(&g), job + 1);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // it is over
         assert_int_equal(cancel_all((uint64_t[]){99}, 1)->status, ENOENT);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
 }
 
 static void a_unit_gets_its_file_of_before(void **state) {
@@ -185,7 +185,7 @@ static void a_unit_gets_its_file_of_before(void **state) {
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
         before = rig_record(&g, "second.service")->spec;
         before.data = memcpy(test_malloc(before.len), before.data, before.len);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         file.name = file.path = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS_OTHER, .len = strlen(NEEDS_OTHER)};
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
@@ -202,7 +202,7 @@ static void a_unit_gets_its_file_of_before(void **state) {
         assert_int_equal(rig_record(&g, name)->target, ARGOSY__TARGET__TARGET_INACTIVE);
         assert_true(is_launched("first.service")); // that it has brought along has begun
         test_free(before.data);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 static void what_has_begun_is_refused(void **state) {
@@ -215,8 +215,8 @@ static void what_has_begun_is_refused(void **state) {
         assert_int_equal(r->status, EALREADY); // all of those that are named, or none
         assert_non_null(strstr(r->message, "undo"));
         assert_true(is_launched("second.service"));
-        assert_int_equal(last_job(), jobs[1]);
-        set_lazy(false);
+        assert_int_equal(rig_last_job(&g), jobs[1]);
+        rig_set_lazy(&g, false);
 }
 
 static void a_held_one_and_a_running_one_go_together(void **state) {
@@ -232,7 +232,7 @@ static void a_held_one_and_a_running_one_go_together(void **state) {
         assert_null(rig_record(&g, "second.service"));
         assert_null(rig_record(&g, "third.service"));
         assert_int_equal(n_held(), 0);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(jobs[0]), CANCELLED);
 }
@@ -262,8 +262,7 @@ static uint64_t call_off_one_that_goes(Argosy__Author *alice, unsigned room, Rig
         *ret = ask_to_cancel(&job, 1, ++g.id);
         g.author = NULL;
         one_entry_more();
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true((*ret)->final);
         return job;
@@ -294,13 +293,12 @@ static void a_new_leader_knows_what_was_called_off(void **state) {
                                                        {"first.service", "new.service"}};
                 static const char *const contents[] = {SERVICE, NEEDS};
 
-                set_lazy(true);
+                rig_set_lazy(&g, true);
                 job = rig_last(start_all(names[i], contents, 2))->job;
                 assert_non_null(result_of(cancel_all(&job, 1), names[i][1]));
-                rig_depose(&g);
-                rig_elect(&g);
+                rig_elect_anew(&g);
                 assert_int_equal(state_of(job), RUNNING);
-                set_lazy(false);
+                rig_set_lazy(&g, false);
                 rig_pass_ms(&g, 3 * LATER_MS);
                 assert_int_equal(state_of(job), CANCELLED);
                 assert_string_equal(end_of(job, names[i][1]), "cancelled");
@@ -315,19 +313,18 @@ static void of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed(vo
         const Argosy__Response__JobRow *row;
         uint64_t job, by;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         job = rig_last(start_all(names, contents, 3))->job;
         assert_string_equal(result_of(cancel_all(&job, 1), "begun.service")->message,
                             "it has begun, and goes on");
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->deaf = true; // so the log has to remember what may still run
         by = answer((Ask){ARGOSY__VERB__VERB_DESTROY, "begun.service"})->job;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(state_of(job), RUNNING);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->deaf = false;
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(state_of(job), CANCELLED);
         assert_string_equal(end_of(job, "second.service"), "cancelled");
@@ -394,8 +391,7 @@ static void many_are_called_off_whoever_leads(void **state) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count_many(), 1, TIED - 1); // in the middle of it
@@ -404,7 +400,7 @@ static void many_are_called_off_whoever_leads(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(count_many(), 0);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         rig_pass_ms(&g, START_MS + LATER_MS);
         assert_int_equal(state_of(job), CANCELLED);
         assert_int_equal(rig_show_job(&g, job)->cancelled, TIED);
@@ -419,7 +415,7 @@ static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, ""));
         set_closed(true, "");
         assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
@@ -436,7 +432,7 @@ static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
         assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
         assert_int_equal(rig_record(&g, "second.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
         g.author = NULL;
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 // It would be gone, with its file, as if he had destroyed it.
@@ -456,18 +452,10 @@ static void what_was_brought_takes_back_who_could_bring_it(void **state) {
         assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
         assert_null(rig_record(&g, "second.service"));
         g.author = NULL;
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 // ------------------------------------------------------------------------------------------------ campaigns
-
-// Hosts do not even take what they are told, or do again.
-static void set_deaf(bool deaf) {
-        for (uint32_t h = 1; h <= 3; h++)
-                rig_host(&g, h)->deaf = deaf;
-        if (!deaf)
-                rig_settle(&g);
-}
 
 static uint64_t update(const char *content) {
         const Argosy__Response *r =
@@ -510,9 +498,9 @@ static void a_drain_is_called_off(void **state) {
 
         (void) answer((Ask){START, "a.service", SERVICE});
         host = rig_host_of(&g, "a.service");
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         assert_int_equal(state_of(job), RUNNING);
         assert_int_equal(cancel_all(&job, 1)->status, 0);
         assert_int_equal(cluster_state_find_host(g.state, host)->nodes[0]->mode,
@@ -521,7 +509,7 @@ static void a_drain_is_called_off(void **state) {
         row = rig_show_job(&g, job);
         assert_string_equal(row->state, "cancelled");
         assert_non_null(strstr(row->message, "stays there"));
-        set_deaf(false);
+        rig_set_deaf(&g, false);
 }
 
 // May use the verb, but could not have asked for the drain.
@@ -532,9 +520,9 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
 
         (void) answer((Ask){START, "a.service", SERVICE});
         host = rig_host_of(&g, "a.service");
-        set_deaf(true);
+        rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
         g.author = &bob;
         assert_int_equal(cancel_all(&job, 1)->status, EACCES);
@@ -542,7 +530,7 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
                          ARGOSY__NODE_MODE__MODE_DRAINING);
         g.author = NULL;
         assert_int_equal(cancel_all(&job, 1)->status, 0);
-        set_deaf(false);
+        rig_set_deaf(&g, false);
 }
 
 // Its second unit comes up while the entry is on its way that takes it away again.
@@ -567,8 +555,7 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
         }
         rig_turns(&g, 20);
         assert_int_equal(rig_count_running(&g, "second.service"), 1);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_pass_ms(&g, 2 * LATER_MS);
         assert_int_equal(rig_last(a)->status, 0);
         assert_null(rig_record(&g, "second.service"));

@@ -43,7 +43,7 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         (void) hold((Ask){START, "c.service", SERVICE, .hold = true}); // it never begins
         (void) answer((Ask){START, "b.service", SERVICE});
-        between = last_job();
+        between = rig_last_job(&g);
         then = rig_show_job(&g, between)->revision;
         assert_int_equal(release(job), 0);
         list.changes = true;
@@ -66,7 +66,7 @@ static void of_what_began_late_only_jobs_in_the_state_asked_for_are_listed(void 
 
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         (void) answer((Ask){START, "b.service", SERVICE});
-        then = rig_show_job(&g, last_job())->revision;
+        then = rig_show_job(&g, rig_last_job(&g))->revision;
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
         list.late_after = then;
@@ -81,14 +81,12 @@ static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
         uint64_t job, revision;
 
         job = hold((Ask){START, "a.service", SERVICE, .hold = true});
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(state_of(job), HELD);
         assert_null(rig_record(&g, "a.service"));
         assert_int_equal(release(job), 0);
         revision = rig_record(&g, "a.service")->revision;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(rig_record(&g, "a.service")->revision, revision);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
@@ -103,10 +101,8 @@ static void a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next(void **stat
         (void) ask((Ask){START, "c.service", SERVICE, .after = job});
         g.slow = true;
         (void) ask_to_release(job);
-        g.slow = false;
-        rig_release(&g);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_hurry(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 3 * LATER_MS);
         if (state_of(job) == HELD)
                 assert_int_equal(release(job), 0);
@@ -136,10 +132,10 @@ static void asked_again_it_is_the_same_job(void **state) {
 static void one_that_was_cancelled_before_it_began_is_not_done_when_asked_again(void **state) {
         uint64_t first, job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "bad.service", BAD})->job;
         job = hold((Ask){START, "a.service", SERVICE, .after = first, .id = 4444});
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(state_of(first), FAILED);
         assert_int_equal(state_of(job), CANCELLED);
@@ -153,7 +149,7 @@ static void a_job_begins_when_those_before_it_are_done(void **state) {
         const Argosy__Response__JobRow *row;
         uint64_t first, second, job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         second = hold((Ask){START, "b.service", SERVICE, .hold = true});
         job = hold((Ask){START, "c.service", SERVICE, .after = first, .after_too = second});
@@ -163,7 +159,7 @@ static void a_job_begins_when_those_before_it_are_done(void **state) {
         row = rig_show_job(&g, first);
         assert_int_equal(row->n_waiting, 1);
         assert_int_equal(row->waiting[0], job);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(first), DONE);
         assert_int_equal(state_of(job), HELD); // the second one has not even begun
@@ -177,11 +173,11 @@ static void a_job_begins_when_those_before_it_are_done(void **state) {
 static void a_chain_ends_with_its_first_failure(void **state) {
         uint64_t jobs[4];
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         jobs[0] = answer((Ask){START, "bad.service", BAD})->job;
         for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
                 jobs[i] = hold((Ask){START, "a.service", SERVICE, .after = jobs[i - 1]});
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 5 * LATER_MS);
         assert_int_equal(state_of(jobs[0]), FAILED);
         for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
@@ -198,10 +194,10 @@ static void a_job_waits_for_none_that_cannot_end_well(void **state) {
         failed = answer((Ask){START, "bad.service", BAD})->job;
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .after = failed})->status, ECANCELED);
-        r = answer((Ask){START, "a.service", SERVICE, .after = last_job() + 1});
+        r = answer((Ask){START, "a.service", SERVICE, .after = rig_last_job(&g) + 1});
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, "cycle"));
-        assert_int_equal(last_job(), failed);
+        assert_int_equal(rig_last_job(&g), failed);
 }
 
 static void a_job_after_one_that_is_done_begins_at_once(void **state) {
@@ -217,13 +213,12 @@ static void a_job_after_one_that_is_done_begins_at_once(void **state) {
 static void a_new_leader_waits_for_the_same(void **state) {
         uint64_t first, job;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         job = hold((Ask){START, "c.service", SERVICE, .after = first});
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(state_of(job), HELD);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(state_of(first), DONE);
         assert_int_equal(state_of(job), DONE);
@@ -234,12 +229,12 @@ static void a_new_leader_waits_for_the_same(void **state) {
 static uint64_t update(const char *content, bool queue, const Argosy__Response **ret) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file = NAMED_FILE_OF(
+                .name = m.name = (char *) "w@.service",
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         uint64_t id[2] = {++g.id, 67};
 
-        file.name = m.name = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         m.file = &file;
@@ -283,8 +278,7 @@ static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
         assert_int_equal(r->status, 0);
         assert_true(r->held);
         assert_non_null(strstr(rig_show_job(&g, second)->held_by, "beside which"));
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(state_of(second), HELD);
         for (unsigned i = 0; i < 60 && state_of(second) != DONE; i++)
                 rig_pass_ms(&g, LATER_MS);
@@ -302,7 +296,7 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
         start_instances();
         two.limit = 2;
         (void) add_rule(two);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         (void) update(OTHER, false, &r);
         (void) answer((Ask){START, "a.service", SERVICE});
         (void) update(SERVICE, true, &r);
@@ -317,7 +311,7 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
         rig_pass_ms(&g, 2 * LATER_MS);
         assert_non_null(strstr(rig_show_job(&g, job - 1)->held_by, "beside which"));
         assert_int_equal(state_of(job), RUNNING);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 // ---------------------------------------------------------------------------------------------- judged anew
@@ -484,7 +478,7 @@ static void what_is_refused_at_length_leaves_room_for_others(void **state) {
 
         for (size_t i = 0; i < LONG_JOBS; i++) {
                 assert_int_equal(hold_refused(i == 0, PATH_LEN)->status, 0);
-                jobs[i] = last_job();
+                jobs[i] = rig_last_job(&g);
                 assert_int_equal(state_of(jobs[i]), HELD);
         }
         release_all(jobs, LONG_JOBS);
@@ -503,7 +497,7 @@ static void many_refusals_are_as_many_entries_as_they_need(void **state) {
         g.batch_max = 400 * 1024;
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
                 assert_int_equal(hold_refused(false, PATH_LEN)->status, 0);
-                jobs[i] = last_job();
+                jobs[i] = rig_last_job(&g);
         }
         release_all(jobs, ELEMENTSOF(jobs));
         rig_pass_ms(&g, 3 * LATER_MS);
@@ -576,7 +570,7 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
         size_t before;
 
         ask_for_many(true);
-        job = last_job();
+        job = rig_last_job(&g);
         assert_int_equal(state_of(job), HELD);
         g.slow = true;
         (void) ask_to_release(job);
@@ -587,14 +581,12 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
         before = n_started();
         assert_true(before < MANY);
         revision = rig_record(&g, "m@0.service")->revision;
-        g.slow = false;
-        rig_release(&g);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_hurry(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(n_started(), MANY);
         assert_int_equal(rig_record(&g, "m@0.service")->revision, revision);
-        assert_int_equal(last_job(), job + 1); // and the release
+        assert_int_equal(rig_last_job(&g), job + 1); // and the release
         assert_int_equal(n_held(), 0);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_int_equal(state_of(job), DONE);
@@ -610,11 +602,9 @@ static void a_job_does_not_begin_after_a_part_of_another(void **state) {
                 rig_release(&g);
                 rig_turns(&g, 3);
         }
-        first = last_job();
-        g.slow = false;
-        rig_release(&g);
-        rig_depose(&g);
-        rig_elect(&g);
+        first = rig_last_job(&g);
+        rig_hurry(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_true(n_started() < MANY);
         job = hold((Ask){START, "a.service", SERVICE, .after = first});
@@ -636,7 +626,7 @@ static void begin_large_jobs(uint64_t jobs[LARGE_JOBS]) {
         rig_pass_ms(&g, 62 * 1000);
         for (size_t i = 0; i < LARGE_JOBS; i++) {
                 ask_for_many_of((char) ('m' + i), LONG_NAME, true);
-                jobs[i] = last_job();
+                jobs[i] = rig_last_job(&g);
                 assert_int_equal(state_of(jobs[i]), HELD);
         }
         g.slow = true;
@@ -672,15 +662,14 @@ static void what_can_never_be_written_ends_in_part(void **state) {
 
         rig_pass_ms(&g, 62 * 1000);
         ask_for_many(true);
-        job = last_job();
+        job = rig_last_job(&g);
         g.slow = true;
         (void) ask_to_release(job);
         while (n_started() == 0) {
                 rig_release(&g);
                 rig_turns(&g, 3);
         }
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         g.batch_max = 4096;
         rig_pass_ms(&g, 5 * LATER_MS);
         assert_in_range(n_started(), 1, MANY - 1);
@@ -708,12 +697,12 @@ static void who_waits_hears_that_it_was_cancelled(void **state) {
         uint64_t first, job;
         RigAnswer *a;
 
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "bad.service", BAD})->job;
         job = hold((Ask){START, "a.service", SERVICE, .after = first});
         a = wait_for(job);
         assert_false(a->final);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3 * LATER_MS);
         assert_true(a->final);
         assert_string_equal(rig_last(a)->jobs->rows[0]->state, "cancelled");
@@ -775,8 +764,7 @@ static void many_that_may_go_wait_quietly_for_the_log(void **state) {
         assert_true(g.leader->batch_flying);
         assert_true(g.leader->held_due.n > 0);
         assert_false(g.leader->drain.marked);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_pass_ms(&g, 2 * LATER_MS);
         for (size_t i = 0; i < ELEMENTSOF(jobs); i++)
                 assert_int_equal(state_of(jobs[i]), DONE);
@@ -784,14 +772,13 @@ static void many_that_may_go_wait_quietly_for_the_log(void **state) {
 
 static void what_cannot_be_held_is_refused(void **state) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
+        Argosy__Request__Job job = JOB_OF(.hold = true);
         Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
-        uint64_t before = last_job();
+        uint64_t before = rig_last_job(&g);
 
-        job.hold = true;
         request.job = &job;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EEXIST);
-        assert_int_equal(last_job(), before);
+        assert_int_equal(rig_last_job(&g), before);
 }
 
 RUN_TESTS(

@@ -4,6 +4,7 @@
 #include "ca.h"
 #include "cluster-state-limits.h"
 #include "carried-files.h"
+#include "leader-asks.h"
 #include "messages.h"
 #include "queue-words.h"
 #include "voter-secrets.h"
@@ -45,13 +46,13 @@ static void a_rule_refuses_in_its_own_words(void **state) {
         frozen.text = (char *) "frozen until Monday";
         frozen.verb = (char *) "start";
         (void) add_rule(frozen);
-        before = last_job();
+        before = rig_last_job(&g);
         r = answer((Ask){START, "a.service", SERVICE});
         assert_int_equal(r->status, EPERM);
         assert_non_null(strstr(r->message, "frozen until Monday"));
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .hold = true})->status,
                          EPERM); // not even later
-        assert_int_equal(last_job(), before);
+        assert_int_equal(rig_last_job(&g), before);
         assert_int_equal(answer((Ask){SUBMIT, "a.service", SERVICE})->status, 0);
 }
 
@@ -95,7 +96,7 @@ static void a_limit_lets_so_many_run(void **state) {
         two.limit = 2;
         two.verb = (char *) "start";
         (void) add_rule(two);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         for (size_t i = 0; i < 5; i++) {
                 const Argosy__Response *r = answer((Ask){START, names[i], SERVICE});
 
@@ -109,7 +110,7 @@ static void a_limit_lets_so_many_run(void **state) {
         assert_int_equal(list()->rows[0]->running, 2);
         assert_int_equal(list()->rows[0]->held, 3);
         assert_false(answer((Ask){SUBMIT, "f.service", SERVICE})->held); // no matter of that rule
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 6 * LATER_MS);
         for (size_t i = 0; i < 5; i++)
                 assert_int_equal(state_of(jobs[i]), DONE);
@@ -126,7 +127,7 @@ static void requests_of_one_moment_do_not_slip_through_a_limit(void **state) {
 
         one.limit = 1;
         (void) add_rule(one);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         for (size_t i = 0; i < 3; i++)
                 answers[i] = rig_change_with(&g, START,
                                              (const char *[]){"a.service", "b.service", "c.service"}[i],
@@ -135,7 +136,7 @@ static void requests_of_one_moment_do_not_slip_through_a_limit(void **state) {
         for (size_t i = 0; i < 3; i++)
                 n += rig_last(answers[i])->held;
         assert_int_equal(n, 2);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 static void a_request_does_not_pass_those_that_wait(void **state) {
@@ -144,15 +145,14 @@ static void a_request_does_not_pass_those_that_wait(void **state) {
 
         one.limit = 1;
         (void) add_rule(one);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE});
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         g.slow = true;
         (void) wait_for(first);                         // whose end is on its way
         (void) ask((Ask){START, "c.service", SERVICE}); // before the second knows that it may go
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_true(is_launched("c.service"));
@@ -172,7 +172,7 @@ static uint64_t fill_limit_of_one(void) {
 
         one.limit = 1;
         (void) add_rule(one);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE});
         return first;
@@ -180,7 +180,7 @@ static uint64_t fill_limit_of_one(void) {
 
 static void who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_job(void **state) {
         (void) hold((Ask){START, "c.service", SERVICE, .after = fill_limit_of_one()});
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_true(revision_of("b.service") > 0);
         assert_true(revision_of("c.service") > revision_of("b.service"));
@@ -188,7 +188,7 @@ static void who_has_waited_for_a_limit_is_not_passed_by_who_waited_for_the_same_
 
 static void who_has_waited_for_a_limit_is_not_passed_by_who_comes_with_its_end(void **state) {
         (void) fill_limit_of_one();
-        set_lazy(false); // the log has yet to hear of it
+        rig_set_lazy(&g, false); // the log has yet to hear of it
         (void) answer((Ask){START, "c.service", SERVICE});
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_true(revision_of("b.service") > 0);
@@ -244,8 +244,7 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         rig_turns(&g, 10);
         assert_true(g.leader->held_due.n > 0);
         a = rig_ask(&g, &request);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_string_equal(rig_last(a)->message, "");
         assert_int_equal(rig_last(a)->status, 0);
@@ -361,10 +360,9 @@ static void releasing_from_the_rules_is_for_those_who_make_them(void **state) {
 }
 
 static void a_rule_about_everything_is_warned_of(void **state) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule all = rule(QUEUE_HOLD, ""), none = rule(REFUSE, "a*");
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &all);
 
-        m.add = &all;
         assert_non_null(strstr(change_queue(&m, "")->message, "every request"));
         m.add = &none; // refuses without a word
         assert_int_equal(change_queue(&m, "")->status, EINVAL);
@@ -373,18 +371,11 @@ static void a_rule_about_everything_is_warned_of(void **state) {
         assert_int_equal(list()->n_rows, 1);
 }
 
-static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
-
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
-}
-
 static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
         uint64_t job;
 
-        make_role("db");
+        rig_make_role(&g, "db");
         about.role = (char *) "db";
         (void) add_rule(about);
         assert_false(answer((Ask){START, "a.service", SERVICE})->held);
@@ -398,9 +389,9 @@ static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **s
 static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
 
-        make_role("web"); // of the template itself
-        make_role("web1");
-        make_role("web2");
+        rig_make_role(&g, "web"); // of the template itself
+        rig_make_role(&g, "web1");
+        rig_make_role(&g, "web2");
         assert_int_equal(answer((Ask){SUBMIT, "web@.service", SERVICE "[X-Argosy]\nRole=web%i\n"})->status,
                          0);
         about.role = (char *) "web2";
@@ -412,7 +403,6 @@ static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
 // Of what the folder brings, and of what the cluster has of it.
 static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         static const char content[] = SERVICE "[X-Argosy]\nRole=db\n";
-        Argosy__Request__Apply__Unit unit = ARGOSY__REQUEST__APPLY__UNIT__INIT, *units = &unit;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Apply apply = ARGOSY__REQUEST__APPLY__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
@@ -420,12 +410,15 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         Hash hash = hash_of(content, strlen(content));
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {7, 99};
+        Argosy__Request__Apply__Unit unit = MESSAGE_OF(request__apply__unit,
+                                                       .name = file.name = file.path = (char *) "a.service",
+                                                       .spec = (ProtobufCBinaryData){.data = hash.bytes,
+                                                                                     .len = HASH_SIZE},
+                                                       .file = 1),
+                                     *units = &unit;
 
         about.role = (char *) "db";
         about.text = (char *) "frozen";
-        unit.name = file.name = file.path = (char *) "a.service";
-        unit.spec = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
-        unit.file = 1;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         apply.set = (char *) "prod";
         apply.units = &units;
@@ -437,7 +430,7 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         (void) add_rule(about);
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EPERM);
         (void) delete_rule(1);
-        make_role("db");
+        rig_make_role(&g, "db");
         (void) answer((Ask){SUBMIT, "other.service", content});
         assert_non_null(rig_record(&g, "other.service"));
         (void) add_rule(about);
@@ -487,7 +480,7 @@ static void a_job_whose_unit_comes_to_another_role_is_judged_by_that(void **stat
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
         RigAnswer *a;
 
-        make_role("db");
+        rig_make_role(&g, "db");
         (void) answer((Ask){SUBMIT, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
         about.role = (char *) "db";
         (void) add_rule(about);
@@ -511,13 +504,13 @@ static void a_restart_to_which_a_unit_comes_is_judged_with_it(void **state) {
         one.verb = (char *) "restart*";
         (void) add_rule(rule(QUEUE_HOLD, "web@9.service"));
         (void) add_rule(one);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         running = answer((Ask){RESTART, "web@1.service", NULL})->job;
         job = hold_restart_of_web();
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 2"));
         assert_int_equal(release(hold((Ask){START, "web@9.service", NULL})), 0);
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_int_equal(state_of(running), DONE);
         assert_int_equal(state_of(job), HELD);
@@ -534,7 +527,7 @@ static void an_author_has_so_many_open_jobs(void **state) {
         assert_int_equal(set_open_max(2), 0);
         assert_int_equal(list()->open_max, 2);
         g.author = &ann;
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE, .hold = true}); // one that is held is open, too
         r = answer((Ask){START, "c.service", SERVICE});
@@ -545,8 +538,7 @@ static void an_author_has_so_many_open_jobs(void **state) {
         assert_int_equal(answer((Ask){SUBMIT, "c.service", SERVICE})->status, 0); // is done at once
         g.author = NULL;
         assert_int_equal(set_open_max(1), 0);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         g.author = &ann;
         assert_int_equal(answer((Ask){START, "c.service"})->status, EDQUOT); // a new leader counts the same
         assert_int_equal(cancel(first + 1), 0);
@@ -555,7 +547,7 @@ static void an_author_has_so_many_open_jobs(void **state) {
         assert_int_equal(answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"})->status, 0);
         g.author = NULL;
         assert_int_equal(answer((Ask){START, "d.service", SERVICE})->status, 0); // somebody else
-        set_lazy(false);
+        rig_set_lazy(&g, false);
         g.author = &ann;
         // the log need not know of the ends yet
         assert_int_equal(answer((Ask){START, "e.service", SERVICE})->status, 0);
@@ -581,14 +573,13 @@ static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state)
         assert_int_equal(set_history(64), 0);
         assert_int_equal(list()->history_mib, 64);
         assert_int_equal(cluster_state_history_bytes(g.state), 64 * 1024 * 1024);
-        row = rig_show_job(&g, last_job());
+        row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "history limit");
         assert_string_equal(row->targets[0], "64M");
         assert_non_null(strstr(row->settings[0]->after, "64M of history"));
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(list()->history_mib, 64);
-        undo.job = last_job();
+        undo.job = rig_last_job(&g);
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         request.job = &job;
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
@@ -615,7 +606,7 @@ static void how_much_files_of_units_may_have_can_be_less(void **state) {
         assert_int_equal(list()->file_kib, 256);
         assert_int_equal(list()->unit_files_kib, 768);
         assert_int_equal(list()->files_mib, 32);
-        row = rig_show_job(&g, last_job());
+        row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "files limit");
         assert_string_equal(row->targets[0], "file=256K");
         assert_string_equal(row->targets[1], "all=32M");
@@ -672,18 +663,17 @@ static void jobs_of_one_entry_count_as_well(void **state) {
         char name[] = "a.service";
 
         assert_int_equal(set_open_max(2), 0);
-        set_lazy(true);
+        rig_set_lazy(&g, true);
         g.slow = true;
         (void) ask((Ask){SUBMIT, "z.service", SERVICE});
         for (size_t i = 0; i < ELEMENTSOF(answers); i++, name[0]++)
                 answers[i] = ask((Ask){START, name, SERVICE});
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         for (size_t i = 0; i < ELEMENTSOF(answers); i++)
                 n_refused += rig_last(answers[i])->status == EDQUOT;
         assert_int_equal(n_refused, 2);
-        set_lazy(false);
+        rig_set_lazy(&g, false);
 }
 
 // Also of two in one entry.

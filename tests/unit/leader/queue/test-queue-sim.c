@@ -378,17 +378,9 @@ static void step(void) {
 // ------------------------------------------------------------------------------------------------ a life
 
 static void give(const char *user) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                                                .user = (char *) user);
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-
-        change.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
-        change.user = (char *) user;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
-}
-
-static void make_role(const char *name) {
-        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) name);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
 
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
 }
@@ -400,7 +392,7 @@ static void begin(unsigned seed) {
         g.bad = hash_of(MODEL_BAD, strlen(MODEL_BAD));
         give("alice");
         give("carol");
-        make_role("db");
+        rig_make_role(&g, "db");
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "w", 2, MODEL_SERVICE);
         rig_pass_ms(&g, 2 * ENTRY_MS);
         model_begin(&m, &g, seed);

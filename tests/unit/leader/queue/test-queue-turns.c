@@ -240,7 +240,7 @@ static void those_that_are_due_are_compared_in_turns(void **state) {
         for (size_t i = 0; i < JOBS; i++) {
                 (void) ask_to_submit(UNITS, SERVICE);
                 rig_settle(&g);
-                jobs[i] = last_job();
+                jobs[i] = rig_last_job(&g);
                 assert_int_equal(state_of(jobs[i]), HELD);
         }
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "author-turns.h"
 #include "test.h"
+#include "messages.h"
 
 enum { HEAVY = 256, REQUESTS_MAX = 64 };
 
@@ -46,10 +47,8 @@ static Request *come(const Argosy__Author *author, char name) {
 }
 
 static Argosy__Author user(uint32_t host, uint32_t uid) {
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
+        Argosy__Author author = AUTHOR_OF(.host = host, .uid = uid);
 
-        author.host = host;
-        author.uid = uid;
         return author;
 }
 

@@ -5,6 +5,7 @@
 #include "dependencies.h"
 #include "dependency-cycles.h"
 #include "test.h"
+#include "str.h"
 
 static Dependencies g, planned;
 
@@ -332,10 +333,9 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                 assert_int_equal(dependency_cycles_find(&s, all, n), 0);
                 snprintf(padded, sizeof(padded), " %s ", found.units);
                 for (unsigned a = 0; a < n; a++) {
-                        char word[256];
                         const char *at;
+                        _cleanup_free_ char *word = str_printf(" %s ", names[a]);
 
-                        snprintf(word, sizeof(word), " %s ", names[a]);
                         at = strstr(padded, word);
                         assert_int_equal(at != NULL, reach[a][a]);
                         assert_true(!at || !strstr(at + 1, word)); // once

@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "eligibility.h"
 #include "messages.h"
+#include "str.h"
 
 enum { N_HOSTS = 12, N_FILES = 400 };
 
@@ -54,9 +55,8 @@ static ClusterState *state_with_pool(const char *name, const char *host) {
 static UnitOptions *try_options_of(const char *text) {
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
         UnitOptions *o = NULL;
-        char content[512];
+        _cleanup_free_ char *content = str_printf("[Service]\nExecStart=/bin/true\n[X-Argosy]\n%s", text);
 
-        snprintf(content, sizeof content, "[Service]\nExecStart=/bin/true\n[X-Argosy]\n%s", text);
         if (unit_file_parse("a.service", content, strlen(content), &f, NULL) < 0)
                 return NULL;
         return unit_file_expand(f, "a.service", "a.service", &o, NULL) < 0 ? NULL : o;

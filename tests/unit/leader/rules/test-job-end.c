@@ -77,9 +77,8 @@ static void a_unit_is_what_its_wait_was_told(void **state) {
 }
 
 static Argosy__Verb waits(const char *verb, Argosy__Target now, Argosy__Target before) {
-        Argosy__UnitRecord record = ARGOSY__UNIT_RECORD__INIT;
+        Argosy__UnitRecord record = UNIT_RECORD_OF(.target = now);
 
-        record.target = now;
         return job_end_wait_verb(verb, &record, before);
 }
 

@@ -8,6 +8,7 @@
 #include "messages.h"
 #include "queue-policy.h"
 #include "test.h"
+#include "str.h"
 
 #define ACCEPT ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT
 #define HOLD ARGOSY__QUEUE_ACTION__QUEUE_HOLD
@@ -67,14 +68,10 @@ static const Argosy__QueueRule *match(const Argosy__QueueRecord *queue, const Qu
 
 static Argosy__QueueRule rule(const char *author, const char *verb, const char *unit, const char *role,
                               const char *reason) {
-        Argosy__QueueRule r = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule r = QUEUE_RULE_OF(.author = (char *) author, .verb = (char *) verb,
+                                            .unit = (char *) unit, .role = (char *) role,
+                                            .reason = (char *) reason, .action = HOLD);
 
-        r.author = (char *) author;
-        r.verb = (char *) verb;
-        r.unit = (char *) unit;
-        r.role = (char *) role;
-        r.reason = (char *) reason;
-        r.action = HOLD;
         return r;
 }
 
@@ -150,9 +147,8 @@ static const char *const author_patterns[] = {"", "ann", "*@n1", "?i", "bob@n2"}
 
 // As the manual says it, for one unit of one role.
 static bool model_matches(const Argosy__QueueRule *r, const Asked *a) {
-        char at[64];
+        _cleanup_free_ char *at = str_printf("%s@%s", a->user, a->host);
 
-        snprintf(at, sizeof(at), "%s@%s", a->user, a->host);
         if (*r->author && fnmatch(r->author, a->user, 0) != 0 && fnmatch(r->author, at, 0) != 0)
                 return false;
         if (*r->verb && fnmatch(r->verb, a->verb, 0) != 0)

@@ -5,6 +5,7 @@
 #include "leader-rig.h"
 #include "test.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ONE_SHOT "[Service]\nType=oneshot\nExecStart=/bin/true\n"
@@ -45,9 +46,8 @@ static void fill_node_of(const char *mate) {
                 rig_host_set_labels(&g, i, "full", rig_host(&g, i)->virtual.node == node ? "yes" : "no");
         rig_settle(&g);
         for (int i = 0; i < 20; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("fill-%u.service", n++);
 
-                snprintf(name, sizeof(name), "fill-%u.service", n++);
                 change(START, name, SERVICE "[X-Argosy]\nMachineMetadata=full=yes\n", "");
         }
 }
@@ -357,8 +357,7 @@ static void an_activator_is_where_it_is_to_be_and_not_where_its_service_is(void 
 static void the_next_leader_knows_who_belongs_together(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
         fill_node_of("night.timer");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         change(LOAD, "z-backup.service", SERVICE, "");
         assert_int_equal(node_of("z-backup.service", LOADED), node_of("night.timer", LAUNCHED));

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "batch.h"
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig-private.h"
 #include "messages.h"
@@ -98,8 +99,7 @@ static const Argosy__Response__UnitResult *plan_start(const char *name) {
         change.n_names = 1;
         change.dry_run = true;
         change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_int_equal(a->n, 1);
         return a->responses[0]->change->units[0];
 }
@@ -170,8 +170,7 @@ static void a_healthy_unit_stays_where_it_is(void **state) {
 
 static void a_new_leader_hears_of_them_anew(void **state) {
         says(3, false, false, "web.service", NULL);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
 }
@@ -181,8 +180,7 @@ static void a_new_leader_knows_what_a_host_runs_that_it_does_not_hear(void **sta
         says(2, false, false, "web.service", "db.service");
         says(2, false, false, "web.service", NULL);
         rig_host_off(&g, 2);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
@@ -213,8 +211,7 @@ static void of_more_than_a_record_takes_only_that_is_known(void **state) {
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
         assert_int_equal(cluster_state_find_host(g.state, 2)->fleet->n_units, 0);
         rig_host_off(&g, 2);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, EEXIST);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);

@@ -7,6 +7,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OLD SERVICE "[X-Argosy]\nHost=n2 n3\nMaxUnavailable=1\n"
@@ -46,9 +47,8 @@ static void start_old_on(uint32_t host, unsigned first, unsigned last, const cha
         for (uint32_t h = 1; h <= g.n_hosts; h++)
                 (void) rig_set_host_mode(&g, h, h == host ? OPEN : CORDONED, 0);
         for (unsigned i = first; i <= last; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("old@%u.service", i);
 
-                snprintf(name, sizeof(name), "old@%u.service", i);
                 (void) start(name, content);
                 assert_int_equal(rig_host_of(&g, name), host);
         }

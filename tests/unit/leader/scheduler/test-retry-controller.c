@@ -6,6 +6,7 @@
 #include "leader-asks.h"
 #include "test.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define PLAIN SERVICE "Environment=RESTART=no\n"
@@ -212,8 +213,7 @@ static void a_new_leader_moves_nothing_for_an_old_count(void **state) {
         first = rig_host_of(&g, "x.service");
         restart_there("x.service", 1);
         rig_unit_on(&g, first, "x.service")->failed_restarts = 500;
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_pass_ms(&g, 600000);
         assert_int_equal(rig_host_of(&g, "x.service"), first);
         restart_there("x.service", 501);
@@ -326,8 +326,7 @@ static void a_new_leader_counts_what_it_finds_once(void **state) {
         host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         assert_says("x.service", "failure 2 of 2 here");
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "failure 1 of 2 here, it is started again in 1s");
         rig_pass_ms(&g, 5000);
@@ -373,9 +372,8 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
         assert_int_equal(rig_host_of(&g, "x.service"), 3);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (int i = 0; i < 30; i++) { // so that it would be chosen last
-                char name[32];
+                _cleanup_free_ char *name = str_printf("load-%d.service", i);
 
-                snprintf(name, sizeof(name), "load-%d.service", i);
                 start(name, SERVICE "[X-Argosy]\nHost=n1\n");
         }
         rig_host_off(&g, 3);
@@ -429,8 +427,7 @@ static void a_slow_log_starts_it_once(void **state) {
                                 ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
                 rig_turns(&g, 10);
         }
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_int_equal(starts_on(host, "x.service"), 2);
 }
@@ -452,19 +449,18 @@ static void what_a_full_disk_refused_is_done_later(void **state) {
 static void update(const char *name, const char *content, uint64_t health_us) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file = NAMED_FILE_OF(
+                .name = (char *) name,
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
         RigAnswer *answer;
 
-        file.name = (char *) name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) "0123456789abcdef", .len = 16};
         m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         m.name = file.name;
         m.file = &file;
         m.max_unavailable = 1;
         m.health_us = health_us;
-        answer = rig_ask(&g, &request);
-        rig_settle(&g);
+        answer = rig_ask_and_settle(&g, &request);
         assert_true(answer->final);
         assert_int_equal(answer->responses[0]->status, 0);
 }

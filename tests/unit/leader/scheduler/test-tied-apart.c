@@ -149,8 +149,7 @@ static void one_that_was_to_follow_when_the_leader_changed_follows(void **state)
         is_well = "hub.service";
         assert_int_equal(rig_host_of(&g, "hub.service"), 1);
         assert_int_equal(rig_host_of(&g, "mate.service"), 3);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         rig_host_on(&g, 3, true);
         assert_rests();
         assert_int_equal(rig_host_of(&g, "mate.service"), rig_host_of(&g, "hub.service"));

@@ -8,6 +8,7 @@
 #include "placement.h"
 #include "scheduler.h"
 #include "test.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define MATE SERVICE "[X-Argosy]\nMachineOf=hub.service\n"
@@ -16,9 +17,8 @@
 RIG_OF(3)
 
 static const Argosy__Response__UnitResult *start_mate(unsigned i) {
-        char name[32];
+        _cleanup_free_ char *name = str_printf("mate%u.service", i);
 
-        snprintf(name, sizeof name, "mate%u.service", i);
         return rig_change(&g, START, name, MATE);
 }
 

@@ -23,10 +23,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static uint32_t at(const char *name) {
         return rig_record(&g, name)->node;
@@ -180,8 +177,7 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         rig_host_off(&g, 2);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
-        rig_depose(&g);
-        rig_elect(&g);
+        rig_elect_anew(&g);
         drain.node = "n2";
         wait = rig_ask_and_settle(&g, &request);
         assert_false(wait->final);

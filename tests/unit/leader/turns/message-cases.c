@@ -128,14 +128,12 @@ static void goodbye(void) {
 }
 
 static void goodbye_and_nothing_is_known(void) {
-        Argosy__ToVoter__Goodbye m = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
                                           *rows = &running;
+        Argosy__ToVoter__Goodbye m = MESSAGE_OF(to_voter__goodbye, .running = &rows, .n_running = 1);
 
         running.node = HOST;
         running.all = true;
-        m.running = &rows;
-        m.n_running = 1;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_GOODBYE, &m);
         rig_host(&large.rig, HOST)->up = false;
         large_cluster_pass_ms(RIG_LEASE_MS + 1000);
@@ -215,13 +213,11 @@ static void names_are_admitted(void) {
 }
 
 static void node_is_down(void) {
-        Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
         Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *nodes = &node;
+        Argosy__ToVoter__NodeReports m = MESSAGE_OF(to_voter__node_reports, .nodes = &nodes, .n_nodes = 1);
 
         node.manager = (char *) "system";
         node.reason = (char *) "it does not answer";
-        m.nodes = &nodes;
-        m.n_nodes = 1;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
         node.reason = (char *) "";
         send_message(HOST, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
@@ -285,9 +281,8 @@ static void forward_taken(void) {
 
 static void call_reply(void) {
         Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = 1);
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
 
-        response.final = true;
         m.response = &response;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
 }
@@ -302,19 +297,19 @@ static void store_opened(void) {
 }
 
 static void renew(void) {
-        Argosy__ToVoter__Renew m = ARGOSY__TO_VOTER__RENEW__INIT;
         static uint8_t csr[16];
+        Argosy__ToVoter__Renew m =
+                MESSAGE_OF(to_voter__renew, .csr = (ProtobufCBinaryData){sizeof(csr), csr});
 
-        m.csr = (ProtobufCBinaryData){sizeof(csr), csr};
         send_message(HOST, ARGOSY__TO_VOTER__MSG_RENEW, &m);
 }
 
 // All hosts have another CA than the log has, as after a recovery.
 static void hosts_have_another_ca(void) {
-        Argosy__ToVoter__Certified m = ARGOSY__TO_VOTER__CERTIFIED__INIT;
         static uint8_t hash[HASH_SIZE] = {1};
+        Argosy__ToVoter__Certified m =
+                MESSAGE_OF(to_voter__certified, .ca_hash = (ProtobufCBinaryData){HASH_SIZE, hash});
 
-        m.ca_hash = (ProtobufCBinaryData){HASH_SIZE, hash};
         for (uint32_t host = 1; host <= large.n_hosts; host++)
                 send_message(host, ARGOSY__TO_VOTER__MSG_CERTIFIED, &m);
 }
@@ -494,11 +489,11 @@ static void leader_is_lost_in_a_large_request(void) {
 static void begin_update(unsigned max) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile file = NAMED_FILE_OF(
+                .name = (char *) "big@.service",
+                .content = (ProtobufCBinaryData){.data = (uint8_t *) BIG_NEXT, .len = strlen(BIG_NEXT)});
         uint64_t id[2] = {++large.rig.id, 77};
 
-        file.name = (char *) "big@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) BIG_NEXT, .len = strlen(BIG_NEXT)};
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         m.name = (char *) "big@.service";

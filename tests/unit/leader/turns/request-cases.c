@@ -24,11 +24,9 @@ enum { NODES_MAX = 1000 };
 // ---- nodes, roles, pools
 
 static void set_mode(Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange m = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char *[]){(char *) "n7"}, .n_nodes = 1,
+                                                       .mode = mode);
 
-        m.nodes = (char *[]){(char *) "n7"};
-        m.n_nodes = 1;
-        m.mode = mode;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_NODE_CHANGE, &m));
         large_cluster_turns(UINT_MAX);
 }
@@ -85,10 +83,9 @@ static void wait_for_manager(void) {
 
 static void label_node(void) {
         Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n7");
-        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__Label label = MESSAGE_OF(label, .key = (char *) "zone", .value = (char *) "b"),
+                      *labels = &label;
 
-        label.key = (char *) "zone";
-        label.value = (char *) "b";
         m.set = &labels;
         m.n_set = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LABEL_CHANGE, &m));
@@ -104,10 +101,9 @@ static void list_nodes(void) {
 static void change_role(void) {
         Argosy__Request__RoleChange m =
                 MESSAGE_OF(request__role_change, .name = (char *) "crew", .weight = 7);
-        Argosy__Amount amount = ARGOSY__AMOUNT__INIT, *amounts = &amount;
+        Argosy__Amount amount = MESSAGE_OF(amount, .resource = (char *) "cpu", .amount = 1000),
+                       *amounts = &amount;
 
-        amount.resource = (char *) "cpu";
-        amount.amount = 1000;
         m.limit = &amounts;
         m.n_limit = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_ROLE_CHANGE, &m));
@@ -124,10 +120,9 @@ static void remove_role(void) {
 static void change_pool(void) {
         Argosy__Request__PoolChange m = MESSAGE_OF(request__pool_change, .name = (char *) "most");
         Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
-        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__Label label = MESSAGE_OF(label, .key = (char *) "zone", .value = (char *) "a"),
+                      *labels = &label;
 
-        label.key = (char *) "zone";
-        label.value = (char *) "a";
         m.labels = &labels;
         m.n_labels = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_POOL_CHANGE, &m));
@@ -210,13 +205,12 @@ static void make_join_token(void) {
 // ---- rights
 
 static void make_token(void) {
-        Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
         static uint8_t hash[32] = {1};
+        Argosy__Request__TokenCreate m =
+                MESSAGE_OF(request__token_create, .name = (char *) "robot",
+                           .hash = (ProtobufCBinaryData){sizeof(hash), hash},
+                           .right = ARGOSY__RIGHT__RIGHT_VIEW, .role = (char *) "crew");
 
-        m.name = (char *) "robot";
-        m.hash = (ProtobufCBinaryData){sizeof(hash), hash};
-        m.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        m.role = (char *) "crew";
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_TOKEN_CREATE, &m));
 }
 

@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "large-cluster.h"
 #include "test.h"
+#include "messages.h"
 
 static Argosy__Request request;
 static Argosy__Request__Job job;
@@ -59,11 +60,9 @@ Argosy__NamedFile *file_of(const char *name, const char *content) {
 }
 
 void change_access(void) {
-        Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange m = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_OPERATE,
+                                                           .user = (char *) "joe", .role = (char *) "crew");
 
-        m.right = ARGOSY__RIGHT__RIGHT_OPERATE;
-        m.user = (char *) "joe";
-        m.role = (char *) "crew";
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_ACCESS_CHANGE, &m));
 }
 

@@ -290,11 +290,9 @@ static void why_many(void) {
 }
 
 static void why_everywhere(void) {
-        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
         char *name = (char *) "all.service";
+        Argosy__Request__Why m = MESSAGE_OF(request__why, .names = &name, .n_names = 1);
 
-        m.names = &name;
-        m.n_names = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_WHY, &m));
 }
 
@@ -305,19 +303,15 @@ static void status_of_many(void) {
 }
 
 static void status_of_template(void) {
-        Argosy__Request__Status m = ARGOSY__REQUEST__STATUS__INIT;
         char *names[] = {(char *) "big@.service", (char *) "all.service"};
+        Argosy__Request__Status m = MESSAGE_OF(request__status, .names = names, .n_names = 2);
 
-        m.names = names;
-        m.n_names = 2;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_STATUS, &m));
 }
 
 static void journal_of_all(void) {
-        Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request__Journal m = JOURNAL_OF(.name = (char *) "all.service", .lines = 1);
 
-        m.name = (char *) "all.service";
-        m.lines = 1;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_JOURNAL, &m);
 }
 
@@ -425,30 +419,25 @@ static void plan_much_beside_changes(void) {
 
 // As many as one answer takes.
 static void list_all(void) {
-        Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
         char *half = (char *) "*[02468].service";
         RigAnswer *a;
+        Argosy__Request__ListUnits m = MESSAGE_OF(request__list_units, .patterns = &half,
+                                                  .n_patterns = large.n_units > LISTED_MAX, .parts = true);
 
-        m.patterns = &half;
-        m.n_patterns = large.n_units > LISTED_MAX;
-        m.parts = true;
         a = ask(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
 }
 
 static void list_some(void) {
-        Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
         Argosy__ListFilter filter = ARGOSY__LIST_FILTER__INIT;
         char *patterns[] = {(char *) "*9?9.service", (char *) "part@*"}, *failed = (char *) "failed";
+        Argosy__Request__ListUnits m = MESSAGE_OF(request__list_units, .patterns = patterns, .n_patterns = 2,
+                                                  .parts = true, .filter = &filter);
 
-        m.patterns = patterns;
-        m.n_patterns = 2;
-        m.parts = true;
         filter.states = &failed;
         filter.n_states = 1;
         filter.limit = 100;
-        m.filter = &filter;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m));
 }
 
@@ -519,13 +508,12 @@ static void restart_template_if_unchanged(void) {
 
 // A rule that is about none of its units is compared with each.
 static void restart_template_past_a_rule(void) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
 
         rule.unit = (char *) "big@*9.timer";
         rule.role = (char *) "crew";
         rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
-        m.add = &rule;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, &m));
         (void) roll("big@.service", RESTART, NULL, false, 1);
 }
@@ -713,13 +701,12 @@ static void cancel_job(void) {
 }
 
 static void queue_rule(void) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
 
         rule.unit = (char *) "big@*9.service";
         rule.role = (char *) "crew";
         rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
-        m.add = &rule;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, &m));
         (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_STOP, large.big, NAMES_MAX});
         large_cluster_turns(TURNS);

@@ -23,14 +23,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
-
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
+RIG_TEARDOWN
 
 // ------------------------------------------------------------------------------------------------ asking
 
@@ -54,10 +47,9 @@ typedef struct Role {
 static uint64_t role(Role w) {
         Argosy__Request__RoleChange change = MESSAGE_OF(request__role_change, .name = (char *) w.name,
                                                         .weight = w.weight, .remove = w.remove);
-        Argosy__Amount limit = ARGOSY__AMOUNT__INIT, *limits = &limit;
+        Argosy__Amount limit = MESSAGE_OF(amount, .resource = (char *) w.resource), *limits = &limit;
         Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        limit.resource = (char *) w.resource;
         limit.amount = w.limit;
         change.limit = &limits;
         change.n_limit = w.resource ? 1 : 0;
@@ -82,12 +74,11 @@ static uint64_t change_queue(Argosy__Request__QueueChange change, const char *re
 }
 
 static uint64_t add_rule(const char *verb) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .add = &rule);
 
         rule.action = ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
         rule.verb = (char *) verb;
-        change.add = &rule;
         return change_queue(change, "");
 }
 
@@ -109,7 +100,7 @@ static uint64_t undone(uint64_t job) {
 
         if (r->status != 0)
                 fail_msg("%s", r->message);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         return r->job;
 }
 
@@ -325,7 +316,7 @@ static void what_a_later_job_changed_is_named(void **state) {
         r = rig_undo(&g, (RigUndo){job, .only_untouched = true});
         assert_non_null(strstr(said_of(r, "label disk of n2")->message, "stays as it is"));
         assert_string_equal(label_of(2, "disk"), "nvme");
-        assert_int_equal(last_job(), later);
+        assert_int_equal(rig_last_job(&g), later);
 
         r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_int_equal(said_of(r, "label disk of n2")->status, 0);
@@ -380,7 +371,7 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
         m.host = (char *) "n4";
         m.force = true;
         (void) job_of(rig_ask_and_settle(&g, &request));
-        r = rig_undo(&g, (RigUndo){last_job()});
+        r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
         assert_int_equal(r->status, EOPNOTSUPP);
         r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_non_null(strstr(said_of(r, "label disk of n4")->message, "the host is no member any more"));
@@ -389,17 +380,14 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
 }
 
 static void who_may_not_change_it_cannot_undo_it(void **state) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                                                .user = (char *) "alice");
         Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.host = 2, .uid = 1000);
         const Argosy__Response *r;
         uint64_t job;
 
-        alice.host = 2;
-        alice.uid = 1000;
         alice.user = (char *) "alice";
-        change.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
-        change.user = (char *) "alice";
         (void) job_of(rig_ask_and_settle(&g, &request));
         job = label("n2", "disk", "ssd");
         g.author = &alice;
@@ -504,11 +492,11 @@ static void whatever_was_set_is_undone_step_by_step(void **state) {
                 uint64_t s = seed * 7919;
 
                 for (size_t i = 0; i < STEPS; i++) {
-                        uint64_t last = last_job();
+                        uint64_t last = rig_last_job(&g);
 
                         digest(before[i]);
                         random_change(&s);
-                        job[i] = last_job() > last ? last_job() : 0;
+                        job[i] = rig_last_job(&g) > last ? rig_last_job(&g) : 0;
                 }
                 for (size_t i = STEPS; i-- > 0;) {
                         const Argosy__Response *r = job[i] > 0 ? rig_undo(&g, (RigUndo){job[i]}) : NULL;

@@ -171,8 +171,7 @@ static RigAnswer *begin(RigUndo w) {
 }
 
 static void go_on(void) {
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
 }
 
@@ -185,8 +184,7 @@ static void begin_and_lose_the_leader(RigUndo w) {
                 rig_turns(&g, 1);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
         assert_in_range(count(ONE), 1, MANY - 1);

@@ -8,6 +8,7 @@
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
+#include "str.h"
 
 #define ONE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define TWO "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -19,10 +20,6 @@
 enum { MANY = 600, TEXT_MAX = 4096 };
 
 RIG_OF(3)
-
-static uint64_t last_job(void) {
-        return rig_last_job(&g);
-}
 
 static uint64_t change(Argosy__Verb verb, const char *name, const char *content) {
         return rig_change_as_job(&g, verb, name, content);
@@ -41,7 +38,7 @@ static uint64_t undone(uint64_t job) {
         const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
 
         assert_int_equal(r->status, 0);
-        assert_int_equal(r->job, last_job());
+        assert_int_equal(r->job, rig_last_job(&g));
         return r->job;
 }
 
@@ -112,14 +109,14 @@ static void what_is_to_be_waited_for_is_said(void **state) {
         result = rig_undo(&g, (RigUndo){job})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_DESTROY);
         assert_true(result->revision > 0);
-        result = rig_undo(&g, (RigUndo){last_job()})->change->units[0];
+        result = rig_undo(&g, (RigUndo){rig_last_job(&g)})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(result->revision, rig_record(&g, "a.service")->revision);
         assert_true(*result->node);
         (void) start("a.service", TWO);
         job = stop("a.service");
         (void) rig_undo(&g, (RigUndo){job});
-        assert_int_equal(rig_undo(&g, (RigUndo){last_job()})->change->units[0]->verb,
+        assert_int_equal(rig_undo(&g, (RigUndo){rig_last_job(&g)})->change->units[0]->verb,
                          ARGOSY__VERB__VERB_STOP);
 }
 
@@ -138,17 +135,17 @@ static void what_somebody_changed_since_is_named(void **state) {
         snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
         assert_non_null(strstr(r->message, text));
         assert_unit("a.service", THREE, LAUNCHED);
-        assert_int_equal(last_job(), later);
+        assert_int_equal(rig_last_job(&g), later);
 
         r = rig_undo(&g, (RigUndo){job, .only_untouched = true});
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->change->units[0]->message, "stays as it is"));
         assert_unit("a.service", THREE, LAUNCHED);
-        assert_int_equal(last_job(), later);
+        assert_int_equal(rig_last_job(&g), later);
 
         assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true})->status, 0);
         assert_unit("a.service", ONE, LAUNCHED);
-        assert_int_equal(last_job(), later + 1);
+        assert_int_equal(rig_last_job(&g), later + 1);
 }
 
 // Content and what it is to be are two things.
@@ -191,7 +188,7 @@ static void a_revision_binds_it_to_what_is_no_unit(void **state) {
         uint64_t job, seen;
 
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
-        job = last_job();
+        job = rig_last_job(&g);
         seen = cluster_state_revision(g.state);
         // hosts have one revision together
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
@@ -242,7 +239,7 @@ static void that_it_ran_cannot_be_undone(void **state) {
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "that something ran cannot be undone"));
         (void) change_voters(1);
-        r = rig_undo(&g, (RigUndo){last_job()});
+        r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "(cluster voters) has changed nothing that can be put back"));
         assert_int_equal(rig_undo(&g, (RigUndo){99})->status, ENOENT);
@@ -274,7 +271,7 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
         assert_int_equal(r->job, 0);
         assert_unit("a.service", TWO, LOADED);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
 }
 
 static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
@@ -322,8 +319,7 @@ static uint64_t start_many(const char *content) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         return rig_last(a)->job;
 }
 
@@ -347,7 +343,7 @@ static void many_are_one_job(void **state) {
         assert_int_equal(r->change->n_units, MANY);
         assert_int_equal(count(ONE), MANY);
         assert_int_equal(r->job, job + 1);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
 }
 
@@ -360,8 +356,7 @@ static void begin_and_lose_the_leader(uint64_t job, uint64_t id) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
 }
 
 static void the_next_leader_goes_on_with_it(void **state) {
@@ -381,7 +376,7 @@ static void the_next_leader_goes_on_with_it(void **state) {
         for (size_t i = 0; i < MANY; i++)
                 assert_int_equal(r->change->units[i]->verb, ARGOSY__VERB__VERB_START);
         assert_int_equal(count(ONE), MANY);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         assert_int_equal(rig_show_job(&g, job + 1)->changed, MANY);
 }
 
@@ -405,7 +400,7 @@ static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_false(is_partial(job + 1));
-        assert_int_equal(last_job(), job + 2);
+        assert_int_equal(rig_last_job(&g), job + 2);
 }
 
 static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
@@ -438,25 +433,23 @@ static void an_update_is_undone_with_all_that_it_did(void **state) {
 
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("w@%u.service", i);
 
-                snprintf(name, sizeof(name), "w@%u.service", i);
                 (void) start(name, NULL);
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
-        job = last_job();
+        job = rig_last_job(&g);
         rig_pass_ms(&g, 20000);
         assert_unit("w@3.service", TWO, LAUNCHED);
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         assert_int_equal(rig_show_job(&g, job)->changed, 4);
         assert_int_equal(
                 cluster_state_find_job_of(g.state, "w@3.service", rig_record(&g, "w@3.service")->revision),
                 job);
         (void) undone(job);
         for (unsigned i = 1; i <= 3; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("w@%u.service", i);
 
-                snprintf(name, sizeof(name), "w@%u.service", i);
                 assert_unit(name, ONE, LAUNCHED);
         }
         (void) start("w@4.service", NULL);
@@ -474,7 +467,7 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         rig_pass_ms(&g, 60000);
         assert_unit("w@1.service", ONE, LAUNCHED);
-        r = rig_undo(&g, (RigUndo){last_job()});
+        r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
         assert_int_equal(r->status, EOPNOTSUPP);
 }
 
@@ -482,15 +475,14 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
 static uint64_t update_three(void) {
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("w@%u.service", i);
 
-                snprintf(name, sizeof(name), "w@%u.service", i);
                 (void) start(name, NULL);
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         rig_pass_ms(&g, 20000);
         assert_unit("w@3.service", TWO, LAUNCHED);
-        return last_job();
+        return rig_last_job(&g);
 }
 
 static size_t count_three(const char *content) {
@@ -498,9 +490,8 @@ static size_t count_three(const char *content) {
         size_t n = 0;
 
         for (unsigned i = 1; i <= 3; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("w@%u.service", i);
 
-                snprintf(name, sizeof(name), "w@%u.service", i);
                 n += memcmp(rig_record(&g, name)->spec.data, &hash, HASH_SIZE) == 0;
         }
         return n;
@@ -531,13 +522,13 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         rig_pass_ms(&g, 60000);
         assert_int_equal(count_three(ONE), 3);
         assert_unit("w@2.service", ONE, LAUNCHED);
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         assert_int_equal(rig_show_job(&g, job + 1)->changed, 4);
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
         r = rig_undo(&g, (RigUndo){job, .rolling = true});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->units[0]->revision, 0); // nothing to wait for
-        assert_int_equal(last_job(), job + 1);
+        assert_int_equal(rig_last_job(&g), job + 1);
         r = rig_undo(&g, (RigUndo){job + 1, .rolling = true}); // and the other way round
         assert_int_equal(r->status, 0);
         rig_pass_ms(&g, 60000);
@@ -553,13 +544,13 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
         r = rig_undo(&g, (RigUndo){job, .rolling = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "a.service is to be something else again"));
-        assert_int_equal(last_job(), job);
+        assert_int_equal(rig_last_job(&g), job);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .only_untouched = true});
         assert_int_equal(r->status, EINVAL);
         (void) rig_label(&g, "n2", "disk", "ssd");
-        r = rig_undo(&g, (RigUndo){last_job(), .rolling = true});
+        r = rig_undo(&g, (RigUndo){rig_last_job(&g), .rolling = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "it has changed more than units"));
 }
@@ -626,11 +617,11 @@ static void whatever_was_done_is_undone_step_by_step(void **state) {
                 uint64_t s = seed * 7919;
 
                 for (size_t i = 0; i < STEPS; i++) {
-                        uint64_t last = last_job();
+                        uint64_t last = rig_last_job(&g);
 
                         digest(before[i]);
                         random_change(&s);
-                        job[i] = last_job() > last ? last_job() : 0;
+                        job[i] = rig_last_job(&g) > last ? rig_last_job(&g) : 0;
                 }
                 for (size_t i = STEPS; i-- > 0;) {
                         const Argosy__Response *r = job[i] > 0 ? rig_undo(&g, (RigUndo){job[i]}) : NULL;

@@ -38,10 +38,7 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 // Each record that is put raises the revision by one.
 static void on_turn(Rig *rig) {
@@ -63,14 +60,13 @@ static void watch(void) {
 static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char *file_name,
                            const char *content, uint64_t id) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t words[2] = {id, 99};
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change,
+                           .id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)},
+                           .verb = verb, .names = which, .n_names = n);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
-        change.verb = verb;
-        change.names = which;
-        change.n_names = n;
         if (content) {
                 file.name = file.path = (char *) file_name;
                 file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
@@ -203,8 +199,7 @@ static void others_are_served_in_between(void **state) {
                 rig_turns(&g, 2);
         }
         assert_false(many->final);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_answered(many, UNITS);
 }
@@ -287,8 +282,7 @@ static void hundreds_of_files_are_several_entries(void **state) {
         m.files = file_pointers;
         most_changed = 0;
         watch();
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
+        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->change->n_units, FILES);
         assert_true(most_changed > 0 && most_changed <= PART_MAX / 2); // units and contents
@@ -361,8 +355,7 @@ static void who_asks_again_has_nothing_done_twice(void **state) {
         }
         assert_false(first->final);
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_settle(&g);
         assert_true(first->final && rig_last(first)->no_leader);
         rig_elect(&g);
@@ -384,8 +377,7 @@ static void restart_until_deposed(size_t n) {
                 rig_release(&g);
         }
         rig_depose(&g);
-        g.slow = false;
-        rig_release(&g);
+        rig_hurry(&g);
         rig_elect(&g);
         rig_settle(&g);
 }

@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "leader-asks.h"
 #include "leader-private.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 
@@ -33,18 +34,14 @@ static int setup(void **state) {
         rig_start(&g, HOSTS);
         g.on_host_message = on_host_message;
         for (unsigned i = 0; i < HOSTS; i++) {
-                char name[32];
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
 
-                snprintf(name, sizeof(name), "u%u.service", i);
                 rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
         }
         return 0;
 }
 
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
+RIG_TEARDOWN
 
 static size_t units_on(uint32_t host) {
         return rig_host(&g, host)->virtual.units.count;

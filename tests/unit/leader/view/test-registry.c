@@ -6,6 +6,7 @@
 #include "leader-tables.h"
 
 #include "manager-name.h"
+#include "messages.h"
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
@@ -407,11 +408,10 @@ static void a_global_unit_gives_way_to_what_is_placed_and_to_an_earlier_name(voi
 
 static void an_outcome_is_final_for_the_newest_start_and_for_its_node(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes = &outcome;
-        Argosy__UnitRecord r = ARGOSY__UNIT_RECORD__INIT;
+        Argosy__UnitRecord r = UNIT_RECORD_OF(.start_rev = 5);
 
         outcome.node = 2;
         outcome.start_rev = 5;
-        r.start_rev = 5;
         assert_null(record_final_outcome(&r, 2));
         r.outcomes = &outcomes;
         r.n_outcomes = 1;

@@ -101,7 +101,7 @@ uint32_t cluster_state_feature_level(const ClusterState *s) {
 }
 
 uint32_t cluster_state_next_raft_id(const ClusterState *s) {
-        return s->last_raft_id + 1;
+        return MAX_OF(s->last_raft_id, s->cluster ? s->cluster->raft_id_floor : 0) + 1;
 }
 
 bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id) {

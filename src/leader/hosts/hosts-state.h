@@ -20,6 +20,8 @@ typedef struct HostMembership {
         // The raft server (voters.c).
         bool opened_in_vain; // the host could not open one when it was asked last, or has not answered in
                              // time
+        uint32_t number;      // raft id that is for it alone (voters-numbers.c)
+        uint64_t number_term; // in which this leader gave it
         uint32_t opened_id;    // server that it opened on our order, which is not in its record yet
         uint32_t opened_after; // Host.n_raft_ids then: opened_id counts as long as that is so
         // Secrets of voters (voter-secrets-controller.c).

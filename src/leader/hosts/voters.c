@@ -28,6 +28,7 @@
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "voters-numbers.h"
 #include "voters-view.h"
 #include "voter-secrets.h"
 #include "voters.h"
@@ -223,7 +224,7 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Host *h = host_find(l, host);
 
-        open.raft_id = raft_id ? raft_id : cluster_state_next_raft_id(l->state);
+        open.raft_id = raft_id ? raft_id : voters_number_of(l, h);
         open.generation = cluster_state_cluster(l->state)->generation;
         if (secrets) {
                 voter_secrets_to_message(secrets, values);
@@ -301,13 +302,21 @@ void voters_hand_over(Leader *l, uint32_t raft_id) {
                 retry_later(l);
 }
 
-static bool is_for_the_batch(MembershipAction a) {
-        return a == MEMBERSHIP_ENROL || a == MEMBERSHIP_DEMOTE || a == MEMBERSHIP_KEEP ||
-               a == MEMBERSHIP_CLOSE;
+// A log is opened by a number that the log has.
+static bool needs_number(Leader *l, const MembershipStep *s) {
+        return s->action == MEMBERSHIP_OPEN && s->raft_id == 0 &&
+               !voters_number_of(l, host_find(l, s->host));
+}
+
+static bool is_for_the_batch(Leader *l, const MembershipStep *s) {
+        return s->action == MEMBERSHIP_ENROL || s->action == MEMBERSHIP_DEMOTE ||
+               s->action == MEMBERSHIP_KEEP || s->action == MEMBERSHIP_CLOSE || needs_number(l, s);
 }
 
 static int step_in_batch(Leader *l, BatchBuilder *b, const MembershipStep *s) {
         switch (s->action) {
+        case MEMBERSHIP_OPEN:
+                return voters_number_put(l, b, host_find(l, s->host));
         case MEMBERSHIP_ENROL:
                 log_notice("Host %s becomes a voter.", voters_name_of(l, s->host));
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_VOTER, s->raft_id);
@@ -528,9 +537,9 @@ void voters_step(Leader *l, BatchBuilder *b) {
                 retry_later(l);
                 return;
         }
-        if (b && is_for_the_batch(s.action))
+        if (b && is_for_the_batch(l, &s))
                 (void) step_in_batch(l, b, &s); // what did not get in is planned again
-        else if (!b && !is_for_the_batch(s.action))
+        else if (!b && !is_for_the_batch(l, &s))
                 step_beside(l, &s);
 }
 

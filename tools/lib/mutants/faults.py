@@ -5364,6 +5364,10 @@ FAULTS = [
           "if (s->former[i]->key_pin.len == 0) {",
           "if (true) {",
           "model/cluster-state-hosts: the_key_of_a_removed_host_is_known_as_such"),
+    Fault("one-number-for-two-spares", "src/leader/hosts/voters-numbers.c",
+          "uint32_t number = cluster_state_next_raft_id(l->state);",
+          "uint32_t number = cluster.raft_id_floor ?: cluster_state_next_raft_id(l->state);",
+          "leader/voters: no_two_spares_are_asked_by_one_number"),
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
     Fault("undo-leaves-what-it-is-to-be", "src/leader/rules/undo-policy.c",
           "ret_wanted->target = before->target;",

@@ -50,6 +50,34 @@ static void a_spare_whose_disk_hangs_keeps_no_other_from_voting(void **state) {
         assert_int_equal(rig_host(&g, 4)->opens, 1);
 }
 
+static uint32_t asked_by[6]; // raft ids, by host
+
+static void note_number(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_OPEN)
+                asked_by[host] = m->store_open->raft_id;
+}
+
+// The one that has not answered may have made a log by it.
+static void no_two_spares_are_asked_by_one_number(void **state) {
+        uint32_t first;
+
+        rig_start(&g, 5);
+        memset(asked_by, 0, sizeof(asked_by));
+        g.on_host_message = note_number;
+        rig_host(&g, 4)->disk_hangs = rig_host(&g, 5)->disk_hangs = true;
+        remove_host("n3");
+        rig_pass_ms(&g, OPEN_MS);
+        first = asked_by[4];
+        assert_int_not_equal(first, 0);
+        assert_int_not_equal(asked_by[5], 0);
+        assert_int_not_equal(first, asked_by[5]);
+        rig_depose(&g); // the next leader does not know who was asked
+        rig_elect(&g);
+        rig_pass_ms(&g, 2 * OPEN_MS);
+        assert_true(asked_by[5] > first);
+        assert_int_not_equal(asked_by[4], asked_by[5]);
+}
+
 static void a_log_that_is_opened_too_late_is_closed_again(void **state) {
         rig_start(&g, 5);
         rig_host(&g, 4)->disk_hangs = true;
@@ -126,6 +154,7 @@ static void for_a_host_that_is_lost_no_log_stays_open(void **state) {
 
 RUN_TESTS(
         cmocka_unit_test_teardown(a_spare_whose_disk_hangs_keeps_no_other_from_voting, teardown),
+        cmocka_unit_test_teardown(no_two_spares_are_asked_by_one_number, teardown),
         cmocka_unit_test_teardown(a_log_that_is_opened_too_late_is_closed_again, teardown),
         cmocka_unit_test_teardown(the_only_spare_is_asked_again_and_may_take_its_time, teardown),
         cmocka_unit_test_teardown(who_comes_back_does_not_interrupt_another, teardown),

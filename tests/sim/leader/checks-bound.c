@@ -423,11 +423,32 @@ void bound_on_entry(const Argosy__LogBatch *batch) {
 
 // ------------------------------------------------------------------------------------------------ an answer
 
+static bool only_asks(const Argosy__Request *q) {
+        return (q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run) ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run);
+}
+
+// Whoever asks what a folder or an undo would do hears nothing of things that have changed. An entry may have come behind
+// the decision.
+static void judge_told(const WorldAsked *a, uint64_t revision) {
+        About about;
+
+        if (!find_about(a->request, log_truth.units_before, bound.kinds_before, &about))
+                return;
+        if (about.above >= revision)
+                check_fail("bound-is-unchanged",
+                           "request %zu asked what would be done if nothing has changed since %" PRIu64
+                           ", and %s has, behind %" PRIu64,
+                           (size_t) (a - asks.asked) + 1, revision, about.what, about.above);
+}
+
 // Nothing that it is about is newer than it knows of.
 void bound_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         uint64_t revision = a->request->job ? a->request->job->if_revision : 0;
         About about;
 
+        if (revision > 0 && r->status == 0 && only_asks(a->request))
+                judge_told(a, revision);
         if (revision == 0 || r->status != ESTALE ||
             (!strstr(r->message, "since revision") && !strstr(r->message, "after revision")))
                 return;

@@ -5,6 +5,7 @@
 //
 // Of each unit it is kept what its node has said of it since somebody changed it last. What is said of an
 // older change says nothing.
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -297,12 +298,60 @@ static void all_rows(const WorldAsked *a, const Argosy__Response__Jobs *jobs) {
                 check_fail("jobs-are-listed", "a list of %u jobs has %zu", m->limit, jobs->n_rows);
 }
 
+// "the oldest that is kept is N, of DATE".
+static void is_dated(const Argosy__Response *r) {
+        const char *at = strstr(r->message, "the oldest that is kept is ");
+
+        if (at && !strstr(at, ", of "))
+                check_fail("jobs-are-listed", "'%s' does not say of when", r->message);
+}
+
+static bool is_in_states(const Argosy__Request__ListJobs *m, const char *state) {
+        static const char *const words[] = {"",          "running",   "done", "failed",
+                                            "overtaken", "cancelled", "held"};
+
+        for (size_t i = 0; i < m->n_states; i++)
+                if (strcmp(words[m->states[i]], state) == 0)
+                        return true;
+        return m->n_states == 0;
+}
+
+static bool is_by(const char *pattern, const char *author) {
+        char user[128];
+
+        snprintf(user, sizeof(user), "%.*s", (int) strcspn(author, "@"), author);
+        return !*pattern || fnmatch(pattern, author, 0) == 0 || fnmatch(pattern, user, 0) == 0;
+}
+
+// It is one of those that were asked for.
+static void is_asked_for(const Argosy__Request__ListJobs *m, const Argosy__Response__JobRow *row) {
+        const char *why = !is_in_states(m, row->state)                               ? "state"
+                          : !row->own && !is_by(m->author, row->author)              ? "author"
+                          : m->before > 0 && m->late_after == 0 && row->job >= m->before ? "number"
+                          : m->late_after > 0 && row->revision <= m->late_after      ? "last revision"
+                          : m->begun_before > 0 && row->revision_before >= m->begun_before
+                                  ? "first revision"
+                                  : NULL;
+
+        if (why && *row->verb)
+                check_fail("jobs-are-listed",
+                           "job %" PRIu64 " (%s, %s, %s, %" PRIu64 " to %" PRIu64
+                           ") is listed, and was not asked for by its %s",
+                           row->job, row->verb, row->state, row->author, row->revision_before, row->revision,
+                           why);
+}
+
 void jobs_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        if (r->status != 0)
+                is_dated(r);
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOBS || r->status != 0)
                 return;
         for (size_t i = 0; i < r->jobs->n_rows; i++)
                 one_row(r->jobs->rows[i], a->request->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT);
         // A JobWait is answered in the same way.
-        if (a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
-                all_rows(a, r->jobs);
+        if (a->request->what_case != ARGOSY__REQUEST__WHAT_LIST_JOBS)
+                return;
+        for (size_t i = 0; a->request->list_jobs->number == 0 && i < r->jobs->n_rows; i++)
+                is_asked_for(a->request->list_jobs, r->jobs->rows[i]);
+        all_rows(a, r->jobs);
 }

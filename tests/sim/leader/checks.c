@@ -137,6 +137,8 @@ const Check checks[] = {
          "a turn did as much as it may", "orders-without-bound", .on_turn_begin = pace_on_turn_begin,
          .on_entry = pace_on_entry, .on_turn = pace_on_turn, .on_order = pace_on_order,
          .on_answer = pace_on_answer},
+        {"files-are-ones-own", "A host gets files of its own units alone.", "a host was sent a file",
+         "file-judged-when-it-is-asked-for-alone", .on_order = files_on_order},
         {"full-hosts-wait", "A slow peer is not sent what can wait.",
          "a host that has much to take yet was sent something",
          "each-beat-acknowledged-to-who-takes-nothing"},

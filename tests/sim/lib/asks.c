@@ -347,9 +347,9 @@ static bool is_drawn(Draw *d, SwarmLoad load) {
 
 // Of now, or of some time ago.
 static uint64_t draw_seen_revision(Draw *d) {
-        uint64_t now = cluster_state_revision(asks.port->state());
+        uint64_t now = cluster_state_revision(asks.port->state()), ago = draw_log(d, 1, 33) - 1;
 
-        return now - MIN_OF(draw_log(d, 1, 33) - 1, now);
+        return now - MIN_OF(ago, now);
 }
 
 static Argosy__Request__Job *make_job(Draw *d) {

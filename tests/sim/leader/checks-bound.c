@@ -428,8 +428,8 @@ static bool only_asks(const Argosy__Request *q) {
                (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run);
 }
 
-// Whoever asks what a folder or an undo would do hears nothing of things that have changed. An entry may have come behind
-// the decision.
+// Whoever asks what a folder or an undo would do hears nothing of things that have changed. An entry may
+// have come behind the decision.
 static void judge_told(const WorldAsked *a, uint64_t revision) {
         About about;
 

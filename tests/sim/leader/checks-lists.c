@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checks-private.h"
+#include "leader-private.h"
 #include "macro.h"
 #include "str.h"
 #include "test.h"
@@ -133,6 +134,35 @@ static void jobs_are_asked_for(const Argosy__Request__ListJobs *m, const Argosy_
         }
 }
 
+// Of each unit the list has what the log says of it when it is given, or said before the last entry.
+static bool is_as_logged(const Argosy__Response__UnitFileRow *row, const LogUnit *u) {
+        static const char *const words[] = {"inactive", "loaded", "launched"};
+        char hex[HASH_HEX_SIZE];
+
+        hash_hex(&u->spec, HASH_SIZE, hex);
+        return u->exists && row->global == u->global && (unsigned) u->target < 3 &&
+               strcmp(row->desired, words[u->target]) == 0 && strncmp(row->rev, hex, strlen(row->rev)) == 0;
+}
+
+static void files_are_as_logged(const Argosy__Response__UnitFiles *files) {
+        enum { TURNS = 100 };
+
+        if (!world.rig.led || world.rig.leader->limits.listing_turns < TURNS)
+                return;
+        for (size_t i = 0; i < files->n_rows; i++) {
+                int unit = world_unit_index(files->rows[i]->unit);
+
+                if (unit < 0 || !*files->rows[i]->rev)
+                        continue;
+                check_says("rows-are-asked-for");
+                if (!is_as_logged(files->rows[i], &log_truth.units[unit]) &&
+                    !is_as_logged(files->rows[i], &log_truth.units_before[unit]))
+                        check_fail("rows-are-asked-for",
+                                   "%s is listed as %s %.12s, and the log says otherwise",
+                                   files->rows[i]->unit, files->rows[i]->desired, files->rows[i]->rev);
+        }
+}
+
 void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         if (r->status != 0)
                 return;
@@ -140,9 +170,10 @@ void asked_for_on_answer(const WorldAsked *a, const Argosy__Response *r) {
             a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS)
                 units_are_asked_for(a->request->list_units, r->units);
         else if (r->what_case == ARGOSY__RESPONSE__WHAT_UNIT_FILES &&
-                 a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES)
+                 a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES) {
                 files_are_asked_for(a->request->list_unit_files, r->unit_files);
-        else if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS &&
+                files_are_as_logged(r->unit_files);
+        } else if (r->what_case == ARGOSY__RESPONSE__WHAT_JOBS &&
                  a->request->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS)
                 jobs_are_asked_for(a->request->list_jobs, r->jobs);
 }

@@ -134,11 +134,32 @@ static bool is_held_by_rules(const LogJob *j) {
         return false;
 }
 
+static bool any_rollout(void) {
+        for (size_t i = 0; i < log_truth.n_rollouts; i++)
+                if (*log_truth.rollouts[i].name &&
+                    (log_truth.rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ||
+                     log_truth.rollouts[i].phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING))
+                        return true;
+        return false;
+}
+
+// Whoever asked would rather wait than be refused for an update.
+static bool may_be_behind(const LogJob *j) {
+        for (size_t i = 0; j->has_id && i < asks.n_asked; i++) {
+                const Argosy__Request *q = asks.asked[i].request;
+                const uint8_t *id = log_request_id(q);
+
+                if (id && memcmp(id, j->id, LOG_ID_SIZE) == 0 && q->job && q->job->queue)
+                        return any_rollout();
+        }
+        return false;
+}
+
 // What is asked of members waits for other voters when it has been released, too.
 static bool is_held_by_something(const LogJob *j) {
         if (strncmp(j->verb, "cluster ", strlen("cluster ")) == 0)
                 return true;
-        if (j->by_hand || log_truth.queue_is_closed || is_held_by_rules(j))
+        if (j->by_hand || log_truth.queue_is_closed || is_held_by_rules(j) || may_be_behind(j))
                 return true;
         for (size_t i = 0; i < j->n_waits_for; i++)
                 if (is_waited_for(j->waits_for[i]))

@@ -147,6 +147,9 @@ void left_on_calm(void);
 // checks-order.c
 void order_on_entry(const Argosy__LogBatch *batch);
 
+// checks-apply.c
+void applied_on_entry(const Argosy__LogBatch *batch);
+
 // checks-files.c
 void files_on_order(uint32_t host, const Argosy__ToHost *m);
 

@@ -32,6 +32,10 @@ const Check checks[] = {
          "a request that was bound to a revision came to the log", "change-despite-other-revision",
          .begin = bound_begin, .on_entry = bound_on_entry, .on_answer = bound_on_answer},
 
+        {"applied-as-planned", "What goes into an entry is judged against what it was asked against.",
+         "a folder was applied that had been planned", "plan-of-before-is-carried-out",
+         .on_entry = applied_on_entry},
+
         {"work-is-allowed", "Nobody changes what his rights do not give.",
          "somebody who needs a right did something", "any-grant-gives-every-right", .begin = rights_begin,
          .on_entry = rights_on_entry},

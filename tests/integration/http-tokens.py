@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import time
 
 from lib import QUICK, SLEEPER, Cluster, Node, eventually, main
@@ -211,11 +212,12 @@ def answered(node, token, what):
 
 
 def described(what, paths):
-    """Which of these it is."""
+    """Which of these it is: names may stand anywhere in a path, and one without any comes first."""
     method, target = what.split()[:2]
     path = target.split("?")[0]
-    names = [path, path.rsplit("/", 1)[0] + "/{name}", path.rsplit("/", 1)[0] + "/{number}", path.replace("/1/", "/{number}/")]
-    return next(f"{method} {name}" for name in names if method in paths.get(name, {}))
+    fits = [name for name in sorted(paths, key=lambda name: name.count("{")) if method in paths[name]
+            and re.fullmatch(re.sub(r"{\w+}", "[^/]+", name), path)]
+    return f"{method} {fits[0]}"
 
 
 def test_everything_asks_for_its_right(c: Cluster):

@@ -8,7 +8,8 @@
 //      eligibility_unmet(): a term names labels by key and value. It is met if the node has such a label, or
 //          has none if the term forbids it
 //
-// An option that decides where a unit may run is a term here and nothing anywhere else. Failures: none.
+// An option that decides where a unit may run is a term here, and nothing else compares it with hosts. One
+// that asks for a label (Pool=) is among UnitOptions.labels, and needs nothing here. Failures: none.
 
 #include "eligibility.h"
 

@@ -157,10 +157,7 @@ static bool is_barred(unsigned i) {
 
 // Of nodes, or of others.
 static bool has_demands(const WorldContent *c) {
-        return c->global || c->hosts || c->zone || c->other_label || c->pool || c->managers || c->spread ||
-               c->role || c->secret || c->conflicts || c->replaces || c->same_node || c->after ||
-               c->before || c->requires || c->binds_to || c->wants || c->part_of || c->spread_skew ||
-               c->cpu_milli || c->memory_mib || c->gpus || c->n_files > 0;
+        return c->global || c->demands & (DEMANDS_HOSTS | DEMANDS_MORE);
 }
 
 // What it needs is known, and there is nothing of it.

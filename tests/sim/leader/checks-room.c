@@ -140,8 +140,7 @@ static unsigned count_most(unsigned of, const WorldContent *c, const char *domai
 
 // It has no other demand that could keep it from a host.
 static bool is_spread_alone(const WorldContent *c) {
-        return c->spread && !c->careless && !c->hosts && !c->zone && !c->other_label && !c->pool &&
-               !c->managers && !c->same_node && !c->conflicts && !c->replaces && !c->secret && !c->n_files;
+        return c->spread && !c->careless && !(c->demands & DEMANDS_HOSTS);
 }
 
 static bool has_another(const LogUnit *u, const WorldContent *c) {

@@ -432,7 +432,8 @@ static int check_complete(void) {
         if (kind)
                 fprintf(stderr, "no story asks for %s: its row is missing in asks.c\n", kind);
         if (option)
-                fprintf(stderr, "no unit of a story has %s=: its row is missing in world-options.c\n",
+                fprintf(stderr,
+                        "%s=: world-options.c has no row for it, or that does not say what it demands\n",
                         option);
         return kind || option;
 }

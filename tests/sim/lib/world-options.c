@@ -30,6 +30,7 @@ typedef struct Options {
 typedef struct Row {
         const char *name;
         bool (*put)(Draw *d, Options *o); // false: it says nothing
+        unsigned demands;                 // WorldDemands
         bool not_with_global, not_with_machine;
 } Row;
 
@@ -390,50 +391,50 @@ static bool put_boot_id(Draw *d, Options *o) {
 // ------------------------------------------------------------------------------------------------ the table
 
 static const Row rows[] = {
-        {"MachineID", put_machine_id, true},
-        {"MachineMetadata", put_metadata},
-        {"MachineOf", put_machine_of, true, true},
-        {"Conflicts", put_conflicts, false, true},
-        {"Global", put_global},
-        {"Replaces", put_replaces, true, true},
-        {"Manager", put_manager},
-        {"MaxUnavailable", put_max_unavailable},
-        {"Rebalance", put_rebalance, true},
-        {"File", put_file},
-        {"FileChange", put_file_change},
-        {"Host", put_host},
-        {"RequireLabel", put_require_label},
-        {"Pool", put_pool},
-        {"PreferLabel", put_prefer_label, true},
-        {"SameNodeAs", put_same_node_as, true, true},
-        {"SpreadOver", put_spread, true},
-        {"PreferSpreadOver", put_prefer_spread, true},
-        {"Packing", put_packing, true},
-        {"ReserveCPU", put_cpu, true},
-        {"ReserveMemory", put_memory, true},
-        {"ReserveResource", put_resource, true},
-        {"Role", put_role, true},
-        {"Priority", put_priority, true},
-        {"Preemptible", put_preemptible, true},
-        {"After", put_after},
-        {"Before", put_before},
-        {"Requires", put_requires},
-        {"BindsTo", put_binds_to},
-        {"Wants", put_wants},
-        {"PartOf", put_part_of},
-        {"Secret", put_secret},
-        {"NodeLost", put_node_lost, true},
-        {"NodeLostDelaySec", put_node_lost_delay, true},
-        {"CutOff", put_cut_off},
-        {"CutOffSec", put_cut_off_sec},
-        {"RestartElsewhere", put_restart, true},
-        {"RestartElsewhereDecaySec", put_restart_decay, true},
-        {"OutcomeUnknown", put_outcome_unknown},
-        {"X-ConditionMachineID", put_condition_machine_id, true},
-        {"X-ConditionMachineMetadata", put_condition_metadata},
-        {"X-ConditionMachineOf", put_condition_machine_of, true, true},
-        {"X-ConditionMachineBootID", put_boot_id},
-        {"X-Conflicts", put_x_conflicts, false, true},
+        {"MachineID", put_machine_id, DEMANDS_HOSTS, true},
+        {"MachineMetadata", put_metadata, DEMANDS_HOSTS},
+        {"MachineOf", put_machine_of, DEMANDS_HOSTS, true, true},
+        {"Conflicts", put_conflicts, DEMANDS_HOSTS, false, true},
+        {"Global", put_global, DEMANDS_MORE},
+        {"Replaces", put_replaces, DEMANDS_HOSTS, true, true},
+        {"Manager", put_manager, DEMANDS_HOSTS},
+        {"MaxUnavailable", put_max_unavailable, DEMANDS_NOTHING},
+        {"Rebalance", put_rebalance, DEMANDS_NOTHING, true},
+        {"File", put_file, DEMANDS_HOSTS},
+        {"FileChange", put_file_change, DEMANDS_NOTHING},
+        {"Host", put_host, DEMANDS_HOSTS},
+        {"RequireLabel", put_require_label, DEMANDS_HOSTS},
+        {"Pool", put_pool, DEMANDS_HOSTS},
+        {"PreferLabel", put_prefer_label, DEMANDS_NOTHING, true},
+        {"SameNodeAs", put_same_node_as, DEMANDS_HOSTS, true, true},
+        {"SpreadOver", put_spread, DEMANDS_MORE, true},
+        {"PreferSpreadOver", put_prefer_spread, DEMANDS_NOTHING, true},
+        {"Packing", put_packing, DEMANDS_NOTHING, true},
+        {"ReserveCPU", put_cpu, DEMANDS_MORE, true},
+        {"ReserveMemory", put_memory, DEMANDS_MORE, true},
+        {"ReserveResource", put_resource, DEMANDS_MORE, true},
+        {"Role", put_role, DEMANDS_MORE, true},
+        {"Priority", put_priority, DEMANDS_NOTHING, true},
+        {"Preemptible", put_preemptible, DEMANDS_NOTHING, true},
+        {"After", put_after, DEMANDS_MORE},
+        {"Before", put_before, DEMANDS_MORE},
+        {"Requires", put_requires, DEMANDS_MORE},
+        {"BindsTo", put_binds_to, DEMANDS_MORE},
+        {"Wants", put_wants, DEMANDS_MORE},
+        {"PartOf", put_part_of, DEMANDS_MORE},
+        {"Secret", put_secret, DEMANDS_HOSTS},
+        {"NodeLost", put_node_lost, DEMANDS_NOTHING, true},
+        {"NodeLostDelaySec", put_node_lost_delay, DEMANDS_NOTHING, true},
+        {"CutOff", put_cut_off, DEMANDS_NOTHING},
+        {"CutOffSec", put_cut_off_sec, DEMANDS_NOTHING},
+        {"RestartElsewhere", put_restart, DEMANDS_NOTHING, true},
+        {"RestartElsewhereDecaySec", put_restart_decay, DEMANDS_NOTHING, true},
+        {"OutcomeUnknown", put_outcome_unknown, DEMANDS_NOTHING},
+        {"X-ConditionMachineID", put_condition_machine_id, DEMANDS_HOSTS, true},
+        {"X-ConditionMachineMetadata", put_condition_metadata, DEMANDS_HOSTS},
+        {"X-ConditionMachineOf", put_condition_machine_of, DEMANDS_HOSTS, true, true},
+        {"X-ConditionMachineBootID", put_boot_id, DEMANDS_NOTHING},
+        {"X-Conflicts", put_x_conflicts, DEMANDS_HOSTS, false, true},
 };
 
 // Of the names that both sections know those that fleet had.
@@ -460,7 +461,7 @@ const char *world_options_missing(void) {
 
                 while (k < ELEMENTSOF(rows) && !streq(rows[k].name, unit_file_option(i)))
                         k++;
-                if (k == ELEMENTSOF(rows))
+                if (k == ELEMENTSOF(rows) || rows[k].demands == 0)
                         return unit_file_option(i);
         }
         return NULL;
@@ -479,6 +480,8 @@ void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) 
 
                 if (!said[i] && is_told(&o, &rows[i]))
                         said[i] = rows[i].put(d, &o);
+                if (said[i])
+                        c->demands |= rows[i].demands;
         }
         assert_int_equal(buf_printf(text, "[%s]\n%.*s", o.fleet ? "X-Fleet" : "X-Argosy", (int) o.text.len,
                                     o.text.len > 0 ? (char *) o.text.data : ""),

@@ -25,6 +25,13 @@ typedef struct WorldUnit {
 } WorldUnit;
 
 // A content of a unit, and what is known of it because it was made so: the product has no part in this.
+// What an option may keep its unit from. Each of ours says it (world-options.c).
+typedef enum WorldDemands {
+        DEMANDS_NOTHING = 1 << 0, // from no host, at no time
+        DEMANDS_HOSTS = 1 << 1,   // from hosts that are not as it wants them, or that others are on
+        DEMANDS_MORE = 1 << 2,    // from hosts without room, or until others run
+} WorldDemands;
+
 typedef struct WorldContent {
         char *text;
         Hash hash;
@@ -32,6 +39,7 @@ typedef struct WorldContent {
         unsigned image;         // of a container: its number, from 1 (world-images.h)
         bool global;
         bool picky;             // it has any demand on a node, or another unit
+        unsigned demands;       // which
         bool careless;          // its author may have written what excludes each other: then it is refused
         bool data;              // of a container: what it writes stays on its node, and it there
         bool oneshot, machine, stays, cut_off_stop, rerun_unknown; // machine: `hosts` is by MachineID=;

@@ -214,6 +214,8 @@ static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *t
                 answer_cursor_note(d->leader, t);
                 list_unlink(&t->queue);
                 list_append(taken, &t->queue);
+                // Nothing is placed behind it on a host that goes by this entry.
+                return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
                 d->n_served -= units_of(t, h); // it waits for somebody else, and that was a look
         return true;

@@ -329,9 +329,7 @@ static void is_asked_for(const Argosy__Request__ListJobs *m, const Argosy__Respo
                           : !row->own && !is_by(m->author, row->author)              ? "author"
                           : m->before > 0 && m->late_after == 0 && row->job >= m->before ? "number"
                           : m->late_after > 0 && row->revision <= m->late_after      ? "last revision"
-                          : m->begun_before > 0 && row->revision_before >= m->begun_before
-                                  ? "first revision"
-                                  : NULL;
+                                                                                     : NULL;
 
         if (why && *row->verb)
                 check_fail("jobs-are-listed",

@@ -5611,4 +5611,8 @@ FAULTS = [
           "} else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)",
           "} else if (false)",
           "leader/queued-rebalances: one_that_waits_for_a_host_holds_up_nobody"),
+    Fault("placed-behind-a-removal", "src/leader/decide-requests.c",
+          "return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;",
+          "return true;",
+          "leader/host-removal: nothing_is_placed_on_a_host_that_goes_by_the_same_entry"),
 ]

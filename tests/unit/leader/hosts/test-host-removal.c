@@ -87,6 +87,30 @@ static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
 }
 
+// Both requests wait for an entry that is on its way.
+static void nothing_is_placed_on_a_host_that_goes_by_the_same_entry(void **state) {
+        Argosy__Request removal = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        RigAnswer *started;
+
+        remove.host = (char *) "n2";
+        removal.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        removal.cluster_remove = &remove;
+        take_vote("n2");
+        rig_pass_ms(&g, 3000);
+        g.slow = true;
+        (void) rig_change_with(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\n", false, NULL);
+        rig_turns(&g, 2);
+        (void) rig_ask(&g, &removal);
+        started = rig_change_with(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n", false, NULL);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_false(is_member(2));
+        assert_true(started->final);
+        assert_int_equal(rig_record(&g, "b.service") ? rig_record(&g, "b.service")->node : 0, 0);
+}
+
 static void a_unit_ends_before_its_host_is_removed(void **state) {
         RigAnswer *a;
 
@@ -288,6 +312,8 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
 RUN_TESTS(
         cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
         cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_placed_on_a_host_that_goes_by_the_same_entry,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(by_force_no_unit_comes_back_to_a_host_that_goes, setup,
                                         teardown),

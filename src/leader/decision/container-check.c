@@ -97,7 +97,7 @@ static const char *refusal_of(const Argosy__Response__FileFindings *f) {
         for (size_t i = 0; i < f->n_findings; i++)
                 if (f->findings[i]->kind == ARGOSY__FINDING_KIND__FINDING_REFUSED &&
                     str_has_prefix(f->findings[i]->text, REFUSAL))
-                        return f->findings[i]->text;
+                        return f->findings[i]->text + strlen(REFUSAL);
         return NULL;
 }
 
@@ -126,7 +126,7 @@ static void on_verified(Ticket *t, Node *n, const Argosy__Response *answer, uint
         file->call = 0;
         file->is_unchecked = !said || is_of_no_podman(said);
         if (refusal)
-                file->why = str_printf("%s on %s", refusal, n->name);
+                file->why = str_printf("podman's generator on %s: %s", n->name, refusal);
         if (refusal && !file->why)
                 file->is_unchecked = true; // out of memory: its nodes will say it
 }

@@ -6,7 +6,7 @@
 
 #define BOX "[Container]\nImage=localhost/box:1\n"
 #define UNHEARD BOX "Unheard=of\n"
-#define REFUSAL "podman's generator: unsupported key 'Unheard' on n"
+#define REFUSAL "podman's generator on n"
 
 static unsigned n_asked; // files that hosts were asked about
 
@@ -65,7 +65,7 @@ static void what_a_podman_refuses_is_not_stored(void **state) {
 
                 assert_int_equal(r->status, EINVAL);
                 assert_memory_equal(r->message, "web.service: " REFUSAL, strlen("web.service: " REFUSAL));
-                assert_non_null(strstr(r->message, "; nothing was changed"));
+                assert_non_null(strstr(r->message, ": unsupported key 'Unheard'; nothing was changed"));
                 assert_null(cluster_state_find_unit(g.state, "web.service"));
         }
 }

@@ -332,6 +332,7 @@ static inline void agent_up(void) {
                 .verifies = w.verifies,
                 .secrets_dir = w.secrets_dir,
                 .secrets_any_fs = true,
+                .runner = "/bin/false", // no test asks this machine's systemd for a service
                 .host_name = "one",
                 .port = HOST_PORT,
         };

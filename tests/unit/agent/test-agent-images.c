@@ -369,6 +369,7 @@ static Command *inspects(void) {
 static void begin_with_data(void) {
         order("box.service", BOX_WITH_DATA, 6);
         make_with(MAKES_DATA);
+        list(""); // for names of containers
 }
 
 static void a_volume_that_is_alike_or_not_there_is_taken(void **state) {

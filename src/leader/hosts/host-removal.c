@@ -76,6 +76,14 @@ static HostRemoval *removal_of(const Ticket *t) {
         return work ? CONTAINER_OF(work, HostRemoval, work) : NULL;
 }
 
+// What the log has nothing of yet is judged by what its author may do when its turn comes.
+static void note_begun(Ticket *t) {
+        const HostRemoval *m = removal_of(t);
+
+        if (m->begun || m->empties)
+                ticket_is_under_way(t);
+}
+
 static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
         HostRemoval *m = removal_of(t) ?: calloc(1, sizeof(*m));
 
@@ -84,7 +92,7 @@ static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record)
         if (!m->work.kind)
                 ticket_add_work(t, &removal_kind, &m->work);
         m->host = record->host;
-        ticket_is_under_way(t);
+        note_begun(t);
         if (!m->readable)
                 m->readable = secret_readers_of(l, record);
         return m->readable ? 0 : -ENOMEM;
@@ -287,6 +295,7 @@ static void on_begun(Leader *l, Ticket *t) {
         m->begun |= host_votes(record) && record->no_promote;
         if (is_closed(record) && !m->empties)
                 begin_emptying(l, t);
+        note_begun(t);
 }
 
 static int put_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,

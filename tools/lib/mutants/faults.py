@@ -5627,4 +5627,8 @@ FAULTS = [
           "return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;",
           "return true;",
           "leader/host-removal: nothing_is_placed_on_a_host_that_goes_by_the_same_entry"),
+    Fault("removal-is-judged-once", "src/leader/hosts/host-removal.c",
+          "if (m->begun || m->empties)",
+          "if (true)",
+          "leader/host-removal: whoever_loses_the_right_before_it_has_begun_removes_no_host"),
 ]

@@ -111,6 +111,41 @@ static void nothing_is_placed_on_a_host_that_goes_by_the_same_entry(void **state
         assert_int_equal(rig_record(&g, "b.service") ? rig_record(&g, "b.service")->node : 0, 0);
 }
 
+static void set_admin(const char *user, bool revoke) {
+        Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.user = (char *) user;
+        m.right = ARGOSY__RIGHT__RIGHT_ADMIN;
+        m.revoke = revoke;
+        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
+        request.access_change = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// The removal waits until the voters have answered, and nothing of it is in the log.
+static void whoever_loses_the_right_before_it_has_begun_removes_no_host(void **state) {
+        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        RigAnswer *a;
+
+        alice.host = 1;
+        alice.uid = 1001;
+        alice.user = (char *) "alice";
+        set_admin("alice", false);
+        g.lags = true;
+        rig_pass_ms(&g, 100);
+        g.author = &alice;
+        a = cluster_remove("n2");
+        g.author = NULL;
+        assert_false(a->final);
+        set_admin("alice", true);
+        g.lags = false;
+        rig_pass_ms(&g, 5000);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EACCES);
+        assert_true(is_member(2));
+}
+
 static void a_unit_ends_before_its_host_is_removed(void **state) {
         RigAnswer *a;
 
@@ -310,6 +345,8 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
 }
 
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(whoever_loses_the_right_before_it_has_begun_removes_no_host, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_unit_ends_before_its_host_is_removed, setup, teardown),
         cmocka_unit_test_setup_teardown(no_right_is_given_at_a_host_that_goes_by_the_same_entry,
                                         setup, teardown),

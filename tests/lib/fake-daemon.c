@@ -108,3 +108,8 @@ void fake_reply(FakeDaemon *d, Argosy__Response *r) {
         MUST(frame_append(&frame, &r->base, FRAME_MAX_LOCAL) == 0);
         fake_send(d, frame.data, frame.len);
 }
+
+void fake_reply_last(FakeDaemon *d, Argosy__Response *r) {
+        fake_reply(d, r);
+        fake_expect_end(d);
+}

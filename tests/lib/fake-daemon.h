@@ -42,4 +42,5 @@ Argosy__Request *fake_take(FakeDaemon *d); // the first one of a connection that
 void fake_expect_end(FakeDaemon *d);
 // Sends a response to the last request, or raw bytes.
 void fake_reply(FakeDaemon *d, Argosy__Response *r);
+void fake_reply_last(FakeDaemon *d, Argosy__Response *r); // and waits for the peer to hang up
 void fake_send(FakeDaemon *d, const void *data, size_t len);

@@ -550,6 +550,11 @@ void rig_settle(Rig *g) {
         g->inspects = false;
 }
 
+void rig_host_off_for(Rig *g, uint32_t host, unsigned ms) {
+        rig_host_off(g, host);
+        rig_pass_ms(g, ms);
+}
+
 void rig_set_lazy(Rig *g, bool lazy) {
         for (size_t i = 0; i < g->n_hosts; i++)
                 g->hosts[i].lazy = lazy;

@@ -223,6 +223,7 @@ void rig_pass_ms(Rig *g, unsigned ms);
 
 // Power off and on; `forget`: its units do not survive (a reboot).
 void rig_host_off(Rig *g, uint32_t host);
+void rig_host_off_for(Rig *g, uint32_t host, unsigned ms); // and so much time passes
 // Hosts obey and say nothing of it; or they take nothing. When they are not so any more, all settles.
 void rig_set_lazy(Rig *g, bool lazy);
 void rig_set_deaf(Rig *g, bool deaf);

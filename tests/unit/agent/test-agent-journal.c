@@ -171,16 +171,13 @@ static void a_reader_that_waits_ends_when_its_asker_goes(void **state) {
         taken(CALL, UINT64_MAX); // on its way when that was said
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
-        const struct CMUnitTest tests[] = {
-                CASE(a_reader_waits_when_nobody_takes_its_lines),
-                CASE(a_reader_that_is_heard_in_time_is_never_held),
-                CASE(an_asker_who_offers_no_window_gets_everything_at_once),
-                CASE(a_small_window_has_small_batches),
-                CASE(who_wants_to_know_is_told_once_that_it_is_read),
-                CASE(a_reader_that_waits_ends_when_its_asker_goes),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(a_reader_waits_when_nobody_takes_its_lines),
+        CASE(a_reader_that_is_heard_in_time_is_never_held),
+        CASE(an_asker_who_offers_no_window_gets_everything_at_once),
+        CASE(a_small_window_has_small_batches),
+        CASE(who_wants_to_know_is_told_once_that_it_is_read),
+        CASE(a_reader_that_waits_ends_when_its_asker_goes)
+)

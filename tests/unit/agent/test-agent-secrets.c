@@ -196,16 +196,13 @@ static int down(void **state) {
         return world_down(state);
 }
 
-int main(void) {
 #define SECRETS_TEST(f) cmocka_unit_test_setup_teardown(f, up, down)
-        const struct CMUnitTest tests[] = {
-                SECRETS_TEST(a_unit_whose_stop_was_missed_starts_with_the_newer_one),
-                SECRETS_TEST(nor_did_an_argosyd_that_was_down_hear_of_it),
-                SECRETS_TEST(one_that_has_it_runs_on),
-                SECRETS_TEST(an_undo_of_what_never_came_to_run_restarts_nothing),
-                SECRETS_TEST(a_look_before_the_start_ends_neither_the_pause_nor_the_error),
-                SECRETS_TEST(a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        SECRETS_TEST(a_unit_whose_stop_was_missed_starts_with_the_newer_one),
+        SECRETS_TEST(nor_did_an_argosyd_that_was_down_hear_of_it),
+        SECRETS_TEST(one_that_has_it_runs_on),
+        SECRETS_TEST(an_undo_of_what_never_came_to_run_restarts_nothing),
+        SECRETS_TEST(a_look_before_the_start_ends_neither_the_pause_nor_the_error),
+        SECRETS_TEST(a_start_that_is_under_way_is_not_joined_by_one_with_a_newer_one)
+)

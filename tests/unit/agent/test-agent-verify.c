@@ -370,25 +370,22 @@ static void a_host_tells_its_podman_from_the_first_attach_on(void **state) {
         assert_string_equal(told_podman(), "");
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, verify_up, world_down)
-        const struct CMUnitTest tests[] = {
-                CASE(what_systemd_would_refuse_takes_nothing_down),
-                CASE(another_request_asks_again),
-                CASE(without_an_answer_it_is_replaced_as_ever),
-                CASE(going_back_needs_no_stop),
-                CASE(a_stop_overtakes_the_question),
-                CASE(an_answer_takes_no_other_content),
-                CASE(an_answer_refuses_no_other_content),
-                CASE(one_question_holds_up_no_other_unit),
-                CASE(of_a_container_the_unit_is_made_and_written),
-                CASE(what_the_generator_refuses_is_not_taken),
-                CASE(what_the_generator_refuses_takes_nothing_down),
-                CASE(a_host_without_a_generator_takes_no_container),
-                CASE(without_an_answer_a_container_is_tried_again),
-                CASE(a_container_that_is_in_place_is_adopted),
-                CASE(a_host_tells_its_podman_from_the_first_attach_on),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(what_systemd_would_refuse_takes_nothing_down),
+        CASE(another_request_asks_again),
+        CASE(without_an_answer_it_is_replaced_as_ever),
+        CASE(going_back_needs_no_stop),
+        CASE(a_stop_overtakes_the_question),
+        CASE(an_answer_takes_no_other_content),
+        CASE(an_answer_refuses_no_other_content),
+        CASE(one_question_holds_up_no_other_unit),
+        CASE(of_a_container_the_unit_is_made_and_written),
+        CASE(what_the_generator_refuses_is_not_taken),
+        CASE(what_the_generator_refuses_takes_nothing_down),
+        CASE(a_host_without_a_generator_takes_no_container),
+        CASE(without_an_answer_a_container_is_tried_again),
+        CASE(a_container_that_is_in_place_is_adopted),
+        CASE(a_host_tells_its_podman_from_the_first_attach_on)
+)

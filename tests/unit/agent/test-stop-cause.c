@@ -75,14 +75,10 @@ static void ties_that_all_units_have_tell_nothing(void **state) {
         assert_int_equal(stop_tie("Requires", "sysinit.target"), STOP_TIE_NONE);
 }
 
-int main(void) {
-        static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(what_conflicts_stops_it_by_coming_up),
-                cmocka_unit_test(what_it_is_bound_to_stops_it_by_being_down),
-                cmocka_unit_test(what_takes_it_along_must_have_gone_with_it),
-                cmocka_unit_test(what_systemd_has_forgotten_had_a_job),
-                cmocka_unit_test(ties_that_all_units_have_tell_nothing),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(what_conflicts_stops_it_by_coming_up),
+        cmocka_unit_test(what_it_is_bound_to_stops_it_by_being_down),
+        cmocka_unit_test(what_takes_it_along_must_have_gone_with_it),
+        cmocka_unit_test(what_systemd_has_forgotten_had_a_job),
+        cmocka_unit_test(ties_that_all_units_have_tell_nothing)
+)

@@ -358,25 +358,22 @@ static void the_limits_hold_whatever_happens(void **state) {
         }
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(a_principal_is_who_asks_and_who_says_so),
-                CASE(who_has_many_addresses_is_one),
-                CASE(one_of_the_others_has_a_share),
-                CASE(owners_have_what_the_others_leave),
-                CASE(strangers_leave_room_for_those_who_are_known),
-                CASE(what_is_refused_takes_nothing),
-                CASE(the_longest_idle_of_a_principal_goes_for_its_next),
-                CASE(who_is_waited_for_keeps_its_place),
-                CASE(who_is_kept_gives_way_to_others_alone),
-                CASE(an_owner_always_finds_a_place),
-                CASE(idle_strangers_keep_nobody_out),
-                CASE(who_asks_and_is_not_known_makes_room_where_nobody_is_idle),
-                CASE(a_proxy_has_places_of_its_own),
-                CASE(who_shows_a_token_is_no_stranger_any_more),
-                CASE(the_limits_hold_whatever_happens),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(a_principal_is_who_asks_and_who_says_so),
+        CASE(who_has_many_addresses_is_one),
+        CASE(one_of_the_others_has_a_share),
+        CASE(owners_have_what_the_others_leave),
+        CASE(strangers_leave_room_for_those_who_are_known),
+        CASE(what_is_refused_takes_nothing),
+        CASE(the_longest_idle_of_a_principal_goes_for_its_next),
+        CASE(who_is_waited_for_keeps_its_place),
+        CASE(who_is_kept_gives_way_to_others_alone),
+        CASE(an_owner_always_finds_a_place),
+        CASE(idle_strangers_keep_nobody_out),
+        CASE(who_asks_and_is_not_known_makes_room_where_nobody_is_idle),
+        CASE(a_proxy_has_places_of_its_own),
+        CASE(who_shows_a_token_is_no_stranger_any_more),
+        CASE(the_limits_hold_whatever_happens)
+)

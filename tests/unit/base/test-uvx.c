@@ -38,8 +38,4 @@ static void each_thread_of_the_pool_is_prepared_once(void **state) {
         assert_int_equal(uvx_start_pool(NULL), 0); // it runs already
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(each_thread_of_the_pool_is_prepared_once)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(each_thread_of_the_pool_is_prepared_once))

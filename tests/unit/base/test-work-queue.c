@@ -75,8 +75,4 @@ static void one_begins_when_the_one_before_is_done(void **state) {
         assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(one_begins_when_the_one_before_is_done)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(one_begins_when_the_one_before_is_done))

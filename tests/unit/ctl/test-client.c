@@ -91,8 +91,7 @@ static void stranger(FakeDaemon *d) {
 
         argosy__request__free_unpacked(fake_take(d), NULL);
         response.id = 999;
-        fake_reply(d, &response);
-        fake_expect_end(d);
+        fake_reply_last(d, &response);
 }
 
 static void an_answer_to_another_question_is_refused(void **state) {

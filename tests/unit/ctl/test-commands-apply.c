@@ -132,8 +132,7 @@ static void plans_another_content(FakeDaemon *d) {
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], TWO));
         done(q);
         cat.content = (ProtobufCBinaryData){strlen(SLEEPER DROP_IN), (uint8_t *) SLEEPER DROP_IN};
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void programs_get_the_parts_that_differ(void **state) {

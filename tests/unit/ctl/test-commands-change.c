@@ -74,8 +74,7 @@ static void answers_with_a_cursor(FakeDaemon *d) {
         change.n_units = 1;
         r.job = 7;
         r.cursor = (char *) "c0ffee";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void programs_are_told_where_their_change_stands_in_the_stream(void **state) {
@@ -103,8 +102,7 @@ static void one_fails_on_a_node(FakeDaemon *d) {
         done(q);
         status.log = lines;
         status.n_log = 2;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void who_fails_on_a_node_has_the_last_word(void **state) {

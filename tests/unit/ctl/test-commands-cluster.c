@@ -87,8 +87,7 @@ static void takes_a_role(FakeDaemon *d) {
         assert_amount(m->limit[3], "fan", 0, true);
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void settings_of_a_role_are_named_as_options_of_units_are(void **state) {
@@ -137,8 +136,7 @@ static void has_a_role(FakeDaemon *d) {
         row.n_uses = 1;
         roles.rows = &rows;
         roles.n_rows = 1;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void roles_are_shown_for_people_and_programs(void **state) {
@@ -165,8 +163,7 @@ static void takes_a_right(FakeDaemon *d) {
         assert(!*m->group && streq(m->role, "web"));
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void a_right_is_given_and_taken_back_in_the_same_words(void **state) {
@@ -224,8 +221,7 @@ static void has_rights(FakeDaemon *d) {
                 rows[i].grant = &grants[i];
         access.rows = pointers;
         access.n_rows = ELEMENTSOF(pointers);
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void rights_are_shown_as_they_are_typed(void **state) {
@@ -256,8 +252,7 @@ static void takes_a_pool(FakeDaemon *d) {
                streq(q->pool_change->labels[0]->value, "ssd"));
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void a_pool_is_made_of_nodes_and_labels(void **state) {

@@ -711,8 +711,7 @@ static void forgets(FakeDaemon *d) {
         done(q);
         r.final = true;
         r.message = (char *) "1 of 2 are not erased: units have them now";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void old_files_are_erased_by_their_hashes(void **state) {
@@ -860,8 +859,7 @@ static void refuses(FakeDaemon *d) {
         r.final = true;
         r.status = EBUSY;
         r.message = (char *) "a.service was changed since by job 9";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void what_is_refused_is_said(void **state) {

@@ -151,8 +151,7 @@ static void cordons(FakeDaemon *d) {
         assert(streq(q->job->reason, "disks") && q->job->id.len == 16);
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void the_reason_of_a_node_needs_no_jobs(void **state) {
@@ -374,8 +373,7 @@ static void asks_for_a_node(FakeDaemon *d) {
         done(q);
         jobs.rows = pointers;
         jobs.n_rows = 1;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void jobs_are_chosen_by_node(void **state) {
@@ -457,8 +455,7 @@ static void there_is_none(FakeDaemon *d) {
         r.final = true;
         r.status = ENOENT;
         r.message = (char *) "there is no job 9: the newest is 8";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void what_is_not_there_is_not_waited_for(void **state) {

@@ -97,8 +97,7 @@ static void is_called_off(FakeDaemon *d) {
         results[2].message = "the file is gone";
         change.units = pointers;
         change.n_units = 3;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void what_was_called_off_and_what_goes_on_is_said(void **state) {
@@ -244,8 +243,7 @@ static void releases(FakeDaemon *d) {
         done(q);
         r.final = true;
         r.job = 20;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void jobs_are_released_together(void **state) {
@@ -394,8 +392,7 @@ static void closes(FakeDaemon *d) {
         assert(streq(q->job->reason, "racks") && q->job->if_revision == 17);
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void a_queue_is_closed_for_a_reason(void **state) {
@@ -412,8 +409,7 @@ static void limits(FakeDaemon *d) {
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->history_mib == 1024);
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void limits_files(FakeDaemon *d) {
@@ -426,8 +422,7 @@ static void limits_files(FakeDaemon *d) {
                m->unit_files_kib == 0 && m->files_mib == 32);
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void files_of_units_have_a_size(void **state) {

@@ -158,8 +158,7 @@ static void lists_two_nodes(FakeDaemon *d) {
         rows[1].mode = (char *) "draining";
         nodes.rows = pointers;
         nodes.n_rows = 2;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void nodes_are_chosen_by_state_and_mode(void **state) {
@@ -319,8 +318,7 @@ static void cats_commands(FakeDaemon *d) {
 
         done(fake_take(d));
         cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 // Whole, on a terminal of its own that changes nothing of what is written.
@@ -453,8 +451,7 @@ static void matches_too_many(FakeDaemon *d) {
         row.unit = (char *) "web@{1..100001}.service"; // as so many rows
         files.rows = &rows;
         files.n_rows = 1;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
@@ -492,8 +489,7 @@ static void status_of_a_slip(FakeDaemon *d) {
         }
         files.rows = pointers;
         files.n_rows = 3;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(void **state) {
@@ -543,8 +539,7 @@ static void counters_of_two(FakeDaemon *d) {
         rows[1].help = (char *) "changes found";
         counters.rows = pointers;
         counters.n_rows = 2;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void counters_are_shown_for_people_and_programs(void **state) {
@@ -598,8 +593,7 @@ static void counters_of_states_and_times(FakeDaemon *d) {
         counters.turns = &turns;
         counters.times = times;
         counters.n_times = 1;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void counters_of_states_and_times_are_shown_for_people_and_programs(void **state) {

@@ -132,8 +132,7 @@ static void refuses(FakeDaemon *d) {
         r.final = true;
         r.status = EEXIST;
         r.message = (char *) "there is a token called 'ci' already";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void what_the_cluster_does_not_take_is_not_printed(void **state) {
@@ -176,8 +175,7 @@ static void ends_two(FakeDaemon *d) {
                streq(q->token_revoke->tokens[1], "0123abcd"));
         done(q);
         r.final = true;
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void some_are_revoked_by_name_and_id(void **state) {
@@ -218,8 +216,7 @@ static void has_tokens(FakeDaemon *d) {
         rows[1].state = (char *) "revoked";
         tokens.rows = pointers;
         tokens.n_rows = ELEMENTSOF(pointers);
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void they_are_listed(void **state) {

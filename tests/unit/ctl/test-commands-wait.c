@@ -88,8 +88,7 @@ static void is_stuck(FakeDaemon *d) {
         progress.remaining = 3;
         r.status = ENOSPC;
         r.message = (char *) "no node takes what is left";
-        fake_reply(d, &r);
-        fake_expect_end(d);
+        fake_reply_last(d, &r);
 }
 
 static void what_no_node_takes_is_named(void **state) {

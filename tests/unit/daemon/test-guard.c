@@ -136,16 +136,12 @@ static void what_is_no_lease_is_none(void **state) {
         assert_never_ready();
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(it_is_ready_while_the_lease_lasts_and_ends_with_it),
-                T(what_is_renewed_lasts_longer),
-                T(what_the_unit_allows_comes_on_top),
-                T(without_a_lease_it_is_never_ready),
-                T(what_is_no_lease_is_none),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(it_is_ready_while_the_lease_lasts_and_ends_with_it),
+        T(what_is_renewed_lasts_longer),
+        T(what_the_unit_allows_comes_on_top),
+        T(without_a_lease_it_is_never_ready),
+        T(what_is_no_lease_is_none)
+)

@@ -137,18 +137,15 @@ static void a_port_that_nobody_asked_for_is_open_only_for_a_reason(void **state)
         assert_true(port_is_wanted(&(PortReasons){.alone = false}));
 }
 
-int main(void) {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_machine_s_are_in_var_run_and_etc),
-                cmocka_unit_test(a_user_s_are_xdg_s),
-                cmocka_unit_test(who_has_no_directories_is_told_what_to_set),
-                cmocka_unit_test(one_may_be_replaced),
-                IN_DIR(missing_directories_are_made_for_the_user_alone),
-                IN_DIR(what_cannot_be_made_is_named),
-                IN_DIR(a_runtime_directory_of_somebody_else_is_refused),
-                cmocka_unit_test(a_port_that_nobody_asked_for_is_open_only_for_a_reason),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(the_machine_s_are_in_var_run_and_etc),
+        cmocka_unit_test(a_user_s_are_xdg_s),
+        cmocka_unit_test(who_has_no_directories_is_told_what_to_set),
+        cmocka_unit_test(one_may_be_replaced),
+        IN_DIR(missing_directories_are_made_for_the_user_alone),
+        IN_DIR(what_cannot_be_made_is_named),
+        IN_DIR(a_runtime_directory_of_somebody_else_is_refused),
+        cmocka_unit_test(a_port_that_nobody_asked_for_is_open_only_for_a_reason)
+)

@@ -213,12 +213,9 @@ static void what_was_begun_before_means_nothing(void **state) {
         assert_int_equal(access(fresh, F_OK), -1);
 }
 
-int main(void) {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
-        const struct CMUnitTest tests[] = {
-                IN_DIR(recovering_is_whole_or_not_at_all),
-                IN_DIR(what_was_begun_before_means_nothing),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        IN_DIR(recovering_is_whole_or_not_at_all),
+        IN_DIR(what_was_begun_before_means_nothing)
+)

@@ -183,16 +183,13 @@ static void without_an_answer_the_lease_counts(void **state) {
         answer(); // too late: nothing is said twice
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-        const struct CMUnitTest tests[] = {
-                CASE(a_shutdown_that_nobody_has_told_of_is_asked_for),
-                CASE(who_is_started_again_comes_back),
-                CASE(what_is_known_is_not_asked_for),
-                CASE(a_new_identity_asks_nobody),
-                CASE(who_is_told_to_end_while_he_begins_anew_ends),
-                CASE(without_an_answer_the_lease_counts),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(a_shutdown_that_nobody_has_told_of_is_asked_for),
+        CASE(who_is_started_again_comes_back),
+        CASE(what_is_known_is_not_asked_for),
+        CASE(a_new_identity_asks_nobody),
+        CASE(who_is_told_to_end_while_he_begins_anew_ends),
+        CASE(without_an_answer_the_lease_counts)
+)

@@ -89,14 +89,11 @@ static void the_deadline_counts_for_all_of_it(void **state) {
         assert_false(run_out(&w.daemon));
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-        const struct CMUnitTest tests[] = {
-                CASE(a_look_up_that_hangs_keeps_nobody),
-                CASE(what_is_written_is_waited_for),
-                CASE(handles_are_waited_for),
-                CASE(the_deadline_counts_for_all_of_it),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(a_look_up_that_hangs_keeps_nobody),
+        CASE(what_is_written_is_waited_for),
+        CASE(handles_are_waited_for),
+        CASE(the_deadline_counts_for_all_of_it)
+)

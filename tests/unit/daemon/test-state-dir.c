@@ -257,17 +257,14 @@ static void settling_survives_an_end_at_any_step(void **state) {
         }
 }
 
-int main(void) {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
-        const struct CMUnitTest tests[] = {
-                IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
-                IN_DIR(damage_is_named_and_never_overwritten),
-                IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
-                IN_DIR(who_votes_no_more_has_nothing_that_says_so),
-                IN_DIR(a_log_of_another_time_or_host_is_refused),
-                IN_DIR(a_replacement_takes_effect_only_when_settled),
-                IN_DIR(settling_survives_an_end_at_any_step),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
+        IN_DIR(damage_is_named_and_never_overwritten),
+        IN_DIR(a_peers_file_from_a_backup_counts_less_than_the_log),
+        IN_DIR(who_votes_no_more_has_nothing_that_says_so),
+        IN_DIR(a_log_of_another_time_or_host_is_refused),
+        IN_DIR(a_replacement_takes_effect_only_when_settled),
+        IN_DIR(settling_survives_an_end_at_any_step)
+)

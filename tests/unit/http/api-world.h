@@ -78,4 +78,14 @@ static inline int begin(void **state) {
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
+// A question that is the first of its test to be handed on, and waits there.
+static inline Client *say_and_wait(const char *text) {
+        Client *c;
+
+        w.waits = true;
+        c = say(0, text);
+        RUN_UNTIL(w.n_calls == 1);
+        return c;
+}
+
 #define API_TEST(name) cmocka_unit_test_setup_teardown(name, begin, world_end)

@@ -67,11 +67,8 @@ static void respond_job(HttpCall *call, const char *state) {
 }
 
 static void who_waits_is_told_how_it_ended(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs?wait=60", "application/json", "37", STOP));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
-        RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], 0, 17);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
         respond_job(w.calls[1], "done");
@@ -84,11 +81,8 @@ static void who_waits_is_told_how_it_ended(void **state) {
 }
 
 static void who_has_waited_long_enough_is_told_how_far_it_is(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/jobs/17?wait=1"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/jobs/17?wait=1"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_JOB_WAIT);
         http_call_set_route(w.calls[0], &w);
         RUN_UNTIL(w.n_calls == 2);
@@ -122,11 +116,8 @@ static void respond_part(HttpCall *call, size_t n, uint32_t more, bool no_leader
 }
 
 static void all_units_of_a_job_are_asked_for_one_part_after_the_other(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/jobs/17"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/jobs/17"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_first_unit, 0);
         respond_part(w.calls[0], 2, 3, false);
         RUN_UNTIL(w.n_calls == 2);
@@ -153,11 +144,8 @@ static void all_units_of_a_job_are_asked_for_one_part_after_the_other(void **sta
 }
 
 static void of_a_job_of_very_many_units_the_rest_is_counted(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/jobs/17"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/jobs/17"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_part(w.calls[0], HTTP_JOB_UNITS_MAX - 1, 9, false);
         RUN_UNTIL(w.n_calls == 2);
         respond_part(w.calls[1], 2, 7, false);
@@ -167,11 +155,8 @@ static void of_a_job_of_very_many_units_the_rest_is_counted(void **state) {
 
 // How units are now is known to a leader alone.
 static void a_job_is_told_by_a_leader_or_without_one_and_not_half_so(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/jobs/17"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/jobs/17"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_part(w.calls[0], 2, 1, false);
         RUN_UNTIL(w.n_calls == 2);
         respond_part(w.calls[1], 1, 0, true);
@@ -221,11 +206,8 @@ static void lines_are_asked_for_one_after_the_other(void **state) {
 
 // Also when it was read: what was made of it is as long.
 static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(held(), 114);
         answer_change(w.calls[0], 0, 17);
         assert_true(held() > 114);
@@ -254,11 +236,8 @@ static void a_body_counts_as_long_as_what_was_made_of_it(void **state) {
 }
 
 static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/x-ndjson", "114", LINES LINES LINES));
-        RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], 0, 17);
         http_call_fail(w.calls[1], EHOSTUNREACH, "no leader can be reached");
         RUN_UNTIL(has(c, "{\"line\":3,"));
@@ -277,11 +256,8 @@ static void behind_a_line_without_an_answer_nothing_is_asked_for(void **state) {
 
 // Retry-After would have it done twice.
 static void what_a_leader_may_have_is_not_to_be_asked_for_again(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs", "application/json", "37", STOP));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/json", "37", STOP));
-        RUN_UNTIL(w.n_calls == 1);
         world_close_api();
         RUN_UNTIL(c->closed);
         assert_true(has(c, "HTTP/1.1 504 ") && has(c, "it may have been carried out"));
@@ -322,11 +298,8 @@ static void what_changes_nothing_is_to_be_asked_for_again(void **state) {
 }
 
 static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs?wait=60", "application/json", "37", STOP));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
-        RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], 0, 17);
         RUN_UNTIL(w.n_calls == 2);
         world_close_api();
@@ -337,11 +310,8 @@ static void what_is_a_job_by_then_is_told_with_its_number(void **state) {
 
 // The same when it is the leader that has gone.
 static void whose_job_cannot_be_waited_for_is_told_its_number(void **state) {
-        Client *c;
+        Client *c = say_and_wait(POST("/v1/jobs?wait=60", "application/json", "37", STOP));
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/json", "37", STOP));
-        RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], 0, 17);
         http_call_fail(w.calls[1], ETIMEDOUT, "no leader can be reached for 5.0 s");
         RUN_UNTIL(has(c, "\"units\":[]}"));
@@ -352,9 +322,7 @@ static void whose_job_cannot_be_waited_for_is_told_its_number(void **state) {
 static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
         Client *c, *waits;
 
-        w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
-        RUN_UNTIL(w.n_calls == 1);
+        c = say_and_wait(POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
         answer_change(w.calls[0], 0, 17); // and the second one is under way
         waits = say(1, POST("/v1/jobs?wait=60", "application/x-ndjson", "38", LINES));
         RUN_UNTIL(w.n_calls == 3);

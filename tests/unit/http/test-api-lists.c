@@ -34,11 +34,8 @@ static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) 
 }
 
 static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_units(w.calls[0], 0, 3, false);
         respond_units(w.calls[0], 3, 3, false);
         respond_units(w.calls[0], 0, 1, false); // the next leader
@@ -106,11 +103,8 @@ static void who_has_a_list_is_not_sent_it_again(void **state) {
 }
 
 static void a_list_of_which_a_part_is_missing_is_none(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_units(w.calls[0], 0, 3, false);
         respond_units(w.calls[0], 4, 3, false);
         respond_units(w.calls[0], 7, 1, true); // he who answers goes on
@@ -134,11 +128,8 @@ static void respond_why(HttpCall *call, uint32_t number, const char *why, int st
 }
 
 static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units/a.service"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units/a.service"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_WHY);
         respond_why(w.calls[0], 1, "the leader before said so", 0);
         respond_why(w.calls[0], 1, "its disk is full", 0); // asked again: another leader
@@ -175,11 +166,8 @@ static void respond_usage(HttpCall *call, uint32_t number, const char *node, con
 }
 
 static void what_units_use_comes_from_each_node(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/usage?node=n1&node=n2"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/usage?node=n1&node=n2"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_TOP);
         respond_usage(w.calls[0], 1, "n1", "lost.service", NULL);
         respond_usage(w.calls[0], 0, "n4", NULL, "n4: of the leader before");
@@ -199,22 +187,16 @@ static void what_units_use_comes_from_each_node(void **state) {
 
 static void what_nobody_can_say_of_usage_is_a_problem(void **state) {
         Argosy__Response r = error_response(EHOSTUNREACH, "no node can be reached");
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/usage"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/usage"));
-        RUN_UNTIL(w.n_calls == 1);
         http_call_respond(w.calls[0], &r);
         RUN_UNTIL(has(c, "no node can be reached"));
         assert_false(has(c, " 200 "));
 }
 
 static void a_unit_that_nobody_wants_is_there_all_the_same(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units/a.service"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units/a.service"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_why(w.calls[0], 1, "nobody wants it loaded", 0);
         respond_why(w.calls[0], 0, "", 0);
         RUN_UNTIL(w.n_calls == 2);
@@ -224,22 +206,16 @@ static void a_unit_that_nobody_wants_is_there_all_the_same(void **state) {
 }
 
 static void why_nobody_leads_is_a_problem_as_of_anything(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units/a.service"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units/a.service"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_why(w.calls[0], 0, "", ETIMEDOUT);
         RUN_UNTIL(has(c, "HTTP/1.1 504 ") || has(c, "HTTP/1.1 503 "));
         assert_int_equal(w.n_calls, 1);
 }
 
 static void a_unit_that_is_not_there_is_not_found(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/units/a.service"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/units/a.service"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_why(w.calls[0], 1, "", ENOENT);
         respond_why(w.calls[0], 0, "", 0);
         RUN_UNTIL(w.n_calls == 2);

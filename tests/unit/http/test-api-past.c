@@ -85,11 +85,8 @@ static void respond_jobs(HttpCall *call, uint64_t first, uint64_t last, uint64_t
 }
 
 static void what_differs_is_read_page_by_page(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/diff?from=3"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/diff?from=3"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_jobs(w.calls[0], 3, 3, 0, false); // when that was
         RUN_UNTIL(w.n_calls == 2);
         respond_jobs(w.calls[1], 9, 7, 7, false);
@@ -155,11 +152,8 @@ static void for_who_has_gone_nothing_more_is_read(void **state) {
 }
 
 static void what_differs_is_not_told_from_an_old_log(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/diff?from=3&to=5"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/diff?from=3&to=5"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_jobs(w.calls[0], 3, 3, 0, false);
         RUN_UNTIL(w.n_calls == 2);
         respond_jobs(w.calls[1], 5, 5, 0, true);
@@ -201,11 +195,8 @@ static void a_unit_file_comes_as_it_was(void **state) {
 }
 
 static void a_unit_that_came_later_was_not_there(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/unit-files/u5.service?at=3"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/unit-files/u5.service?at=3"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_unit_files(w.calls[0], 1);
         RUN_UNTIL(w.n_calls == 2);
         respond_jobs(w.calls[1], 3, 3, 0, false);

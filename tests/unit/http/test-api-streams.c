@@ -35,11 +35,8 @@ static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
 }
 
 static void events_come_as_they_happen(void **state) {
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/events"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/events"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_EVENTS);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(has(c, "event: unit\ndata: {\"kind\":\"unit\",") && w.n_calls == 2);
@@ -50,11 +47,9 @@ static void events_come_as_they_happen(void **state) {
 }
 
 static void a_program_may_have_lines(void **state) {
-        Client *c;
+        Client *c = say_and_wait("GET /v1/events?kind=unit HTTP/1.1\r\nHost: x\r\n"
+                                 "Accept: application/x-ndjson\r\n\r\n");
 
-        w.waits = true;
-        c = say(0, "GET /v1/events?kind=unit HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n\r\n");
-        RUN_UNTIL(w.n_calls == 1);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(has(c, "\r\n{\"kind\":\"unit\","));
         assert_true(has(c, "Content-Type: application/x-ndjson\r\n"));
@@ -63,11 +58,8 @@ static void a_program_may_have_lines(void **state) {
 
 static void a_stream_that_cannot_begin_is_a_problem(void **state) {
         Argosy__Response r = error_response(ESTALE, "this cursor is of another cluster");
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/events"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/events"));
-        RUN_UNTIL(w.n_calls == 1);
         http_call_respond(w.calls[0], &r);
         RUN_UNTIL(has(c, "this cursor is of another cluster"));
         assert_true(has(c, "HTTP/1.1 412 "));
@@ -77,11 +69,8 @@ static void a_stream_that_cannot_begin_is_a_problem(void **state) {
 
 static void a_stream_that_is_refused_later_says_so_and_ends(void **state) {
         Argosy__Response r = error_response(EACCES, "it needs the right 'view'");
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/events"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/events"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(w.n_calls == 2);
         http_call_respond(w.calls[1], &r);
@@ -90,11 +79,8 @@ static void a_stream_that_is_refused_later_says_so_and_ends(void **state) {
 
 static void a_stream_waits_for_the_next_leader(void **state) {
         Argosy__Response r = error_response(EHOSTUNREACH, "no leader can be reached");
-        Client *c;
+        Client *c = say_and_wait(GET("/v1/events"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/events"));
-        RUN_UNTIL(w.n_calls == 1);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(w.n_calls == 2);
         http_call_respond(w.calls[1], &r);
@@ -131,9 +117,7 @@ static void a_stream_says_that_nobody_leads_and_stays_where_it_is(void **state) 
         Client *c;
         const char *said;
 
-        w.waits = true;
-        c = say(0, GET("/v1/events?kind=unit"));
-        RUN_UNTIL(w.n_calls == 1);
+        c = say_and_wait(GET("/v1/events?kind=unit"));
         assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(w.n_calls == 2);
@@ -181,9 +165,7 @@ static void who_has_yet_to_read_a_stream_has_its_end_too(void **state) {
         assert_non_null(unit);
         memset(unit, 'a', LONG - 1);
         unit[LONG - 1] = '\0';
-        w.waits = true;
-        c = say(0, GET("/v1/events"));
-        RUN_UNTIL(w.n_calls == 1);
+        c = say_and_wait(GET("/v1/events"));
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(has(c, "a.service") && w.n_calls == 2);
         stream_pause(c->stream, true);

@@ -69,11 +69,8 @@ static void figures_are_openmetrics(void **state) {
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
         Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter row = ARGOSY__RESPONSE__COUNTER__INIT, *rows[] = {&row};
-        Client *c;
+        Client *c = say_and_wait(GET("/metrics"));
 
-        w.waits = true;
-        c = say(0, GET("/metrics"));
-        RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_COUNTERS);
         assert_int_equal(http_api_stats(world.api).http_requests_open, 1);
         assert_int_equal(http_api_stats(world.api).http_requests, 1);
@@ -151,12 +148,9 @@ static void how_long_the_loop_was_not_there_is_counted(void **state) {
 }
 
 static void an_error_is_a_problem_document(void **state) {
-        Client *c;
         Argosy__Response r = error_response(EACCES, "it needs the right 'view'");
+        Client *c = say_and_wait(GET("/v1/nodes"));
 
-        w.waits = true;
-        c = say(0, GET("/v1/nodes"));
-        RUN_UNTIL(w.n_calls == 1);
         http_call_respond(w.calls[0], &r);
         RUN_UNTIL(has(c, "\"detail\":\"it needs the right 'view'\""));
         assert_true(has(c, "HTTP/1.1 403 "));

@@ -302,20 +302,17 @@ static void they_end_with_the_daemon_wherever_they_are(void **state) {
         assert_int_equal(w.n_cancelled, 0); // whoever has their questions ends by himself
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-                cmocka_unit_test(each_line_is_one_object),
-                TEST(lines_come_as_they_are_and_the_answer_ends_with_them),
-                TEST(a_program_may_have_json),
-                TEST(what_is_followed_begins_when_it_is_read),
-                TEST(why_there_are_no_lines_is_the_status),
-                TEST(of_two_nodes_one_may_have_none),
-                TEST(for_who_does_not_read_nothing_more_is_read),
-                TEST(who_goes_is_not_read_for_any_more),
-                TEST(what_is_followed_is_asked_for_again_when_its_node_was_lost),
-                TEST(they_end_with_the_daemon_wherever_they_are),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(each_line_is_one_object),
+        TEST(lines_come_as_they_are_and_the_answer_ends_with_them),
+        TEST(a_program_may_have_json),
+        TEST(what_is_followed_begins_when_it_is_read),
+        TEST(why_there_are_no_lines_is_the_status),
+        TEST(of_two_nodes_one_may_have_none),
+        TEST(for_who_does_not_read_nothing_more_is_read),
+        TEST(who_goes_is_not_read_for_any_more),
+        TEST(what_is_followed_is_asked_for_again_when_its_node_was_lost),
+        TEST(they_end_with_the_daemon_wherever_they_are)
+)

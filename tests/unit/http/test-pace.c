@@ -107,13 +107,10 @@ static void the_loop_is_told_to_look(void **state) {
         assert_false(http_pace_end_late(&pace, UINT64_MAX));
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        const struct CMUnitTest tests[] = {
-                TEST(a_head_has_its_time),
-                TEST(a_body_has_its_time),
-                TEST(the_loop_is_told_to_look),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_head_has_its_time),
+        TEST(a_body_has_its_time),
+        TEST(the_loop_is_told_to_look)
+)

@@ -152,16 +152,13 @@ static void who_is_gone_without_a_word_is_looked_for(void **state) {
         close(fd);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(who_shuts_down_his_half_is_not_gone),
-                CASE(who_connects_is_who_the_kernel_says),
-                CASE(who_is_not_known_is_nobody),
-                CASE(the_longest_idle_makes_room),
-                CASE(who_has_shown_a_good_token_is_that),
-                CASE(who_is_gone_without_a_word_is_looked_for),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(who_shuts_down_his_half_is_not_gone),
+        CASE(who_connects_is_who_the_kernel_says),
+        CASE(who_is_not_known_is_nobody),
+        CASE(the_longest_idle_makes_room),
+        CASE(who_has_shown_a_good_token_is_that),
+        CASE(who_is_gone_without_a_word_is_looked_for)
+)

@@ -346,20 +346,17 @@ static void who_does_not_read_does_not_keep_it_from_its_end(void **state) {
         close(fd);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-                TEST(for_who_does_not_read_nothing_is_asked),
-                TEST(a_thousand_wait_and_all_are_told),
-                TEST(whether_there_can_be_a_stream_is_known_before_it_begins),
-                TEST(who_asks_for_something_else_asks_himself),
-                TEST(who_is_somebody_else_asks_himself),
-                TEST(when_the_one_who_asks_leaves_another_one_does),
-                TEST(what_fails_for_one_fails_for_all),
-                TEST(who_is_one_too_many_for_a_while_goes_on),
-                TEST(who_does_not_read_does_not_keep_it_from_its_end),
-                TEST(it_may_end_in_the_middle_of_everything),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(for_who_does_not_read_nothing_is_asked),
+        TEST(a_thousand_wait_and_all_are_told),
+        TEST(whether_there_can_be_a_stream_is_known_before_it_begins),
+        TEST(who_asks_for_something_else_asks_himself),
+        TEST(who_is_somebody_else_asks_himself),
+        TEST(when_the_one_who_asks_leaves_another_one_does),
+        TEST(what_fails_for_one_fails_for_all),
+        TEST(who_is_one_too_many_for_a_while_goes_on),
+        TEST(who_does_not_read_does_not_keep_it_from_its_end),
+        TEST(it_may_end_in_the_middle_of_everything)
+)

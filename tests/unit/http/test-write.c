@@ -396,26 +396,23 @@ static void a_secret_is_any_bytes_and_no_error_says_which(void **state) {
         message_free(q);
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, end)
-        const struct CMUnitTest tests[] = {
-                TEST(a_verb_becomes_the_request_that_argosyctl_would_send),
-                TEST(members_have_their_places),
-                TEST(without_units_those_of_the_files_are_meant),
-                TEST(drop_ins_come_as_files_beside_their_unit),
-                TEST(a_containers_file_is_that_of_its_service),
-                TEST(what_a_container_names_is_part_of_it),
-                TEST(a_drop_in_that_does_not_fit_is_refused),
-                cmocka_unit_test(files_that_a_unit_names_come_with_it),
-                TEST(what_is_composed_has_a_limit),
-                TEST(what_is_no_proper_change_is_refused),
-                TEST(a_key_makes_the_same_id_and_none_another_one),
-                TEST(a_plan_is_asked_for_at_its_place),
-                TEST(a_secret_is_any_bytes_and_no_error_says_which),
-                TEST(files_are_asked_about_without_a_job),
-                TEST(a_revision_stands_in_quotes),
-                TEST(a_file_is_put_and_deleted),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_verb_becomes_the_request_that_argosyctl_would_send),
+        TEST(members_have_their_places),
+        TEST(without_units_those_of_the_files_are_meant),
+        TEST(drop_ins_come_as_files_beside_their_unit),
+        TEST(a_containers_file_is_that_of_its_service),
+        TEST(what_a_container_names_is_part_of_it),
+        TEST(a_drop_in_that_does_not_fit_is_refused),
+        cmocka_unit_test(files_that_a_unit_names_come_with_it),
+        TEST(what_is_composed_has_a_limit),
+        TEST(what_is_no_proper_change_is_refused),
+        TEST(a_key_makes_the_same_id_and_none_another_one),
+        TEST(a_plan_is_asked_for_at_its_place),
+        TEST(a_secret_is_any_bytes_and_no_error_says_which),
+        TEST(files_are_asked_about_without_a_job),
+        TEST(a_revision_stands_in_quotes),
+        TEST(a_file_is_put_and_deleted)
+)

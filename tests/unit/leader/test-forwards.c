@@ -297,21 +297,18 @@ static void what_the_leaders_own_host_asks_is_asked_by_that_host(void **state) {
         assert_true(last_author()->owner);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(long_requests_of_a_host_have_a_limit_together),
-                CASE(a_host_that_lies_speaks_for_its_own_users),
-                CASE(a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket),
-                CASE(who_has_no_right_is_refused_wherever_he_comes_from),
-                CASE(each_request_that_is_forwarded_needs_its_right),
-                CASE(what_a_host_answers_alone_no_leader_does),
-                CASE(strange_words_of_a_host_are_refused),
-                CASE(what_users_wait_for_leaves_root_of_their_host_a_place),
-                CASE(what_users_wait_for_leaves_root_a_place),
-                CASE(one_user_does_not_ask_nodes_for_all),
-                CASE(what_the_leaders_own_host_asks_is_asked_by_that_host),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(long_requests_of_a_host_have_a_limit_together),
+        CASE(a_host_that_lies_speaks_for_its_own_users),
+        CASE(a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket),
+        CASE(who_has_no_right_is_refused_wherever_he_comes_from),
+        CASE(each_request_that_is_forwarded_needs_its_right),
+        CASE(what_a_host_answers_alone_no_leader_does),
+        CASE(strange_words_of_a_host_are_refused),
+        CASE(what_users_wait_for_leaves_root_of_their_host_a_place),
+        CASE(what_users_wait_for_leaves_root_a_place),
+        CASE(one_user_does_not_ask_nodes_for_all),
+        CASE(what_the_leaders_own_host_asks_is_asked_by_that_host)
+)

@@ -221,20 +221,17 @@ static void nothing_of_it_is_left_when_somebody_else_leads(void **state) {
         assert_int_equal(n_replies, 0);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(what_it_asks_waits_until_it_has_taken_the_answers),
-                CASE(what_comes_behind_it_does_not_overtake),
-                CASE(it_stops_where_it_is_full_again),
-                CASE(what_is_called_off_is_never_begun),
-                CASE(its_beats_are_heard_and_acknowledged_later),
-                CASE(pieces_of_files_wait_too),
-                CASE(long_requests_that_wait_have_a_limit),
-                CASE(requests_that_wait_have_a_limit),
-                CASE(nothing_of_it_is_left_when_its_link_is_lost),
-                CASE(nothing_of_it_is_left_when_somebody_else_leads),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(what_it_asks_waits_until_it_has_taken_the_answers),
+        CASE(what_comes_behind_it_does_not_overtake),
+        CASE(it_stops_where_it_is_full_again),
+        CASE(what_is_called_off_is_never_begun),
+        CASE(its_beats_are_heard_and_acknowledged_later),
+        CASE(pieces_of_files_wait_too),
+        CASE(long_requests_that_wait_have_a_limit),
+        CASE(requests_that_wait_have_a_limit),
+        CASE(nothing_of_it_is_left_when_its_link_is_lost),
+        CASE(nothing_of_it_is_left_when_somebody_else_leads)
+)

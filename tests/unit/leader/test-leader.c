@@ -103,8 +103,7 @@ static void units_spread_and_move_when_their_node_is_lost(void **state) {
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_host(&g, h)->virtual.units.count, 10);
         assert_int_equal(rig_host(&g, 3)->virtual.specs_received, 1); // thirty units, one content
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS - RIG_BEAT_MS);
         assert_int_equal(rig_host(&g, 1)->virtual.units.count, 10); // not too early
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
         assert_int_equal(rig_host(&g, 1)->virtual.units.count, 15);
@@ -118,8 +117,7 @@ static void units_spread_and_move_when_their_node_is_lost(void **state) {
 
 static void what_still_belongs_to_a_returning_host_stays_untouched(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
-        rig_host_off(&g, 1);
-        rig_pass_ms(&g, RIG_LEASE_MS / 4);
+        rig_host_off_for(&g, 1, RIG_LEASE_MS / 4);
         rig_host_on(&g, 1, false);
         assert_int_equal(rig_unit_on(&g, 1, "web.service")->starts, 1);
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
@@ -132,8 +130,7 @@ static void a_unit_that_no_other_node_takes_stays_with_its_lost_node(void **stat
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
         assert_int_equal(rig_record(&g, "db.service")->node, 2);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(rig_record(&g, "db.service")->node, 2);
         assert_string_equal(rig_list_units(&g), "db.service n2 unknown unknown unknown\n");
         // To start it now is answered at once, with the reasons.
@@ -160,8 +157,7 @@ static void a_unit_that_no_member_can_ever_take_is_refused_with_the_reason_per_n
 
 static void an_unplaced_unit_is_placed_when_a_node_comes_for_it(void **state) {
         rig_host_set_labels(&g, 3, "disk", "ssd");
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
         assert_int_equal(rig_record(&g, "db.service")->node, 0);
         assert_string_equal(rig_list_units(&g), "db.service - - inactive dead\n");
@@ -222,8 +218,7 @@ static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **sta
         assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 0);
         rig_host_on(&g, 2, false);
         assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(rig_record(&g, "job.service")->node, 2);
 }
 
@@ -524,8 +519,7 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
         rig_change(&g, START, "c.service", SERVICE);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(g.n_members, 3); // a dead voter stays until somebody removes it
         remove.host = "n3";
         a = rig_ask_and_settle(&g, &request);
@@ -610,8 +604,7 @@ static void a_top_goes_on_with_nodes_that_go_and_come(void **state) {
 
         assert_int_equal(a->n, 3);
         assert_false(a->final);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(a->n, 4);
         assert_true(a->responses[3]->usage->gone);
         assert_string_equal(a->responses[3]->usage->node, "n2");
@@ -623,8 +616,7 @@ static void a_top_goes_on_with_nodes_that_go_and_come(void **state) {
         assert_false(a->responses[4]->usage->gone);
         assert_int_equal(one->n, 1); // it asked for another node
         leader_cancel(g.leader, a->cancel);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(a->n, 5);
         assert_true(one->final && one->responses[one->n - 1]->usage->gone);
         a = ask_top("n3", 1000);

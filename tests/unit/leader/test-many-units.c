@@ -350,8 +350,7 @@ static void who_waits_stays_when_nothing_is_to_be_moved_any_more(void **state) {
         rig_settle(&g);
         assert_int_equal(g.leader->n_pending, SCARCE);
         assert_false(list_is_empty(&g.leader->enqueued));
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_true(g.leader->in_mass_loss);
         assert_true(list_is_empty(&g.leader->enqueued));
         slots(1, "2000");

@@ -354,22 +354,19 @@ static void what_was_left_in_the_middle_is_over_before_others_begin(void **state
         assert_all_done(&next, 1);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(who_asks_for_little_overtakes_a_backlog),
-                CASE(few_of_an_author_are_undone_at_a_time),
-                CASE(what_calls_off_does_not_wait_for_those),
-                CASE(nothing_waits_for_what_calls_off),
-                CASE(two_who_ask_for_much_are_served_in_turn),
-                CASE(what_changes_nothing_takes_no_longer_turns),
-                CASE(a_turn_reads_few_long_files),
-                CASE(plans_have_turns_of_their_own),
-                CASE(a_plan_for_nobody_is_not_made),
-                CASE(a_change_goes_on_when_its_client_is_gone),
-                CASE(users_leave_few_requests_behind),
-                CASE(what_was_left_in_the_middle_is_over_before_others_begin),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(who_asks_for_little_overtakes_a_backlog),
+        CASE(few_of_an_author_are_undone_at_a_time),
+        CASE(what_calls_off_does_not_wait_for_those),
+        CASE(nothing_waits_for_what_calls_off),
+        CASE(two_who_ask_for_much_are_served_in_turn),
+        CASE(what_changes_nothing_takes_no_longer_turns),
+        CASE(a_turn_reads_few_long_files),
+        CASE(plans_have_turns_of_their_own),
+        CASE(a_plan_for_nobody_is_not_made),
+        CASE(a_change_goes_on_when_its_client_is_gone),
+        CASE(users_leave_few_requests_behind),
+        CASE(what_was_left_in_the_middle_is_over_before_others_begin)
+)

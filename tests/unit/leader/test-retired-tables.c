@@ -141,8 +141,7 @@ static void who_leads_again_before_that_has_tables_of_its_own(void **state) {
         assert_int_equal(g.leader->n_retired, 0);
         assert_int_equal(rig_change(&g, START, names[0], NULL)->status, 0);
         assert_int_equal(rig_count_running(&g, names[0]), 1);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         for (size_t i = 0; i < UNITS; i++)
                 assert_int_equal(rig_count_running(&g, names[i]), 1);
 }

@@ -103,8 +103,7 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
         uint32_t host = host_of(name);
 
         n_visited = n_lists = 0;
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
         assert_int_not_equal(host_of(name), host);
         rig_host_on(&g, host, false);
         rig_settle(&g);
@@ -135,13 +134,11 @@ static bool votes(uint32_t host) {
 static void the_voters_are_planned_when_a_voter_changes(void **state) {
         assert_true(votes(2) && votes(3) && !votes(7));
         n_visited = n_lists = 0;
-        rig_host_off(&g, 7);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 7, 2 * RIG_LEASE_MS);
         rig_host_on(&g, 7, false);
         rig_settle(&g);
         assert_int_equal(n_lists, 0);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_true(n_lists > 0 && n_lists < 10);
 
         n_lists = 0;

@@ -245,20 +245,17 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         }
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_state, free_state)
-        const struct CMUnitTest tests[] = {
-                TEST(a_removal_leaves_one_on_each_node),
-                TEST(only_nodes_of_hosts_have_them),
-                TEST(a_second_one_covers_both_contents),
-                TEST(a_host_clears_what_it_has_let_go_up_to_a_revision),
-                TEST(a_guard_ends_only_what_it_guards),
-                TEST(they_go_with_their_host_and_with_their_node),
-                TEST(a_new_unit_of_that_name_leaves_them),
-                TEST(each_is_named_once_to_who_follows),
-                TEST(an_image_has_them),
-                TEST(an_image_that_contradicts_itself_is_refused),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_removal_leaves_one_on_each_node),
+        TEST(only_nodes_of_hosts_have_them),
+        TEST(a_second_one_covers_both_contents),
+        TEST(a_host_clears_what_it_has_let_go_up_to_a_revision),
+        TEST(a_guard_ends_only_what_it_guards),
+        TEST(they_go_with_their_host_and_with_their_node),
+        TEST(a_new_unit_of_that_name_leaves_them),
+        TEST(each_is_named_once_to_who_follows),
+        TEST(an_image_has_them),
+        TEST(an_image_that_contradicts_itself_is_refused)
+)

@@ -200,21 +200,17 @@ static void names_of_drop_ins_and_their_directories(void **state) {
         assert_false(unit_drop_in_directory_is_valid("web.service"));
 }
 
-int main(void) {
-        static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(a_file_without_drop_ins_is_its_content),
-                cmocka_unit_test(drop_ins_stand_behind_the_file_each_below_its_path),
-                cmocka_unit_test(a_part_whose_last_line_does_not_end_gets_the_end),
-                cmocka_unit_test(an_empty_file_stays_empty_whatever_is_beside_it),
-                cmocka_unit_test(the_parts_come_back),
-                cmocka_unit_test(what_only_looks_like_a_part_stays_a_comment),
-                cmocka_unit_test(what_could_not_be_told_apart_again_is_refused),
-                cmocka_unit_test(a_unit_has_so_many),
-                cmocka_unit_test(an_error_names_the_line_of_its_part),
-                cmocka_unit_test(a_misspelt_section_is_found_in_its_part),
-                cmocka_unit_test(the_whole_means_what_systemd_makes_of_file_and_drop_ins),
-                cmocka_unit_test(names_of_drop_ins_and_their_directories),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        cmocka_unit_test(a_file_without_drop_ins_is_its_content),
+        cmocka_unit_test(drop_ins_stand_behind_the_file_each_below_its_path),
+        cmocka_unit_test(a_part_whose_last_line_does_not_end_gets_the_end),
+        cmocka_unit_test(an_empty_file_stays_empty_whatever_is_beside_it),
+        cmocka_unit_test(the_parts_come_back),
+        cmocka_unit_test(what_only_looks_like_a_part_stays_a_comment),
+        cmocka_unit_test(what_could_not_be_told_apart_again_is_refused),
+        cmocka_unit_test(a_unit_has_so_many),
+        cmocka_unit_test(an_error_names_the_line_of_its_part),
+        cmocka_unit_test(a_misspelt_section_is_found_in_its_part),
+        cmocka_unit_test(the_whole_means_what_systemd_makes_of_file_and_drop_ins),
+        cmocka_unit_test(names_of_drop_ins_and_their_directories)
+)

@@ -284,17 +284,14 @@ static void a_signal_is_no_list(void **state) {
         }
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                TEST(all_comes_in_its_place),
-                TEST(a_longer_one_is_refused_before_it_is_read),
-                TEST(what_is_neither_text_nor_message_is_refused),
-                TEST(a_number_that_is_missing_was_lost),
-                TEST(the_end_is_told_behind_what_came_before),
-                TEST(what_sd_bus_does_not_take_waits),
-                TEST(a_signal_is_no_list),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(all_comes_in_its_place),
+        TEST(a_longer_one_is_refused_before_it_is_read),
+        TEST(what_is_neither_text_nor_message_is_refused),
+        TEST(a_number_that_is_missing_was_lost),
+        TEST(the_end_is_told_behind_what_came_before),
+        TEST(what_sd_bus_does_not_take_waits),
+        TEST(a_signal_is_no_list)
+)

@@ -356,21 +356,18 @@ static void both_byte_orders_are_read(void **state) {
         assert_int_equal(bus_read_u32(&r), 0x05000000);
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                TEST(a_signal_is_what_sd_bus_wrote),
-                TEST(every_type_is_gone_behind),
-                TEST(a_variant_is_passed_in_one_step_as_in_many),
-                TEST(what_changed_of_a_unit_is_found),
-                TEST(when_a_service_began_with_its_program_is_found),
-                TEST(a_result_is_the_types),
-                TEST(a_value_of_another_type_or_no_word_is_refused),
-                TEST(a_message_that_is_cut_says_less_or_nothing),
-                TEST(no_byte_leads_outside),
-                TEST(depth_has_an_end),
-                TEST(both_byte_orders_are_read),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(a_signal_is_what_sd_bus_wrote),
+        TEST(every_type_is_gone_behind),
+        TEST(a_variant_is_passed_in_one_step_as_in_many),
+        TEST(what_changed_of_a_unit_is_found),
+        TEST(when_a_service_began_with_its_program_is_found),
+        TEST(a_result_is_the_types),
+        TEST(a_value_of_another_type_or_no_word_is_refused),
+        TEST(a_message_that_is_cut_says_less_or_nothing),
+        TEST(no_byte_leads_outside),
+        TEST(depth_has_an_end),
+        TEST(both_byte_orders_are_read)
+)

@@ -142,18 +142,14 @@ static void its_descriptor_wakes_whoever_waits(void **state) {
         assert_int_equal(poll(&p, 1, 0), 0);
 }
 
-int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                T(what_is_added_makes_it_longer),
-                T(a_rotation_is_seen_when_the_new_file_is_there_and_when_it_can_be_read),
-                T(old_files_that_are_removed_are_let_go),
-                T(a_file_that_may_be_read_now_is_another_one),
-                T(of_very_many_new_files_none_is_missed),
-                T(a_directory_that_comes_later_is_watched_too),
-                T(its_descriptor_wakes_whoever_waits),
-        };
-#undef T
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(what_is_added_makes_it_longer),
+        T(a_rotation_is_seen_when_the_new_file_is_there_and_when_it_can_be_read),
+        T(old_files_that_are_removed_are_let_go),
+        T(a_file_that_may_be_read_now_is_another_one),
+        T(of_very_many_new_files_none_is_missed),
+        T(a_directory_that_comes_later_is_watched_too),
+        T(its_descriptor_wakes_whoever_waits)
+)

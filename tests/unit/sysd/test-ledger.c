@@ -360,21 +360,17 @@ static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
         ledger_close(l);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, tmpdir_enter, tmpdir_drop)
-                T(gives_back_the_last_record_of_each_unit),
-                T(nothing_is_written_before_flush),
-                T(a_torn_tail_is_cut_at_every_length),
-                T(any_flipped_bit_ends_the_good_part),
-                T(other_files_are_left_alone),
-                T(history_is_dropped_by_a_rewrite),
-                T(a_rewrite_that_fails_is_tried_again),
-                T(a_failed_flush_is_made_good_by_the_next),
-                T(refuses_what_does_not_fit),
-                T(what_is_to_come_back_is_kept_until_it_is_back),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(gives_back_the_last_record_of_each_unit),
+        T(nothing_is_written_before_flush),
+        T(a_torn_tail_is_cut_at_every_length),
+        T(any_flipped_bit_ends_the_good_part),
+        T(other_files_are_left_alone),
+        T(history_is_dropped_by_a_rewrite),
+        T(a_rewrite_that_fails_is_tried_again),
+        T(a_failed_flush_is_made_good_by_the_next),
+        T(refuses_what_does_not_fit),
+        T(what_is_to_come_back_is_kept_until_it_is_back)
+)

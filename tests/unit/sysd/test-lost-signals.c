@@ -666,30 +666,26 @@ static void whatever_order_it_comes_in_the_truth_is_found(void **state) {
         lives(true);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(a_dropped_message_is_noticed_by_the_next_one),
-                T(a_dropped_reply_costs_a_new_connection),
-                T(numbers_that_lie_are_ignored),
-                T(units_that_come_later_are_looked_at_within_a_round_too),
-                T(a_lost_failure_is_found_counted_and_told),
-                T(a_lost_stop_is_counted_too),
-                T(a_late_signal_is_no_discrepancy),
-                T(a_signal_that_was_not_read_yet_is_no_discrepancy),
-                T(a_unit_that_was_believed_gone_is_found_by_its_control_group),
-                T(one_that_failed_meanwhile_is_found_too),
-                T(one_without_a_control_group_is_found_too),
-                T(nothing_is_loaded_to_look_for_it),
-                T(a_lost_restart_is_found_by_its_control_group),
-                T(a_job_whose_end_was_lost_ends),
-                T(nothing_is_lost_while_systemd_does_not_answer),
-                T(who_is_too_far_behind_begins_anew),
-                T(many_changes_while_we_slept_are_all_seen),
-                T(whatever_is_lost_the_truth_is_found),
-                T(whatever_order_it_comes_in_the_truth_is_found),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(a_dropped_message_is_noticed_by_the_next_one),
+        T(a_dropped_reply_costs_a_new_connection),
+        T(numbers_that_lie_are_ignored),
+        T(units_that_come_later_are_looked_at_within_a_round_too),
+        T(a_lost_failure_is_found_counted_and_told),
+        T(a_lost_stop_is_counted_too),
+        T(a_late_signal_is_no_discrepancy),
+        T(a_signal_that_was_not_read_yet_is_no_discrepancy),
+        T(a_unit_that_was_believed_gone_is_found_by_its_control_group),
+        T(one_that_failed_meanwhile_is_found_too),
+        T(one_without_a_control_group_is_found_too),
+        T(nothing_is_loaded_to_look_for_it),
+        T(a_lost_restart_is_found_by_its_control_group),
+        T(a_job_whose_end_was_lost_ends),
+        T(nothing_is_lost_while_systemd_does_not_answer),
+        T(who_is_too_far_behind_begins_anew),
+        T(many_changes_while_we_slept_are_all_seen),
+        T(whatever_is_lost_the_truth_is_found),
+        T(whatever_order_it_comes_in_the_truth_is_found)
+)

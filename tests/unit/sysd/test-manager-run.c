@@ -99,14 +99,11 @@ static void without_a_manager_nothing_is_told_or_forgotten(void **state) {
         manager_stop(pid);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                IN_DIR(the_same_manager_is_the_same_run),
-                IN_DIR(another_process_is_another_run_told_once),
-                IN_DIR(the_same_number_started_at_another_time_is_another_run),
-                IN_DIR(without_a_manager_nothing_is_told_or_forgotten),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        IN_DIR(the_same_manager_is_the_same_run),
+        IN_DIR(another_process_is_another_run_told_once),
+        IN_DIR(the_same_number_started_at_another_time_is_another_run),
+        IN_DIR(without_a_manager_nothing_is_told_or_forgotten)
+)

@@ -103,13 +103,10 @@ static void a_short_one_is_shown_whole(void **state) {
         assert_string_equal(shown[1]->value, "c");
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(of_a_long_text_the_beginning_is_shown),
-                CASE(behind_an_endless_list_nothing_is_read),
-                CASE(a_short_one_is_shown_whole),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(of_a_long_text_the_beginning_is_shown),
+        CASE(behind_an_endless_list_nothing_is_read),
+        CASE(a_short_one_is_shown_whole)
+)

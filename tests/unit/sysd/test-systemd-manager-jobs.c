@@ -354,29 +354,25 @@ static void queued_jobs_wait_for_the_connection(void **state) {
         expect("disconnected\nsynced\nstart a.service: done\n");
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(a_start_ends_when_the_unit_is_up),
-                T(a_failed_start_tells_the_state_first),
-                T(after_a_reset_the_unit_is_not_failed),
-                T(a_oneshot_has_run_when_its_start_ends),
-                T(the_end_of_a_job_waits_for_the_change_of_its_unit),
-                T(a_job_may_end_before_its_reply),
-                T(a_job_whose_change_was_lost_asks),
-                T(a_job_whose_unit_never_showed_asks),
-                T(what_is_not_loaded_is_stopped_already),
-                T(refusals_carry_systemds_words),
-                T(a_job_that_another_replaces_is_canceled),
-                T(few_jobs_are_in_flight_and_slow_ones_hold_nobody_up),
-                T(the_first_change_of_a_unit_frees_its_slot),
-                T(a_request_of_many_delays_another_by_a_few_jobs),
-                T(unfinished_jobs_have_a_limit),
-                T(a_stop_cancels_a_start_that_is_still_queued),
-                T(jobs_survive_a_lost_connection),
-                T(queued_jobs_wait_for_the_connection),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(a_start_ends_when_the_unit_is_up),
+        T(a_failed_start_tells_the_state_first),
+        T(after_a_reset_the_unit_is_not_failed),
+        T(a_oneshot_has_run_when_its_start_ends),
+        T(the_end_of_a_job_waits_for_the_change_of_its_unit),
+        T(a_job_may_end_before_its_reply),
+        T(a_job_whose_change_was_lost_asks),
+        T(a_job_whose_unit_never_showed_asks),
+        T(what_is_not_loaded_is_stopped_already),
+        T(refusals_carry_systemds_words),
+        T(a_job_that_another_replaces_is_canceled),
+        T(few_jobs_are_in_flight_and_slow_ones_hold_nobody_up),
+        T(the_first_change_of_a_unit_frees_its_slot),
+        T(a_request_of_many_delays_another_by_a_few_jobs),
+        T(unfinished_jobs_have_a_limit),
+        T(a_stop_cancels_a_start_that_is_still_queued),
+        T(jobs_survive_a_lost_connection),
+        T(queued_jobs_wait_for_the_connection)
+)

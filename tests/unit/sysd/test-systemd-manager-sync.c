@@ -265,24 +265,20 @@ static void cut_at_every_message(void **state) {
         assert_true(n_disconnected > 20);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(changes_missed_while_disconnected_are_found),
-                T(a_restart_missed_while_disconnected_is_seen_by_its_run),
-                T(a_failure_that_was_reset_while_disconnected_is_known_when_it_is_synced),
-                T(a_reload_unloads_nothing),
-                T(a_unit_that_a_reload_dropped_is_unloaded),
-                T(reloads_are_shared),
-                T(our_own_reload_changes_no_files),
-                T(somebody_else_s_reload_beside_ours_is_noticed),
-                T(systemd_says_that_somebody_had_it_change_files),
-                T(comings_and_goings_cause_no_calls),
-                T(lost_signals_are_found_and_counted),
-                T(the_check_costs_calls_only_for_loaded_units),
-                T(cut_at_every_message),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(changes_missed_while_disconnected_are_found),
+        T(a_restart_missed_while_disconnected_is_seen_by_its_run),
+        T(a_failure_that_was_reset_while_disconnected_is_known_when_it_is_synced),
+        T(a_reload_unloads_nothing),
+        T(a_unit_that_a_reload_dropped_is_unloaded),
+        T(reloads_are_shared),
+        T(our_own_reload_changes_no_files),
+        T(somebody_else_s_reload_beside_ours_is_noticed),
+        T(systemd_says_that_somebody_had_it_change_files),
+        T(comings_and_goings_cause_no_calls),
+        T(lost_signals_are_found_and_counted),
+        T(the_check_costs_calls_only_for_loaded_units),
+        T(cut_at_every_message)
+)

@@ -478,34 +478,30 @@ static void a_long_listing_does_not_hide_changes(void **state) {
         assert_true(watched_unit(manager, "u3.service")->invocation_id[0] > 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-                T(the_first_sync_tells_of_all_that_is_watched),
-                T(a_name_has_one_watcher),
-                T(a_pin_is_a_job_and_the_listing_tells_of_it),
-                T(a_watched_name_is_asked_for_without_loading_it),
-                T(loading_tells_what_is_wrong),
-                T(a_stop_spreads_from_each_that_is_up),
-                T(a_survey_ends_with_its_connection),
-                T(loads_come_in_chunks_and_survive_a_lost_connection),
-                T(collection_by_others_is_told),
-                T(shutdown_is_noticed_once),
-                T(a_shutdown_may_be_cancelled_and_come_again),
-                T(a_manager_that_goes_down_at_once_was_stopping),
-                T(whether_it_stops_is_answered_when_asked),
-                T(the_newest_question_is_the_one_that_counts),
-                T(who_is_cut_off_gets_no_answer_and_is_told_so),
-                T(shutdown_under_way_is_noticed_at_connect),
-                T(inspects_as_systemctl_show),
-                T(says_where_a_control_group_is),
-                T(closing_ends_everything_once),
-                T(a_message_has_a_limit),
-                T(may_be_closed_from_a_callback),
-                T(units_may_be_unwatched_from_a_callback),
-                T(a_long_listing_does_not_hide_changes),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(the_first_sync_tells_of_all_that_is_watched),
+        T(a_name_has_one_watcher),
+        T(a_pin_is_a_job_and_the_listing_tells_of_it),
+        T(a_watched_name_is_asked_for_without_loading_it),
+        T(loading_tells_what_is_wrong),
+        T(a_stop_spreads_from_each_that_is_up),
+        T(a_survey_ends_with_its_connection),
+        T(loads_come_in_chunks_and_survive_a_lost_connection),
+        T(collection_by_others_is_told),
+        T(shutdown_is_noticed_once),
+        T(a_shutdown_may_be_cancelled_and_come_again),
+        T(a_manager_that_goes_down_at_once_was_stopping),
+        T(whether_it_stops_is_answered_when_asked),
+        T(the_newest_question_is_the_one_that_counts),
+        T(who_is_cut_off_gets_no_answer_and_is_told_so),
+        T(shutdown_under_way_is_noticed_at_connect),
+        T(inspects_as_systemctl_show),
+        T(says_where_a_control_group_is),
+        T(closing_ends_everything_once),
+        T(a_message_has_a_limit),
+        T(may_be_closed_from_a_callback),
+        T(units_may_be_unwatched_from_a_callback),
+        T(a_long_listing_does_not_hide_changes)
+)

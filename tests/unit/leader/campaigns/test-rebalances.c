@@ -423,43 +423,39 @@ static void a_node_that_is_lost_meanwhile_gets_nothing_more(void **state) {
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
         a = ask((Wish){});
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 3 * RIG_LEASE_MS);
         assert_true(a->final);
         assert_int_equal(units_on(1) + units_on(2), 12);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing),
-                T(a_dry_run_says_who_goes_where_and_why_and_does_nothing),
-                T(no_more_of_a_group_are_down_than_it_allows),
-                T(only_a_few_move_at_a_time_whoever_they_are),
-                T(it_is_one_job_however_many_entries_it_takes),
-                T(who_does_not_wait_hears_of_its_job),
-                T(each_end_is_told_as_it_comes),
-                T(no_more_are_moved_than_asked_for),
-                T(only_what_the_patterns_mean_is_moved),
-                T(nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile),
-                T(nothing_is_moved_if_somebody_has_changed_a_host_meanwhile),
-                T(only_so_many_patterns_are_compared),
-                T(who_says_so_stays),
-                T(who_never_leaves_a_lost_node_stays_too),
-                T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
-                T(when_one_fails_where_it_went_nothing_more_is_moved),
-                T(each_has_to_be_well_for_a_while_before_the_next),
-                T(a_host_that_has_not_told_everything_proves_nothing),
-                T(a_late_report_holds_nothing_up),
-                T(a_host_that_is_away_for_a_moment_is_waited_for),
-                T(while_a_host_is_waited_for_no_time_stands_still),
-                T(one_is_under_way_at_a_time_and_can_be_ended),
-                T(who_ends_one_leaves_a_job),
-                T(a_rebalance_is_called_off_by_its_job),
-                T(a_client_that_goes_away_does_not_end_it),
-                T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),
-                T(a_node_that_is_lost_meanwhile_gets_nothing_more),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing),
+        T(a_dry_run_says_who_goes_where_and_why_and_does_nothing),
+        T(no_more_of_a_group_are_down_than_it_allows),
+        T(only_a_few_move_at_a_time_whoever_they_are),
+        T(it_is_one_job_however_many_entries_it_takes),
+        T(who_does_not_wait_hears_of_its_job),
+        T(each_end_is_told_as_it_comes),
+        T(no_more_are_moved_than_asked_for),
+        T(only_what_the_patterns_mean_is_moved),
+        T(nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile),
+        T(nothing_is_moved_if_somebody_has_changed_a_host_meanwhile),
+        T(only_so_many_patterns_are_compared),
+        T(who_says_so_stays),
+        T(who_never_leaves_a_lost_node_stays_too),
+        T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
+        T(when_one_fails_where_it_went_nothing_more_is_moved),
+        T(each_has_to_be_well_for_a_while_before_the_next),
+        T(a_host_that_has_not_told_everything_proves_nothing),
+        T(a_late_report_holds_nothing_up),
+        T(a_host_that_is_away_for_a_moment_is_waited_for),
+        T(while_a_host_is_waited_for_no_time_stands_still),
+        T(one_is_under_way_at_a_time_and_can_be_ended),
+        T(who_ends_one_leaves_a_job),
+        T(a_rebalance_is_called_off_by_its_job),
+        T(a_client_that_goes_away_does_not_end_it),
+        T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),
+        T(a_node_that_is_lost_meanwhile_gets_nothing_more)
+)

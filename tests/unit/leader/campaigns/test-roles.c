@@ -397,8 +397,7 @@ static void a_unit_of_a_lost_node_preempts_too(void **state) {
         start("a.service", "Priority=-5\nHost=n1\n");
         start("b.service", "Priority=5\n");
         assert_int_equal(at("b.service"), 2);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_int_equal(at("b.service"), 1);
         assert_int_equal(rig_count_running(&g, "b.service"), 1);
         assert_int_equal(at("a.service"), 0);
@@ -411,8 +410,7 @@ static void of_the_units_of_a_lost_node_the_highest_gets_the_room(void **state) 
         start("a.service", "");
         start("b.service", "Priority=5\n");
         assert_int_equal(at("a.service") + at("b.service"), 4);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         rig_change(&g, UNLOAD, "other.service", NULL);
         assert_int_equal(at("b.service"), 1);
         assert_int_equal(at("a.service"), 2); // it may be running there still
@@ -429,8 +427,7 @@ static void of_what_a_lost_node_leaves_the_highest_is_placed_first(void **state)
                 start(name, options);
         }
         rig_change(&g, UNLOAD, "other.service", NULL);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_int_equal(at("u1.service"), 1);
         assert_int_equal(at("u2.service"), 1);
         assert_int_equal(at("u0.service"), 2); // it may be running there still

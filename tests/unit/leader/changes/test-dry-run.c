@@ -79,8 +79,7 @@ static void what_cannot_be_has_its_reasons(void **state) {
         assert_int_equal(plan("none.service", NULL, false)->status, ENOENT);
         rig_host_set_labels(&g, 3, "disk", "ssd");
         rig_settle(&g);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false,
                     "would wait for a node");
 }

@@ -248,8 +248,7 @@ static void a_host_that_is_lost_leaves_it_to_another_one(void **state) {
         assert_int_equal(a->n, 0);
         asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
         rig_host(&g, 5 - asked)->mute = false;
-        rig_host_off(&g, asked);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, asked, 2 * RIG_LEASE_MS);
         assert_true(a->final);
         assert_string_equal(digest_of("web.service"), OLD);
         assert_int_equal(registry.asked[0], 5 - asked);
@@ -303,8 +302,7 @@ static void it_runs_with_that_image_everywhere_and_after_undo(void **state) {
         job = rig_change_as_job(&g, START, "web.service", NEW_FILE);
         assert_string_equal(digest_of("web.service"), NEW);
         host = rig_host_of(&g, "web.service");
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 4 * RIG_LEASE_MS);
         assert_int_equal(rig_host_of(&g, "web.service"), 5 - host);
         assert_string_equal(digest_of("web.service"), NEW);
         rig_host_on(&g, host, true);

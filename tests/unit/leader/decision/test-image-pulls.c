@@ -152,8 +152,7 @@ static void a_registry_that_is_down_changes_nothing(void **state) {
 static void a_lost_host_is_not_waited_for(void **state) {
         uint32_t host = rig_host_of(&g, "web@3.service");
 
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
         assert_int_equal(rig_last(update(NEXT))->status, 0);
         rig_pass_ms(&g, 120000);
         assert_int_equal(count("reg.example/web:2"), N);

@@ -167,16 +167,13 @@ static void what_was_begun_goes_with_its_ticket(void **state) {
         ticket_free(ticket);
 }
 
-int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                TEST(each_part_is_answered_as_the_log_has_it),
-                TEST(what_has_nothing_to_store_needs_no_entry),
-                TEST(the_end_of_what_was_begun_is_an_entry_of_its_own),
-                TEST(what_was_not_taken_is_planned_anew),
-                TEST(what_does_not_fit_behind_others_is_for_the_next_entry),
-                TEST(what_was_begun_goes_with_its_ticket),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(each_part_is_answered_as_the_log_has_it),
+        TEST(what_has_nothing_to_store_needs_no_entry),
+        TEST(the_end_of_what_was_begun_is_an_entry_of_its_own),
+        TEST(what_was_not_taken_is_planned_anew),
+        TEST(what_does_not_fit_behind_others_is_for_the_next_entry),
+        TEST(what_was_begun_goes_with_its_ticket)
+)

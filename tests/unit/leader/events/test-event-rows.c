@@ -349,8 +349,7 @@ static void of_a_host_that_is_lost_nothing_is_left_when_the_unit_is_elsewhere(vo
         from_now(&a);
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         tell_all(&a);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 4 * RIG_LEASE_MS);
         assert_int_equal(rig_host_of(&g, "web.service"), 3);
         assert_true(asked_pull(&g, &a));
         assert_true(state_of(&a, "web.service", "n2")->gone);
@@ -375,8 +374,7 @@ static void since_when_a_node_is_lost_and_a_unit_waits_is_told(void **state) {
         assert_int_equal(since_of(&before, ARGOSY__EVENT_KIND__EVENT_NODE, "n2"), began);
         assert_int_equal(since_of(&before, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service"), 0);
         rig_age(&g, 100 * USEC_PER_SEC);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 4 * RIG_LEASE_MS);
         rig_age(&g, 100 * USEC_PER_SEC);
         rig_pass_ms(&g, 60000);
         assert_true(asked_pull(&g, &after)); // who comes late is told the same
@@ -468,8 +466,7 @@ static void what_the_log_does_not_know_was_not_destroyed(void **state) {
 
         leave_one_open("n2");
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=5\n");
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         from_now(&a);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
         assert_true(asked_pull(&g, &a));

@@ -56,8 +56,7 @@ static void units_of_more_hosts_stay_until_enough_are_back(void **state) {
 
 static void leases_that_end_one_after_the_other_are_one_loss(void **state) {
         for (uint32_t h = 3; h <= 6; h++) {
-                rig_host_off(&g, h);
-                rig_pass_ms(&g, RIG_BEAT_MS / 4);
+                rig_host_off_for(&g, h, RIG_BEAT_MS / 4);
         }
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_equal(units_on(1) + units_on(2), 10);

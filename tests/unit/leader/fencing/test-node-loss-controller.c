@@ -26,8 +26,7 @@ static uint32_t node_of(const char *name) {
 }
 
 static void lose(uint32_t host) {
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, host, RIG_LEASE_MS + RIG_BEAT_MS);
 }
 
 static const char *reason_of(const char *unit) {

@@ -36,8 +36,7 @@ static void change_leader(void) {
 
 // Host 2 runs what it runs, and nobody hears of it any more.
 static void lose_2(void) {
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
 }
 
 // x.service on host 2; host 3 is the only one that takes others.
@@ -534,32 +533,29 @@ static void what_the_cluster_does_by_itself_without_room_is_counted(void **state
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
 }
 
-int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                TEST(the_usual_way_costs_an_entry_for_each_host),
-                TEST(what_one_host_has_not_let_go_keeps_no_other_from_it),
-                TEST(nobody_says_that_it_is_gone_before_its_host_has_said_so),
-                TEST(a_host_that_is_silent_for_a_moment_is_waited_for),
-                TEST(a_unit_that_has_moved_may_run_where_it_was),
-                TEST(a_host_that_is_removed_ends_them),
-                TEST(a_unit_that_is_unloaded_may_run_as_well),
-                TEST(a_new_start_waits_for_the_guard_under_any_leader),
-                TEST(without_a_guard_it_waits_only_until_the_host_is_lost),
-                TEST(a_guard_ends_them),
-                TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
-                TEST(a_global_unit_is_remembered_on_silent_nodes_only),
-                TEST(what_must_not_run_twice_waits_quietly_for_a_host_to_attach),
-                TEST(what_is_started_again_before_it_has_gone_is_remembered_no_more),
-                TEST(what_is_left_again_is_looked_at_anew),
-                TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
-                TEST(a_global_unit_that_is_unloaded_is_remembered),
-                TEST(a_node_that_a_global_unit_has_left_is_remembered),
-                TEST(what_drives_a_global_unit_out_brings_its_tombstone),
-                TEST(what_the_log_has_no_room_to_remember_is_refused),
-                TEST(what_the_cluster_does_by_itself_without_room_is_counted),
-                TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        TEST(the_usual_way_costs_an_entry_for_each_host),
+        TEST(what_one_host_has_not_let_go_keeps_no_other_from_it),
+        TEST(nobody_says_that_it_is_gone_before_its_host_has_said_so),
+        TEST(a_host_that_is_silent_for_a_moment_is_waited_for),
+        TEST(a_unit_that_has_moved_may_run_where_it_was),
+        TEST(a_host_that_is_removed_ends_them),
+        TEST(a_unit_that_is_unloaded_may_run_as_well),
+        TEST(a_new_start_waits_for_the_guard_under_any_leader),
+        TEST(without_a_guard_it_waits_only_until_the_host_is_lost),
+        TEST(a_guard_ends_them),
+        TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
+        TEST(a_global_unit_is_remembered_on_silent_nodes_only),
+        TEST(what_must_not_run_twice_waits_quietly_for_a_host_to_attach),
+        TEST(what_is_started_again_before_it_has_gone_is_remembered_no_more),
+        TEST(what_is_left_again_is_looked_at_anew),
+        TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
+        TEST(a_global_unit_that_is_unloaded_is_remembered),
+        TEST(a_node_that_a_global_unit_has_left_is_remembered),
+        TEST(what_drives_a_global_unit_out_brings_its_tombstone),
+        TEST(what_the_log_has_no_room_to_remember_is_refused),
+        TEST(what_the_cluster_does_by_itself_without_room_is_counted),
+        TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all)
+)

@@ -736,38 +736,35 @@ static void a_job_has_the_groups_that_something_was_given_to(void **state) {
         assert_int_equal(rig_show_job(&g, cluster_state_last_job(g.state))->n_groups, 0);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(each_request_needs_its_right),
-                CASE(what_a_change_needs_depends_on_its_verb),
-                CASE(a_rollout_of_content_is_no_restart),
-                CASE(who_may_operate_brings_nothing),
-                CASE(what_he_asks_for_again_is_the_same_when_he_may_bring_files),
-                CASE(who_may_operate_brings_no_template_of_what_comes_along),
-                CASE(a_role_narrows_what_can_be_done),
-                CASE(a_plan_is_for_who_may_see_what_it_would_do_to_others),
-                CASE(a_journal_on_a_named_node_is_for_who_may_see_all),
-                CASE(what_is_not_there_and_what_is_not_his_are_refused_alike),
-                CASE(a_role_narrows_what_is_seen),
-                CASE(lists_have_what_he_may_see),
-                CASE(a_file_of_another_time_is_for_who_may_see_all),
-                CASE(jobs_are_seen_whose_units_are),
-                CASE(what_was_typed_of_other_units_is_not_shown),
-                CASE(readings_have_what_he_may_see),
-                CASE(a_long_list_has_what_he_may_see),
-                CASE(who_has_no_say_in_it_is_told_of_his_own_rights),
-                CASE(what_nobody_can_have_is_refused),
-                CASE(a_right_at_one_host_is_that_hosts_users),
-                CASE(a_change_of_rights_is_a_job),
-                CASE(a_job_has_the_groups_that_something_was_given_to),
-                CASE(who_loses_his_right_hears_no_more),
-                CASE(lines_of_a_unit_that_is_of_another_role_now_are_not_for_him),
-                CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
-                CASE(what_he_brings_is_judged_when_its_turn_comes),
-                CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
-                CASE(of_hundreds_of_hosts_some_are_told_in_each_turn),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(each_request_needs_its_right),
+        CASE(what_a_change_needs_depends_on_its_verb),
+        CASE(a_rollout_of_content_is_no_restart),
+        CASE(who_may_operate_brings_nothing),
+        CASE(what_he_asks_for_again_is_the_same_when_he_may_bring_files),
+        CASE(who_may_operate_brings_no_template_of_what_comes_along),
+        CASE(a_role_narrows_what_can_be_done),
+        CASE(a_plan_is_for_who_may_see_what_it_would_do_to_others),
+        CASE(a_journal_on_a_named_node_is_for_who_may_see_all),
+        CASE(what_is_not_there_and_what_is_not_his_are_refused_alike),
+        CASE(a_role_narrows_what_is_seen),
+        CASE(lists_have_what_he_may_see),
+        CASE(a_file_of_another_time_is_for_who_may_see_all),
+        CASE(jobs_are_seen_whose_units_are),
+        CASE(what_was_typed_of_other_units_is_not_shown),
+        CASE(readings_have_what_he_may_see),
+        CASE(a_long_list_has_what_he_may_see),
+        CASE(who_has_no_say_in_it_is_told_of_his_own_rights),
+        CASE(what_nobody_can_have_is_refused),
+        CASE(a_right_at_one_host_is_that_hosts_users),
+        CASE(a_change_of_rights_is_a_job),
+        CASE(a_job_has_the_groups_that_something_was_given_to),
+        CASE(who_loses_his_right_hears_no_more),
+        CASE(lines_of_a_unit_that_is_of_another_role_now_are_not_for_him),
+        CASE(a_request_is_judged_by_what_holds_when_its_turn_comes),
+        CASE(what_he_brings_is_judged_when_its_turn_comes),
+        CASE(a_host_is_told_when_it_comes_and_when_something_has_changed),
+        CASE(of_hundreds_of_hosts_some_are_told_in_each_turn)
+)

@@ -63,8 +63,7 @@ static void lose(uint32_t host) {
                 rig_change(&g, START, name, SERVICE);
                 rig_change(&g, START, "web.service", SERVICE);
         }
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
 }
 
 static void a_host_with_too_many_labels_stops_no_failover(void **state) {

@@ -235,8 +235,7 @@ static void a_voter_that_does_not_keep_the_key_is_named(void **state) {
 
 static void who_is_away_is_not_waited_for(void **state) {
         rig_host_off(&g, 3);
-        rig_host_off(&g, 5);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 5, 2 * RIG_LEASE_MS);
         (void) rotate(false);
         pass();
         assert_rotated();

@@ -268,8 +268,7 @@ static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state)
         a = cluster_remove("n2");
         rig_turns(&g, 20);
         assert_false(a->final);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, 0);
         assert_false(is_member(2));
@@ -287,8 +286,7 @@ static void what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_
         rig_host(&g, 2)->deaf = true;
         a = cluster_remove("n2");
         rig_turns(&g, 20);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 4 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 4 * RIG_LEASE_MS);
         assert_false(a->final);
         assert_true(is_member(2));
         for (uint32_t h = 1; h <= 3; h += 2)

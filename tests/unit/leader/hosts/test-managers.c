@@ -249,8 +249,7 @@ static void the_units_of_a_lost_host_move_to_managers_that_fit(void **state) {
         rig_host_set_manager(&g, 2, "user@1000");
         rig_change(&g, START, "a.service", FOR_USERS);
         rig_change(&g, START, "b.service", FOR_USERS);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_string_equal(rig_list_units(&g), "a.service n1/user@7 loaded active running\n"
                                                 "b.service n1/user@7 loaded active running\n");
 }

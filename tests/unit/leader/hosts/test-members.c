@@ -322,8 +322,7 @@ static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state)
         assert_refused(r, "duplicate machine id");
         assert_refused(r, "n2");
         // A reinstalled machine: its former self has to be removed first.
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_refused(join_with(&token), "cluster remove n2");
 }
 
@@ -529,8 +528,7 @@ static void how_many_vote_is_a_wish_in_the_log(void **state) {
 static void a_spare_that_comes_back_is_the_voter_that_was_missing(void **state) {
         (void) cluster_voters(1);
         rig_pass_ms(&g, 4 * RIG_BEAT_MS);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         (void) cluster_voters(3);
         rig_pass_ms(&g, 4 * RIG_BEAT_MS);
         assert_int_equal(g.n_members, 1); // two would survive less

@@ -203,8 +203,7 @@ static void nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies(void **state)
         rig_host(&g, 2)->deaf = true;
         rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         assert_int_equal(units_on(3), 0);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_int_equal(units_on(3), 1);
 }
 
@@ -275,8 +274,7 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(2), 1);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         rig_set_mode(&g, "n2", DRAINING, 60, "new disks");
         a = wait_for_drain("n2");
         assert_false(a->final); // it may still end then
@@ -522,8 +520,7 @@ static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
                 0);
         host = rig_host_of(&g, "a.service");
         assert_int_not_equal(host, 1);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
         (void) rig_set_host_mode(&g, host, DRAINING, 0);
         rig_settle(&g);
         assert_int_equal(rig_host_of(&g, "a.service"), host);

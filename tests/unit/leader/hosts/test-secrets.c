@@ -230,8 +230,7 @@ static void a_unit_that_moves_keeps_its_version(void **state) {
         assert_int_equal(n_versions("db"), 2);
         if (host == 1) // the leader's own
                 return;
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         assert_int_not_equal(rig_host_of(&g, "a.service"), host);
         assert_int_equal(at_unit("a.service")->version, 1);
         assert_string_equal(at_unit("a.service")->value, "one");
@@ -252,8 +251,7 @@ static void a_start_where_nobody_hears_of_it_keeps_its_version(void **state) {
         set("db", "one");
         name = start_elsewhere(APP "NodeLost=keep\n");
         host = rig_host_of(&g, name);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         set("db", "two");
         (void) change(START, name, NULL);
         assert_int_equal(row("db")->stale, 2);
@@ -271,8 +269,7 @@ static void what_was_destroyed_and_comes_again_is_not_what_its_host_has(void **s
         set("db", "one");
         name = start_elsewhere(APP "NodeLost=keep\n");
         host = rig_host_of(&g, name);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         (void) change(DESTROY, name, NULL);
         assert_null(cluster_state_find_unit(g.state, name));
         do_well(SUBMIT, name, APP "NodeLost=keep\n");

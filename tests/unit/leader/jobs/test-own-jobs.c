@@ -58,8 +58,7 @@ static void a_lost_host_is_told_with_what_it_had(void **state) {
         start_on_2("a.service");
         start_on_2("b.service");
         batches = g.batches;
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, LATER_MS);
+        rig_host_off_for(&g, 2, LATER_MS);
         assert_int_not_equal(rig_host_of(&g, "a.service"), 2);
         assert_int_equal(g.batches, batches + 1); // that in which they move
         row = own("host lost", 0);
@@ -83,8 +82,7 @@ static void a_lost_host_is_told_with_what_it_had(void **state) {
 
 static void a_host_that_had_nothing_is_told_too(void **state) {
         rig_change(&g, START, "a.service", SERVICE);
-        rig_host_off(&g, rig_host_of(&g, "a.service") == 3 ? 2 : 3);
-        rig_pass_ms(&g, LATER_MS + 1500);
+        rig_host_off_for(&g, rig_host_of(&g, "a.service") == 3 ? 2 : 3, LATER_MS + 1500);
         assert_non_null(own("host lost", 0));
         assert_int_equal(own("host lost", 0)->n_units, 0);
 }
@@ -95,8 +93,7 @@ static void what_happens_again_within_a_minute_is_counted(void **state) {
 
         start_on_2("a.service");
         for (unsigned i = 0; i < 3; i++) {
-                rig_host_off(&g, 2);
-                rig_pass_ms(&g, LATER_MS + 1500);
+                rig_host_off_for(&g, 2, LATER_MS + 1500);
                 rig_host_on(&g, 2, false);
                 rig_pass_ms(&g, 2000);
         }
@@ -107,8 +104,7 @@ static void what_happens_again_within_a_minute_is_counted(void **state) {
         first = row->job;
         rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, LATER_MS + 1500);
+        rig_host_off_for(&g, 2, LATER_MS + 1500);
         assert_true(own("host lost", 0)->job > first);
         assert_null(strstr(own("host lost", 0)->reason, "times"));
 }
@@ -119,8 +115,7 @@ static void what_moves_later_belongs_to_the_loss(void **state) {
         start_on_2("a.service");
         (void) rig_set_host_mode(&g, 1, CORDONED, 0);
         (void) rig_set_host_mode(&g, 3, CORDONED, 0);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, LATER_MS + 1500);
+        rig_host_off_for(&g, 2, LATER_MS + 1500);
         first = own("host lost", 0)->job;
         assert_int_equal(own("host lost", 0)->n_units, 0);
         rig_age(&g, MINUTE_MS * UINT64_C(1000));
@@ -262,8 +257,7 @@ static void it_counts_for_no_request(void **state) {
 
         start_on_2("a.service");
         job = rig_last_job(&g) - 2; // behind it two nodes were opened
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, LATER_MS + 1500);
+        rig_host_off_for(&g, 2, LATER_MS + 1500);
         moved = own("host lost", 0)->job;
         assert_string_equal(rig_show_job(&g, job)->verb, "start");
         assert_string_equal(rig_show_job(&g, job)->state, "done"); // it is not overtaken

@@ -63,8 +63,7 @@ static void the_gap_moves_with_the_unit(void **state) {
         rig_settle(&g);
         assert_int_equal(node_of("db.service"), rig_host(&g, 2)->virtual.node);
         assert_string_equal(where("all.service"), "13");
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         assert_int_equal(node_of("db.service"), rig_host(&g, 3)->virtual.node);
         assert_null(rig_unit_on(&g, 3, "all.service"));
         rig_host_on(&g, 2, true);
@@ -235,22 +234,19 @@ static void who_is_refused_another_content_goes_on_conflicting(void **state) {
         assert_int_equal(node_of("b.service"), 0);
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(a_global_unit_leaves_out_the_nodes_of_those_it_conflicts_with),
-                T(a_global_unit_gives_way_to_whoever_conflicts_with_it_and_comes_back),
-                T(the_gap_moves_with_the_unit),
-                T(who_is_refused_another_content_goes_on_conflicting),
-                T(of_two_global_units_the_first_by_name_has_the_node),
-                T(the_next_leader_sees_it_the_same_way),
-                T(a_node_that_is_left_to_another_one_is_named),
-                T(of_several_that_have_the_node_the_first_by_name_is_named),
-                T(a_global_unit_that_gives_way_everywhere_is_not_started),
-                T(who_is_stopped_for_it_is_named),
-                T(a_node_that_refuses_a_global_unit_fails_its_start),
-                T(a_start_that_fails_asks_the_node_again),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(a_global_unit_leaves_out_the_nodes_of_those_it_conflicts_with),
+        T(a_global_unit_gives_way_to_whoever_conflicts_with_it_and_comes_back),
+        T(the_gap_moves_with_the_unit),
+        T(who_is_refused_another_content_goes_on_conflicting),
+        T(of_two_global_units_the_first_by_name_has_the_node),
+        T(the_next_leader_sees_it_the_same_way),
+        T(a_node_that_is_left_to_another_one_is_named),
+        T(of_several_that_have_the_node_the_first_by_name_is_named),
+        T(a_global_unit_that_gives_way_everywhere_is_not_started),
+        T(who_is_stopped_for_it_is_named),
+        T(a_node_that_refuses_a_global_unit_fails_its_start),
+        T(a_start_that_fails_asks_the_node_again)
+)

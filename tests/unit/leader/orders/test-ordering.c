@@ -354,8 +354,7 @@ static void what_is_bound_is_down_as_long_as_the_other_one_is(void **state) {
 static void what_is_bound_follows_the_other_one_over_the_loss_of_its_node(void **state) {
         start_bound_pair();
         assert_int_equal(rig_record(&g, "b.service")->node, 2);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 1500);
+        rig_host_off_for(&g, 2, 1500);
         assert_true(is_up(1, "a.service")); // silent is not lost
         rig_pass_ms(&g, 3000);
         assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
@@ -383,8 +382,7 @@ static void what_only_requires_does_not_mind_the_loss(void **state) {
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
         rig_pass_ms(&g, 3000);
         assert_int_equal(rig_record(&g, "b.service")->node, 2);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 8000);
+        rig_host_off_for(&g, 2, 8000);
         assert_true(is_up(1, "a.service"));
         assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 1);
 }

@@ -84,8 +84,7 @@ static void nobody_knows_what_runs_on_a_node_that_is_not_heard(void **state) {
         (void) rig_change(&g, START, "c.service", EVERYWHERE);
         rig_settle(&g);
         assert_int_equal(figure("nodes", "online", NULL), 3);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(figure("nodes", "lost", NULL), 1);
         assert_int_equal(figure("units_on_nodes", "active", NULL), 2);
         assert_int_equal(figure("units_on_nodes", "unknown", NULL), 1);
@@ -129,8 +128,7 @@ static void what_there_is_follows_a_host_without_a_unit_that_asks(void **state) 
         assert_int_equal(figure("capacity", "slot", NULL), 9);
         rig_host_set_labels(&g, 3, "offers/slot", "4");
         assert_int_equal(figure("capacity", "slot", NULL), 13);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_int_equal(figure("nodes", "lost", NULL), 1);
         assert_int_equal(figure("capacity", "slot", NULL), 9);
 }

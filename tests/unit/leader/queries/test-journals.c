@@ -79,8 +79,7 @@ static void what_was_taken_after_the_end_is_nobodys(void **state) {
         RigAnswer *a = follow(FLOW_WINDOW_BYTES);
         uint64_t mark = line_from(2, 400, a);
 
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         taken(a, mark);
         assert_int_equal(rig_host(&g, 2)->n_taken, 0);
         (void) line_from(1, 500, a);
@@ -106,14 +105,11 @@ static void a_node_that_only_makes_marks_is_not_remembered_for_each(void **state
         assert_in_range(marks, 8, 20);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(each_node_hears_what_of_its_lines_was_taken),
-                CASE(what_was_taken_after_the_end_is_nobodys),
-                CASE(who_knows_no_window_goes_on_as_before),
-                CASE(a_node_that_only_makes_marks_is_not_remembered_for_each),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(each_node_hears_what_of_its_lines_was_taken),
+        CASE(what_was_taken_after_the_end_is_nobodys),
+        CASE(who_knows_no_window_goes_on_as_before),
+        CASE(a_node_that_only_makes_marks_is_not_remembered_for_each)
+)

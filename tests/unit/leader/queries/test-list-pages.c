@@ -385,8 +385,7 @@ static void start_one(void) {
 }
 
 static void lose_a_host(void) {
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
 }
 
 static void find_it_again(void) {

@@ -331,22 +331,19 @@ static void what_cannot_be_looked_at_is_refused(void **state) {
         assert_int_equal(rig_last(ask_verify("a.service", 1, "nowhere"))->status, ENOENT);
 }
 
-int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        const struct CMUnitTest tests[] = {
-                CASE(a_turn_looks_at_some_of_thousands),
-                CASE(a_unit_on_all_nodes_is_looked_for_in_the_end),
-                CASE(who_asks_for_many_does_not_hold_up_who_asks_for_one),
-                CASE(whoever_goes_in_the_middle_is_forgotten),
-                CASE(what_a_lost_host_does_not_answer_is_said),
-                CASE(users_who_listen_leave_root_a_place),
-                CASE(who_asks_no_more_may_ask_again),
-                CASE(contents_are_looked_at_by_each_node),
-                CASE(large_contents_leave_one_after_the_other),
-                CASE(a_host_that_is_behind_gets_them_when_it_is_not),
-                CASE(contents_that_nobody_waits_for_do_not_leave),
-                CASE(what_cannot_be_looked_at_is_refused),
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        CASE(a_turn_looks_at_some_of_thousands),
+        CASE(a_unit_on_all_nodes_is_looked_for_in_the_end),
+        CASE(who_asks_for_many_does_not_hold_up_who_asks_for_one),
+        CASE(whoever_goes_in_the_middle_is_forgotten),
+        CASE(what_a_lost_host_does_not_answer_is_said),
+        CASE(users_who_listen_leave_root_a_place),
+        CASE(who_asks_no_more_may_ask_again),
+        CASE(contents_are_looked_at_by_each_node),
+        CASE(large_contents_leave_one_after_the_other),
+        CASE(a_host_that_is_behind_gets_them_when_it_is_not),
+        CASE(contents_that_nobody_waits_for_do_not_leave),
+        CASE(what_cannot_be_looked_at_is_refused)
+)

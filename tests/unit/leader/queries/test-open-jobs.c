@@ -169,8 +169,7 @@ static void a_lost_host_s_word_is_not_waited_for(void **state) {
         host = rig_host_of(&g, name);
         for (uint32_t h = 1; h <= 3; h++)
                 say_lived(h);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         assert_int_not_equal(rig_host_of(&g, name), host);
         (void) change(STOP, name, NULL);
         (void) change(START, name, NULL);
@@ -302,8 +301,7 @@ static void a_move_overtakes_nobody(void **state) {
                 rig_set_lazy(&g, false);
                 return;
         }
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 5 * RIG_LEASE_MS);
+        rig_host_off_for(&g, host, 5 * RIG_LEASE_MS);
         assert_int_not_equal(rig_host_of(&g, "a.service"), host);
         assert_int_equal(state_of(job), RUNNING);
         rig_set_lazy(&g, false);
@@ -377,8 +375,7 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         job = rig_last_job(&g);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, LATER_MS);
+        rig_host_off_for(&g, host, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         m.host = (char *) (host == 2 ? "n2" : "n3");
         m.force = true;

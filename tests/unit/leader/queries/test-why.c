@@ -39,8 +39,7 @@ static void nobody_takes_it(void **state) {
 
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_settle(&g);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_why("fast.service", "-", "no node takes it at present");
         s = rig_why(&g, "fast.service")->status_reply;
@@ -57,8 +56,7 @@ static void its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it(void **st
         assert_why("fast.service", "n2", "n2 is to be emptied, and no other node takes it");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         assert_why("fast.service", "n2", "");
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         assert_why("fast.service", "n2", "n2 is lost, and no other node takes it");
 }
 
@@ -104,8 +102,7 @@ static void so_many_are_lost_that_nothing_is_moved(void **state) {
         for (int i = 0; i < 3; i++)
                 rig_change(&g, START, (const char *[]){"a.service", "b.service", "c.service"}[i], SERVICE);
         rig_host_off(&g, 2);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_why(
                 "c.service", "n3",
                 "its node is lost together with so many others that nothing is moved (see MassLossPercent= "
@@ -259,8 +256,7 @@ static void each_state_of_a_node(void **state) {
         assert_refusal("web.service", "n1", "the node is cordoned");
         assert_refusal("web.service", "n2", "the node is being drained: new disks");
         assert_refusal("web.service", "n3", "the node is in maintenance");
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, RIG_LEASE_MS * 3 / 4);
+        rig_host_off_for(&g, 2, RIG_LEASE_MS * 3 / 4);
         assert_refusal("web.service", "n2", "the node has not been heard of for a while");
         rig_pass_ms(&g, RIG_LEASE_MS);
         assert_refusal("web.service", "n2", "the node is lost");
@@ -485,8 +481,7 @@ static void assert_told_of_many(const RigAnswer *a) {
 static void many_wait(void) {
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_settle(&g);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         (void) rig_change_many(&g, START, "w", MANY, ON_SSD);
         rig_settle(&g);
 }

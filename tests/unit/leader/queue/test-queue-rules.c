@@ -337,8 +337,7 @@ static void failover_does_not_ask_the_queue(void **state) {
         set_closed(true, "");
         host = rig_host_of(&g, "a.service");
         assert_int_not_equal(host, 1);
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 60 * 1000);
+        rig_host_off_for(&g, host, 60 * 1000);
         assert_int_equal(rig_count_running(&g, "a.service"), 1);
         assert_int_equal(rig_host_of(&g, "a.service"), 5 - host);
 }

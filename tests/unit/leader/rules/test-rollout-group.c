@@ -55,8 +55,4 @@ static void one_rollout_is_of_one_file(void **state) {
         }
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(one_rollout_is_of_one_file)};
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(one_rollout_is_of_one_file))

@@ -111,8 +111,7 @@ static void they_move_together(void **state) {
                         ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         rig_settle(&g);
         assert_int_equal(before, rig_host(&g, 2)->virtual.node);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_settle(&g);
         after = node_of("job.timer", LAUNCHED);
         assert_int_not_equal(after, before);
@@ -130,8 +129,7 @@ static void what_a_kept_timer_activates_is_kept_with_it(void **state) {
         change(START, "job.timer", TIMER "[X-Argosy]\nNodeLost=keep\n", "");
         node = node_of("job.timer", LAUNCHED);
         assert_int_equal(node, rig_host(&g, 2)->virtual.node);
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_settle(&g);
         assert_int_equal(node_of("job.timer", LAUNCHED), node);
         assert_int_equal(node_of("job.service", LOADED), node);
@@ -146,8 +144,7 @@ static void a_lost_node_gives_both_to_one_node(void **state) {
                 snprintf(name, sizeof(name), "p%d.timer", i);
                 change(START, name, TIMER, "");
         }
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 3 * RIG_LEASE_MS);
         rig_settle(&g);
         for (int i = 0; i < 12; i++) {
                 char service[32], timer[32];
@@ -363,32 +360,28 @@ static void the_next_leader_knows_who_belongs_together(void **state) {
         assert_int_equal(node_of("z-backup.service", LOADED), node_of("night.timer", LAUNCHED));
 }
 
-int main(void) {
-        const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-                T(a_timer_brings_its_service_along),
-                T(whoever_comes_second_goes_where_the_first_is),
-                T(the_service_of_another_name_follows_too),
-                T(a_timer_goes_where_its_service_must_be),
-                T(they_move_together),
-                T(what_a_kept_timer_activates_is_kept_with_it),
-                T(a_lost_node_gives_both_to_one_node),
-                T(the_service_follows_a_timer_that_moves_by_itself),
-                T(what_runs_by_its_own_order_is_not_stopped_for_a_timer),
-                T(who_may_be_started_again_is_told_so),
-                T(what_cannot_be_loaded_with_it_is_a_warning),
-                T(instances_come_from_their_template),
-                T(also_means_also),
-                T(chains_and_cycles_come_to_an_end),
-                T(a_service_is_brought_to_where_its_activator_is_to_be),
-                T(so_it_is_if_one_request_has_both),
-                T(so_it_is_if_one_request_has_all),
-                T(both_are_where_both_can_be),
-                T(where_no_node_is_for_both_that_is_said),
-                T(an_activator_is_where_it_is_to_be_and_not_where_its_service_is),
-                T(the_next_leader_knows_who_belongs_together),
-#undef T
-        };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(
+        T(a_timer_brings_its_service_along),
+        T(whoever_comes_second_goes_where_the_first_is),
+        T(the_service_of_another_name_follows_too),
+        T(a_timer_goes_where_its_service_must_be),
+        T(they_move_together),
+        T(what_a_kept_timer_activates_is_kept_with_it),
+        T(a_lost_node_gives_both_to_one_node),
+        T(the_service_follows_a_timer_that_moves_by_itself),
+        T(what_runs_by_its_own_order_is_not_stopped_for_a_timer),
+        T(who_may_be_started_again_is_told_so),
+        T(what_cannot_be_loaded_with_it_is_a_warning),
+        T(instances_come_from_their_template),
+        T(also_means_also),
+        T(chains_and_cycles_come_to_an_end),
+        T(a_service_is_brought_to_where_its_activator_is_to_be),
+        T(so_it_is_if_one_request_has_both),
+        T(so_it_is_if_one_request_has_all),
+        T(both_are_where_both_can_be),
+        T(where_no_node_is_for_both_that_is_said),
+        T(an_activator_is_where_it_is_to_be_and_not_where_its_service_is),
+        T(the_next_leader_knows_who_belongs_together)
+)

@@ -55,8 +55,7 @@ static void a_start_is_refused_as_long_as_nobody_takes_it_over(void **state) {
         assert_refused(rig_change(&g, START, "web.service", SERVICE), "set TakeOver=");
         says(2, true, true, "web.service", NULL);
         assert_refused(rig_change(&g, START, "web.service", SERVICE), "fleetd still runs there");
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
         rig_host_on(&g, 2, false);
         rig_settle(&g); // and has none of them any more

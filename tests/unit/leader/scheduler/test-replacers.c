@@ -292,8 +292,7 @@ static void an_instance_begins_beside_those_of_its_own_group(void **state) {
 
 static void a_node_that_is_lost_holds_nobody(void **state) {
         (void) replace_three();
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         assert_int_equal(rig_host_of(&g, "old@2.service"), 3);
         assert_int_equal(rig_host_of(&g, "old@3.service"), 3);
 }

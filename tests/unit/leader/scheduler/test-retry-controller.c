@@ -353,8 +353,7 @@ static void a_lost_node_is_left_to_node_lost(void **state) {
         break_content(KEPT);
         start("x.service", KEPT);
         host = rig_host_of(&g, "x.service");
-        rig_host_off(&g, host);
-        rig_pass_ms(&g, 60000);
+        rig_host_off_for(&g, host, 60000);
         assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "NodeLost=keep");
         rig_host_on(&g, host, false);
@@ -376,8 +375,7 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
 
                 start(name, SERVICE "[X-Argosy]\nHost=n1\n");
         }
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(rig_host_of(&g, "x.service"), 1);
 }
 
@@ -389,8 +387,7 @@ static void better_where_it_failed_than_nowhere(void **state) {
         rig_pass_ms(&g, 1100);
         assert_int_equal(rig_host_of(&g, "x.service"), 3);
         rig_host(&g, 2)->sound = true;
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(rig_host_of(&g, "x.service"), 2);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }

@@ -127,8 +127,7 @@ static void one_that_cannot_follow_waits_when_its_node_is_back(void **state) {
         start("mate.service", MATE "Host=n3\n");
         start("hub.service", SERVICE);
         assert_int_equal(rig_host_of(&g, "mate.service"), 3);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, MINUTE_MS);
+        rig_host_off_for(&g, 3, MINUTE_MS);
         assert_int_not_equal(rig_host_of(&g, "hub.service"), 3);
         is_well = "hub.service";
         rig_host_on(&g, 3, true);
@@ -144,8 +143,7 @@ static void one_that_was_to_follow_when_the_leader_changed_follows(void **state)
         start("hub.service", SERVICE);
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         assert_int_equal(rig_host_of(&g, "mate.service"), 3);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, MINUTE_MS);
+        rig_host_off_for(&g, 3, MINUTE_MS);
         is_well = "hub.service";
         assert_int_equal(rig_host_of(&g, "hub.service"), 1);
         assert_int_equal(rig_host_of(&g, "mate.service"), 3);

@@ -584,8 +584,7 @@ static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
         assert_answered(change(START, UNITS, 1), UNITS);
         a = wait_for_all(NOT_SOON);
         before = g.leader->n_waiters_judged;
-        rig_host_off(&g, 2);
-        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_host_on(&g, 2, false);
         assert_false(a->final);
         assert_true(g.leader->n_waiters_judged >= before + UNITS);

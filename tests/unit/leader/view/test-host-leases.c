@@ -88,8 +88,7 @@ static void who_has_a_longer_one_gives_it_when_the_log_has_it(void **state) {
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
         assert_int_equal(logged(), 3 * RIG_LEASE_MS);
         assert_told(3 * RIG_LEASE_MS);
-        rig_host_off(&g, 3);
-        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_int_equal(units_on(1) + units_on(2), HOSTS - 1);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_equal(units_on(1) + units_on(2), HOSTS);

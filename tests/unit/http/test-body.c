@@ -83,7 +83,8 @@ static void a_list_says_whether_somebody_leads_and_has_all_fields(void **state) 
                 "{\"no_leader\":false,\"units\":[{\"unit\":\"u0.service\",\"node\":\"\","
                 "\"load\":\"\",\"active\":\"active\","
                 "\"sub\":\"\",\"rev\":\"\",\"note\":\"\",\"drift\":false,\"stale\":false,\"error\":\"\","
-                "\"host-id\":\"\",\"restarts\":0,\"since\":0,\"looping\":false}]}\n");
+                "\"host-id\":\"\",\"restarts\":0,\"since\":0,\"looping\":false,\"image\":\"\","
+                "\"digest\":\"\",\"pulling\":false}]}\n");
 }
 
 static void an_empty_list_is_a_list(void **state) {

@@ -1,0 +1,26 @@
+# check refused-is-undone: check refused-is-undone: request 10 was told 'the image reg.example/box1:1 of u1.service cannot be resolved to a digest: manifest unknown; nothing was changed, 
+chance fb452912299a5453
+hosts 1
+units 8
+lease_ms 86a
+start_ms 0
+stop_ms 0
+mass_loss_percent 64
+batch_max 0
+time_max_ms 1ac
+voters 0
+guarded 0
+fresh 0
+crowd 0
+events_bytes 0
+found 0
+names 0
+leases 0
+containers f
+load.several 40
+load.roles 12
+load.waits 17
+load.again 40
+load.calls_off 1
+load.bursts 1a
+ask b66377b86853ff36

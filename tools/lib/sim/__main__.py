@@ -25,11 +25,13 @@ def parse():
     what.add_argument("--seeds", metavar="A..B", help="play all of them; then how often each check had something to look at")
     what.add_argument("--shrink", metavar="SEED|FILE", help="make a red story short")
     what.add_argument("--hours", type=float, metavar="H", help="play fresh seeds on all processors, and report")
+    what.add_argument("--sweep", metavar="NAME", help="--hosts: play a script, or all of them, once for each place at which something may go wrong")
     what.add_argument("--planted", type=int, metavar="N", help="see which of N planted faults (tools/mutants) are found, each within 1,000 seeds")
     what.add_argument("--write-digests", action="store_true",
                       help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
     parser.add_argument("--hosts", action="store_true", help="stories of whole hosts, instead of those of a leader")
     parser.add_argument("--raft", action="store_true", help="the same with argosy's own log, on libraft, instead of one in memory")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="--sweep: each N-th place only")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
     parser.add_argument("--messages", action="store_true", help="entries of the log, requests, answers, orders and reports, field by field")
@@ -45,6 +47,8 @@ def parse():
     if args.until is not None and args.seed is None and args.file is None:
         parser.error("--until is about one story")
     args.hosts |= args.raft
+    if args.sweep and not args.hosts:
+        parser.error("--sweep is of whole hosts: --hosts or --raft")
     if args.hosts and (args.planted is not None or args.write_digests):
         parser.error("stories of whole hosts have no digests, and nothing is planted for them but by tools/mutants")
     args.target = program.RAFT if args.raft else program.HOSTS if args.hosts else program.TARGET
@@ -78,6 +82,8 @@ def main():
     args = parse()
     if args.seed is not None or args.file is not None:
         return play_one(args)
+    if args.sweep:
+        return program.run(program.build(args.build, target=args.target), "--sweep", args.sweep, "--every", args.every)
     if args.shrink is not None:
         return shrink(args)
     if args.hours is not None:

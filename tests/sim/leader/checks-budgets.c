@@ -185,7 +185,9 @@ static unsigned option_of_group(unsigned of, unsigned n) {
 
 static unsigned max_of_rollout(const LogRollout *o, unsigned unit) {
         unsigned n = count_wanted(unit),
-                 option = o->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
+                 option = o->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART && o->max_unavailable > 0
+                                  ? UINT32_MAX // units of the group may have several contents
+                          : o->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
                                   ? option_of_group(unit, n)
                                   : least(option_of(&o->spec, n), option_of(&o->spec_before, n));
 

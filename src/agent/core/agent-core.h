@@ -150,6 +150,7 @@ typedef struct Agent {
                 bool loaded;      // what was known before this argosyd
                 bool watched;     // its folder is
                 bool changed;     // it is another one than at the last Attach, perhaps of the same version
+                bool fresh;       // the next Attach is to tell what it has just said
                 uv_fs_event_t watch;
                 Argosy__Label label;
         } podman;

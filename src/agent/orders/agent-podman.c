@@ -55,13 +55,20 @@ static void save(const Agent *a) {
 static void on_version(int error, const UnitVerdict *verdict, void *userdata) {
         Agent *a = userdata;
 
+        // Asked about another one, which has gone meanwhile: there will be one more.
+        if (a->podman.changed && (error < 0 || !*verdict->podman)) {
+                a->podman.changed = false;
+                return;
+        }
         if (error == 0 && !streq(a->podman.version, verdict->podman) &&
             str_copy(a->podman.version, sizeof(a->podman.version), verdict->podman)) {
                 a->podman.changed = true;
                 save(a);
         }
-        if (a->podman.changed)
+        if (a->podman.changed) {
+                a->podman.fresh = true;
                 agent_attach_again(a);
+        }
         a->podman.changed = false;
 }
 
@@ -100,8 +107,10 @@ void agent_podman_look(Agent *a) {
         if (!a->podman.loaded)
                 load_last(a);
         watch_folder(a);
-        if (ask(a) == -ENOENT)
+        // While files are exchanged there may be none for a moment, in which this is not to be looked at.
+        if (!a->podman.fresh && ask(a) == -ENOENT)
                 *a->podman.version = 0;
+        a->podman.fresh = false;
 }
 
 static void on_watch_closed(uv_handle_t *handle) {

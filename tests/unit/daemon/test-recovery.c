@@ -105,7 +105,8 @@ static uint64_t generation(const char *dir) {
         return g;
 }
 
-// Names and contents of the log's files.
+// Names and contents of the log's files; of the copy of the peers file the name, since each cluster that is
+// made has an id of its own, and generation() looks at what it says.
 static void print_log(const char *dir, Buf *ret) {
         _cleanup_free_ char *log = in(dir, "log");
         struct dirent **names;
@@ -117,7 +118,8 @@ static void print_log(const char *dir, Buf *ret) {
 
                 if (names[i]->d_name[0] != '.') {
                         assert_int_equal(buf_append(ret, names[i]->d_name, strlen(names[i]->d_name) + 1), 0);
-                        assert_int_equal(file_read(AT_FDCWD, path, 1 << 26, ret), 0);
+                        if (!streq(names[i]->d_name, "peers"))
+                                assert_int_equal(file_read(AT_FDCWD, path, 1 << 26, ret), 0);
                 }
                 free(names[i]);
         }

@@ -13,6 +13,7 @@
 #include "config-private.h"
 #include "host-address.h"
 #include "manager-name.h"
+#include "process-end.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -355,7 +356,7 @@ bool config_value_is_same(const ConfigKey *k, const Config *a, const Config *b) 
         case KEY_FLEET:
                 return streq(a->fleet, b->fleet) && is_same_list(&a->fleet_listen, &b->fleet_listen);
         default:
-                abort();
+                process_abort("a key of that type cannot count from a restart");
         }
 }
 
@@ -385,6 +386,6 @@ void config_value_exchange(const ConfigKey *k, Config *a, Config *b) {
                 exchange(&a->fleet, &b->fleet, sizeof(a->fleet));
                 return exchange(&a->fleet_listen, &b->fleet_listen, sizeof(a->fleet_listen));
         default:
-                abort();
+                process_abort("a key of that type cannot count from a restart");
         }
 }

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from mutants.faults import Fault
-from mutants.table import CHECKS, misfits, unplanted
+from mutants.table import CHECKS, UNSEEN, misfits, unplanted
 
 SOURCE = {
     "src/room/thing.c": "int thing(void) {\n        return 1;\n}\n",
@@ -16,7 +16,8 @@ SOURCE = {
     "tests/integration/story.py": "def test_it_is_told(c):\n    pass\n\n\ndef told(c):\n    pass\n",
     CHECKS["sim/leader"]: 'const Check checks[] = {\n        {"one-is-one", "A rule.", "a premise", "thing-0", .on_end = one},\n'
             '        {"two-is-two", "A rule.", "a premise", NULL,\n                .on_end = two},\n'
-            '        {"no-more", "A rule.", "a premise", "things"},\n};\n',
+            '        {"no-more", "A rule.", "a premise", "things"},\n'
+            f'        {{"{next(iter(UNSEEN))}", "A rule.", "a premise", NULL}},\n' '};\n',
     CHECKS["sim/hosts"]: 'const Check checks[] = {\n        {"whole-is-whole", "A rule.", "a premise", NULL},\n};\n',
 }
 
@@ -36,6 +37,12 @@ DOES_NOT = {
     "integration/tale: it_is_told": "there are 0 files of a test integration/tale, not one",
 }
 
+UNPLANTED = [
+    f"{CHECKS['sim/leader']}: two-is-two names no fault with which it was seen to be red",
+    f"{CHECKS['sim/leader']}: no-more names things, which is not in the table of faults",
+    f"{CHECKS['sim/hosts']}: whole-is-whole names no fault with which it was seen to be red",
+]
+
 
 def found(source, *tests, name="thing-{}", line="return 1;"):
     faults = [Fault(name.format(i), "src/room/thing.c", line, "return 2;", test) for i, test in enumerate(tests)]
@@ -50,8 +57,7 @@ def check(source):
     for test, why in DOES_NOT.items():
         assert found(source, test) == [f"thing-0: {why}"], (test, found(source, test))
     assert found(source, FITS[0], line="return 3;") == ["thing-0: src/room/thing.c has this line 0 times, not once: return 3;"]
-    assert list(unplanted(source, [Fault("thing-0", "", "", "", "")])) == [
-        f"{CHECKS['sim/leader']}: no-more names things, which is not in the table of faults"]
+    assert list(unplanted(source, [Fault("thing-0", "", "", "", "")])) == UNPLANTED
     assert found(source, *FITS[:2], name="thing") == ["two faults are called thing"]
     (source / "tests/unit/room/test-thing.c").write_text("")
     assert found(source, FITS[0]) == ["thing-0: there are 2 files of a test room/thing, not one"]

@@ -25,7 +25,7 @@ CHANGE("update",
        verb_update, "Give units new files, a few at a time, and go back if one fails")
 CHANGE("unload", OPTIONS(OPTIONS_WAITING, OPTIONS_JOB), verb_unload,
        "Stop units and take them off their nodes")
-CHANGE("plan", OPTIONS(OPT_REPLACE, OPT_JSON, OPT_FULL), verb_plan,
+CHANGE("plan", OPTIONS(OPT_REPLACE, OPT_IF_REVISION, OPT_JSON, OPT_FULL), verb_plan,
        "Say what `start` would do, and do nothing")
 VERB("apply", NULL, "DIR", GROUP_CHANGE,
      OPTIONS(OPT_SET, OPT_PRUNE, OPT_ADOPT, OPT_FORCE, OPT_PLAN, OPT_ROLLING, OPT_MAX_UNAVAILABLE,

@@ -13,6 +13,9 @@
 //      5. a turn     which nodes are to be asked for names that they may refuse (plan-names.c)
 //      6. a turn     the words for all of it
 //
+// What the plan is bound to (Request.Job.if_revision) is judged in its first turn, and again after each
+// entry of the log.
+//
 // Between 5 and 6 the plan waits for what nodes say, for DRY_RUN_NODES_US at most, and others are decided: a
 // plan of few units is made anew afterwards, one of many only if something is not as it was, a node has
 // refused something, or another one is kept already, since each has a copy of the Placement. So few of an
@@ -36,6 +39,7 @@
 
 #include "decide-changes.h"
 #include "clock.h"
+#include "decide-bound.h"
 #include "decide-plan.h"
 #include "image-pinning.h"
 #include "plan-names.h"
@@ -52,6 +56,7 @@ enum {
 typedef struct PlanTurns {
         TicketWork work;
         RequestTies ties;
+        uint64_t n_bound;    // Leader.n_followed when what it is bound to was judged last
         bool judged, whole;  // whether it is planned in one turn is known; it is
         unsigned n_begun;
         DryRunPlan *plan;    // NULL: to be begun
@@ -312,8 +317,19 @@ static PlanTurns *turns_new(Ticket *t) {
                 free(p);
                 return NULL;
         }
+        p->n_bound = UINT64_MAX;
         ticket_add_work(t, &turns_kind, &p->work);
         return p;
+}
+
+// STEP_PASSED; PLAN_SETTLED: something has changed, and the ticket is told.
+static int check_bound(PlanTurns *p, Ticket *t) {
+        const Leader *l = t->leader;
+
+        if (p->n_bound == l->n_followed)
+                return STEP_PASSED;
+        p->n_bound = l->n_followed;
+        return decide_bound_check_units(l, t, t->request->change);
 }
 
 int decide_dry_run(Decision *d, Ticket *t) {
@@ -327,6 +343,8 @@ int decide_dry_run(Decision *d, Ticket *t) {
                 p = image_pinning_adopt(t) < 0 ? NULL : turns_new(t);
         if (!p)
                 return -ENOMEM;
+        if (check_bound(p, t) == PLAN_SETTLED)
+                return 0;
         p->waits = false;
         if (t->request->change->n_names <= t->leader->limits.plan_part_units)
                 r = plan_at_once(p, t, &response);

@@ -424,16 +424,18 @@ void bound_on_entry(const Argosy__LogBatch *batch) {
 // ------------------------------------------------------------------------------------------------ an answer
 
 static bool only_asks(const Argosy__Request *q) {
-        return (q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run) ||
+        return (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run) ||
                (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run);
 }
 
-// Whoever asks what a folder or an undo would do hears nothing of things that have changed. An entry may
-// have come behind the decision.
+// Whoever asks what a change, a folder or an undo would do hears nothing of things that have changed. The
+// last entry may have come behind the decision.
 static void judge_told(const WorldAsked *a, uint64_t revision) {
-        About about;
+        About about, now;
 
-        if (!find_about(a->request, log_truth.units_before, bound.kinds_before, &about))
+        if (!find_about(a->request, log_truth.units_before, bound.kinds_before, &about) ||
+            !find_about(a->request, log_truth.units, bound.kinds, &now) || now.above < revision)
                 return;
         if (about.above >= revision)
                 check_fail("bound-is-unchanged",

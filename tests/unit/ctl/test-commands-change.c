@@ -61,6 +61,26 @@ static void every_failure_is_named_and_the_exit_is_1(void **state) {
                 "argosyctl: start b.service: no such unit\nargosyctl: start a.service: exit-code on n1\n");
 }
 
+static void refuses_an_older_plan(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_START);
+        assert(q->change->dry_run && q->job && q->job->if_revision == 41);
+        done(q);
+        reply_error(d, ESTALE, "a.service has changed since revision 41, it is at 42: nothing was changed",
+                    false);
+        fake_expect_end(d);
+}
+
+static void a_plan_is_bound_to_a_revision(void **state) {
+        _cleanup_outcome_ Outcome o = run(refuses_an_older_plan, "plan a --if-revision=41");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "");
+        assert_non_null(strstr(o.err, "a.service has changed since revision 41"));
+}
+
 static void answers_with_a_cursor(FakeDaemon *d) {
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units = &unit;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
@@ -485,6 +505,7 @@ RUN_TESTS(
         cmocka_unit_test(start_is_silent_when_all_is_well),
         cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
         cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
+        cmocka_unit_test(a_plan_is_bound_to_a_revision),
         cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
         cmocka_unit_test(results_come_as_json),
         cmocka_unit_test(programs_are_told_where_their_change_stands_in_the_stream),

@@ -55,15 +55,18 @@ static int setup(void **state) {
 
 RIG_TEARDOWN
 
-// `content`: of the template, as the client found it; NULL: it found none.
-static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dry) {
+// `content`: of the template, as the client found it; NULL: it found none. `if_revision`: 0: bound to none.
+static RigAnswer *ask_bound(size_t first, size_t n, const char *content, bool dry, uint64_t if_revision) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t words[2] = {++id, 77};
         Argosy__Request__Change change =
                 MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words},
                            .verb = START, .names = pointers + first, .n_names = n, .dry_run = dry);
+        Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
+        if (if_revision > 0)
+                request.job = &job;
         if (content) {
                 file.name = file.path = (char *) "w@.service";
                 file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
@@ -71,6 +74,10 @@ static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dr
                 change.n_files = 1;
         }
         return rig_ask(&g, &request);
+}
+
+static RigAnswer *ask_about(size_t first, size_t n, const char *content, bool dry) {
+        return ask_bound(first, n, content, dry, 0);
 }
 
 static const Argosy__Response__Change *plan(size_t n, const char *content) {
@@ -265,6 +272,46 @@ static void it_begins_anew_when_the_log_says_something_else(void **state) {
                         (UNITS + PART_MAX - 1) / PART_MAX + 2);
 }
 
+static void assert_changed(const RigAnswer *a, const char *name) {
+        assert_int_equal(rig_last(a)->status, ESTALE);
+        assert_ptr_equal(strstr(rig_last(a)->message, name), rig_last(a)->message);
+        assert_non_null(strstr(rig_last(a)->message, " has changed since revision "));
+}
+
+// As the start that it speaks of would.
+static void a_plan_is_refused_if_a_unit_has_changed_since(void **state) {
+        uint64_t seen;
+        RigAnswer *a;
+
+        start_as_planned(2, UNIT(""), plan(2, UNIT("")), 0);
+        seen = cluster_state_revision(g.state);
+        a = ask_bound(0, 2, NULL, true, seen);
+        rig_settle(&g);
+        assert_int_equal(rig_change_answered(a)->n_units, 2);
+        rig_change(&g, ARGOSY__VERB__VERB_STOP, names[1], NULL);
+        a = ask_bound(0, 1, NULL, true, seen);
+        rig_settle(&g);
+        assert_int_equal(rig_change_answered(a)->n_units, 1);
+        a = ask_bound(0, 2, NULL, true, seen);
+        rig_settle(&g);
+        assert_changed(a, names[1]);
+}
+
+static void a_plan_is_refused_if_a_unit_changes_while_it_is_made(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
+        a = ask_about(0, UNITS, NULL, false);
+        rig_settle(&g);
+        assert_int_equal(rig_last(a)->status, 0);
+        watch();
+        a = ask_bound(0, UNITS, NULL, true, cluster_state_revision(g.state));
+        turns_until_something_is_planned(PART_MAX);
+        put_from_elsewhere(names[0], rig_host(&g, 3)->virtual.node);
+        rig_settle(&g);
+        assert_changed(a, names[0]);
+}
+
 static void put_another_in_each_turn(Rig *r) {
         static unsigned n;
         char name[32];
@@ -405,6 +452,8 @@ RUN_TESTS(
         RIG_TEST(what_is_planned_in_parts_comes_true),
         RIG_TEST(what_is_only_thought_of_is_seen_by_nobody_else),
         RIG_TEST(it_begins_anew_when_the_log_says_something_else),
+        RIG_TEST(a_plan_is_refused_if_a_unit_has_changed_since),
+        RIG_TEST(a_plan_is_refused_if_a_unit_changes_while_it_is_made),
         RIG_TEST(one_that_would_never_end_is_refused),
         RIG_TEST(many_of_several_roles_are_planned_some_in_each_turn),
         RIG_TEST(many_of_which_one_is_named_twice_are_refused),

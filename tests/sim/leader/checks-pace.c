@@ -232,7 +232,8 @@ void room_on_turn(void) {
         const Leader *l = world.rig.leader;
         const LeaderLimits *limits = &l->limits;
 
-        is_within("open requests", l->n_tickets, limits->tickets);
+        // Held jobs that go on have a limit of their own, and come in though there is no room for others.
+        is_within("open requests", l->n_tickets - l->n_held_going, limits->tickets);
         is_within("units that are waited for", l->n_wait_items, limits->wait_items);
         is_within("who watch", l->watchers.n, limits->watchers);
         is_within("lists that are kept", l->n_listings_kept, limits->listings_kept);

@@ -131,11 +131,16 @@ static bool can_be_compared(const LogJob *j) {
         return false;
 }
 
-static bool was_touched_between(uint64_t from, uint64_t to, unsigned unit) {
-        for (uint64_t i = from + 1; i < to; i++)
-                if (log_truth.jobs[i] && log_truth.jobs[i]->own == ARGOSY__OWN_CAUSE__OWN_NONE &&
-                    log_truth.jobs[i]->touched & 1u << unit)
+// Whether a job before `to`, but for these two, has changed the unit behind `undone`. It may have begun
+// before that: a rollout goes on, and what has failed gets its former file back.
+static bool was_touched_by_others(uint64_t undone, uint64_t by, uint64_t to, unsigned unit) {
+        for (uint64_t i = log_truth.first_job; i < to; i++) {
+                const LogJob *j = i == undone || i == by ? NULL : log_truth.jobs[i];
+
+                if (j && j->own == ARGOSY__OWN_CAUSE__OWN_NONE &&
+                    j->touched_at[unit] > log_truth.jobs[undone]->touched_at[unit])
                         return true;
+        }
         return false;
 }
 
@@ -164,20 +169,34 @@ static const LogJob *find_undone(const WorldAsked *a, const Argosy__Response *r)
         return can_be_compared(log_truth.jobs[log_place(q->job)]) ? log_truth.jobs[log_place(q->job)] : NULL;
 }
 
+// The unit as the job left it: another one of the same entry may have changed it behind that.
+static const LogUnit *unit_behind(uint64_t job, unsigned unit) {
+        const LogJob *j = log_truth.jobs[job];
+
+        if (j->touched & 1u << unit)
+                return &j->after[unit];
+        for (size_t i = 0; i < log_truth.n_touched; i++) {
+                const struct LogTouched *t = &log_truth.touched[i];
+
+                if (t->unit == unit && t->job > job)
+                        return &t->before;
+        }
+        return &log_truth.units[unit];
+}
+
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request__Undo *q = a->request->undo;
         const LogJob *undone = find_undone(a, r), *by = undone ? log_truth.jobs[log_place(r->job)] : NULL;
+        const uint64_t from = log_place(q->job), to = log_place(r->job);
 
         if (!by || q->rolling || by->parted || by->entry != log_truth.n_entries)
                 return;
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) ||
-                    was_touched_between(log_place(q->job), log_place(r->job), i) ||
+                if (!(undone->touched & 1u << i) || was_touched_by_others(from, to, to, i) ||
                     was_refused_there(r->change, asks.units[i].name))
                         continue;
                 check_says("undo-puts-back");
-                if (!are_same_wish(&undone->before[i],
-                                   by->touched & 1u << i ? &by->after[i] : &log_truth.units[i]))
+                if (!are_same_wish(&undone->before[i], unit_behind(to, i)))
                         check_fail("undo-puts-back",
                                    "%s is not as it was before job %" PRIu64 ", which job %" PRIu64
                                    " undoes",
@@ -203,8 +222,8 @@ static void one_rolled_back(const WorldAsked *a, const Argosy__Response *r, cons
         const uint64_t job = log_place(a->request->undo->job), by = log_place(r->job);
 
         for (unsigned i = 0; i < asks.n_units; i++) {
-                if (!(undone->touched & 1u << i) || was_touched_between(job, by, i) ||
-                    was_touched_between(by, log_truth.n_jobs + 1, i))
+                if (!(undone->touched & 1u << i) ||
+                    was_touched_by_others(job, by, log_truth.n_jobs + 1, i))
                         continue;
                 check_says("undo-puts-back");
                 if (!are_same_wish(&undone->before[i], &log_truth.units[i]))

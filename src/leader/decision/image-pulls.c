@@ -39,7 +39,10 @@
 #include "unit-file.h"
 #include "unit-name.h"
 
-enum { PULLS_MAX = 5 }; // hosts that pull for a request at a time
+enum {
+        PULLS_MAX = 5,     // hosts that pull for a request at a time
+        LOOKS_AGAIN = 256, // units of a group that may be listed again in a turn, at about 1 us each
+};
 
 // One image on one host.
 typedef struct Puller {
@@ -60,6 +63,7 @@ typedef struct ImagePulls {
         size_t n_open;     // of these: calls
         Map by_key;        // Puller
         bool listed;       // these are all of a rollout
+        uint64_t revision; // of the cluster, as of which they are
         uint32_t *without; // Ticket.without.nodes
 } ImagePulls;
 
@@ -259,6 +263,20 @@ static bool is_of_containers(const DisruptionBudget *g, const Leader *l) {
         return e && quadlet_is(e->spec->content, e->spec->len);
 }
 
+// A unit may have been started, or have got another node, while the request waited: also those hosts are
+// asked. Those of a larger group pull when they have their turn.
+static int list_again(Listing *l, DisruptionBudget *g) {
+        size_t n = 0;
+        int r = 0;
+
+        if (!g)
+                return add_nodes_of(l, unit_find(l->ticket->leader, l->rollout->name));
+        list_foreach (i, &g->units)
+                if (r == 0 && n++ < LOOKS_AGAIN)
+                        r = add_nodes_of(l, CONTAINER_OF(i, Unit, of_budget));
+        return r;
+}
+
 // -EBUSY: the group has more units than one turn looks at, and it is to be called again in the next one.
 static int list_pullers(Listing *l) {
         Leader *leader = l->ticket->leader;
@@ -271,6 +289,8 @@ static int list_pullers(Listing *l) {
 
         if (g && !l->file && !is_of_containers(g, leader))
                 r = 0;
+        else if (pulls_of(l->ticket)->listed)
+                return list_again(l, g);
         else
                 r = g ? rollout_survey(leader, g, m->id.data, look_at, l, &all)
                       : add_nodes_of(l, unit_find(leader, m->name));
@@ -321,14 +341,16 @@ static int read_file(const char *unit, const Argosy__NamedFile *f, Listing *l) {
         return r == -ENOMEM ? r : 0;
 }
 
-// Hosts that are to be asked, once for a request. 0; -EBUSY; -ENOMEM.
+// Hosts that are to be asked, and again if the cluster has changed since. 0; -EBUSY; -ENOMEM.
 static int list(Ticket *t, const Argosy__Request__Rollout *m) {
         _cleanup_(listing_done) Listing l = {.ticket = t, .rollout = m};
         bool updates = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        uint64_t revision = cluster_state_revision(t->leader->state);
         int r = begin(t);
 
-        if (r < 0 || pulls_of(t)->listed)
+        if (r < 0 || (pulls_of(t)->listed && pulls_of(t)->revision == revision))
                 return r;
+        pulls_of(t)->revision = revision;
         if (updates && m->file)
                 r = read_file(m->name, m->file, &l);
         if (r == 0 && updates && !l.image) {

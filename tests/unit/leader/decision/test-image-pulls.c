@@ -97,6 +97,20 @@ static void all_hosts_have_the_image_before_the_first_unit_stops(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
+// The start is decided in the entry before the update's.
+static void what_is_started_while_the_update_waits_has_it_too(void **state) {
+        RigAnswer *a;
+
+        assert_int_equal(rig_change(&g, START, "x.service", IMAGE "[X-Argosy]\nHost=n3\n")->status, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "x.service", NULL)->status, 0);
+        (void) rig_change_with(&g, START, "x.service", IMAGE "[X-Argosy]\nHost=n3\nPriority=1\n", true,
+                               NULL);
+        a = rig_rollout(
+                &g, (RigRollout){.kind = UPDATE, .name = "x.service", .content = NEXT, .health_ms = 1000});
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(pulls.n, 1);
+}
+
 // More than a turn looks at.
 static void a_large_group_has_it_everywhere_too(void **state) {
         enum { MANY = 1200 };
@@ -255,6 +269,7 @@ static void a_rolling_restart_pulls_what_was_removed(void **state) {
 
 RUN_TESTS(
         PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
+        PULL_TEST(what_is_started_while_the_update_waits_has_it_too),
         PULL_TEST(a_large_group_has_it_everywhere_too),
         PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
         PULL_TEST(a_registry_that_is_down_changes_nothing),

@@ -364,6 +364,9 @@ static inline uint64_t unit_record_secrets(const Argosy__UnitRecord *r) {
 static inline uint64_t unit_record_former_fence_us(const Argosy__UnitRecord *r) {
         return r->extra ? r->extra->former_fence_us : 0;
 }
+static inline uint32_t unit_record_data_node(const Argosy__UnitRecord *r) {
+        return r->node || !r->extra ? r->node : r->extra->data_node;
+}
 // `extra` with what the record has and another trial, for a record that is to be put: NULL if there is
 // nothing in it.
 static inline Argosy__UnitExtra *unit_extra_with_trial(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r,

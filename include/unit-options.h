@@ -66,6 +66,7 @@ typedef struct UnitSecret {
 typedef struct UnitOptions {
         unsigned refs;
         bool global;
+        bool has_data; // as FailingOptions has it
         char *machine_id;   // 32 hex digits in lower case, or NULL
         LabelMatch *labels; // all must match; sorted by key, values too
         size_t n_labels;

@@ -21,6 +21,7 @@
 #include "host-leases.h"
 #include "secrets-key-controller.h"
 #include "clock.h"
+#include "data-nodes.h"
 #include "decide-jobs.h"
 #include "decide-moves.h"
 #include "decide-requests.h"
@@ -444,6 +445,7 @@ void decide_next(Leader *l) {
         Decision d = {
                 .leader = l,
                 .batch = {.previous_nodes = previous_nodes_of_record,
+                          .data_node = data_node_of_record,
                           .removed = previous_nodes_of_removed,
                           .userdata = l,
                           .state = l->state,

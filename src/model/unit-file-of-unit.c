@@ -47,6 +47,8 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
         else
                 r = unit_options_new(f->raw, f->n_raw, f->global, path, name, &o, ret_why);
         if (r >= 0)
+                o->has_data = f->failing.has_data;
+        if (r >= 0)
                 r = demands_check(o, path, name, ret_why);
         if (r >= 0)
                 r = dependencies_check(o, path, name, ret_why);

@@ -24,6 +24,7 @@ typedef enum LeaderDue {
         DUE_FEATURES = 1 << 9,       // whether the log's feature level may rise
         DUE_CA = 1 << 10,            // the CAs of hosts' certificates
         DUE_WALL = 1 << 11,          // what leader_wall() moves
+        DUE_DATA = 1 << 12,          // a node went or changed its mode: data there may bind no unit any more
 } LeaderDue;
 
 void leader_set_due(Leader *l, unsigned due); // of LeaderDue, one or more

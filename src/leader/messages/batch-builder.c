@@ -214,15 +214,16 @@ static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         return append(b, &part);
 }
 
-// `extra` with what the record has and that fence; NULL if there is nothing in it.
-static Argosy__UnitExtra *extra_with_fence(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r,
-                                           uint64_t former_fence_us) {
+// `extra` with what the record has, that fence and that node; NULL if there is nothing in it.
+static Argosy__UnitExtra *complete_extra(Argosy__UnitExtra *extra, const Argosy__UnitRecord *r,
+                                         uint64_t former_fence_us, uint32_t data_node) {
         if (r->extra)
                 *extra = *r->extra;
         else
                 argosy__unit_extra__init(extra);
         extra->former_fence_us = former_fence_us;
-        return extra->trial || extra->secrets || former_fence_us ? extra : NULL;
+        extra->data_node = data_node;
+        return extra->trial || extra->secrets || former_fence_us || data_node ? extra : NULL;
 }
 
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump,
@@ -243,7 +244,8 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
                 if (r < 0)
                         return r;
                 full.left = left;
-                full.extra = extra_with_fence(&extra, record, former_fence_us);
+                full.extra = complete_extra(&extra, record, former_fence_us,
+                                            b->data_node ? b->data_node(record, b->userdata) : 0);
         }
         if (record->node || record->global || record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 full.displaced_by = (char *) ""; // it has a place again, or wants none

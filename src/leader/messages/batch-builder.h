@@ -45,6 +45,8 @@ typedef struct BatchBuilder {
         // that is freed, and UnitExtra.former_fence_us; 0 or -ENOMEM. NULL: as the record says.
         int (*previous_nodes)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n,
                               uint64_t *ret_fence_us, void *userdata);
+        // UnitExtra.data_node of the record, asked with `previous_nodes`. NULL: none has data.
+        uint32_t (*data_node)(const Argosy__UnitRecord *record, void *userdata);
         // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
         int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
         // Called for each unit that is put; 0 or -ENOMEM. May be NULL.

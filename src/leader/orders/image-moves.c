@@ -9,6 +9,8 @@
 // that refuses the unit meanwhile loses it, and another one is looked for, while it runs on. Nothing of this
 // is in the log: a new leader finds a unit that runs where it is not to be, and holds that back the same.
 //
+// A container that has no node because another unit took its place ends: no node is about to get its image.
+//
 // A host that shuts down waits for nobody, nor does a drain when its deadline is over; of a lost host, or of
 // what is down, there is nothing to wait for. Units that are no containers cost a look at a flag.
 
@@ -16,6 +18,7 @@
 
 #include "cluster-state.h"
 #include "nodes.h"
+#include "replacers.h"
 #include "rollout-content.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
@@ -48,8 +51,9 @@ bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) 
 
         if (!e || u->node == s->node || !is_container(e) || !runs(l, s))
                 return false;
-        if (!u->node) // all have refused it meanwhile
-                return true;
+        if (!u->node) // all have refused it meanwhile, or it has lost its place to another unit
+                return !*e->record->displaced_by && u->scheduling.data_node != s->node->number &&
+                       !replacer_on(l, u, s->node);
         next = unit_on_node_find(u, u->node);
         if (next && runs(l, next)) // as one that ran on every node: its agent pulls before it stops it
                 return false;

@@ -55,16 +55,18 @@ const Unit *replacer_waits_for(const Leader *l, const Unit *u) {
         return leaves;
 }
 
-const Unit *replacer_of(const Leader *l, const Unit *u) {
-        if (!u->node || !scheduler_is_replaced(l, u->name))
-                return NULL;
-        list_foreach (i, &u->node->placed) {
+const Unit *replacer_on(const Leader *l, const Unit *u, const Node *n) {
+        list_foreach (i, &n->placed) {
                 const Unit *other = CONTAINER_OF(i, Unit, placed);
 
                 if (scheduler_replaces_unit(l, other->name, u->name))
                         return other;
         }
         return NULL;
+}
+
+const Unit *replacer_of(const Leader *l, const Unit *u) {
+        return u->node && scheduler_is_replaced(l, u->name) ? replacer_on(l, u, u->node) : NULL;
 }
 
 void replacers_await(Leader *l, UnitOnNode *s) {

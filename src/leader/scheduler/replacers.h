@@ -9,6 +9,8 @@
 // A unit that is still on the node of this one, is replaced by it, and leaves as MaxUnavailable= of its
 // group allows; one that is held back before one that leaves now. NULL: none, or this one has no node.
 const Unit *replacer_waits_for(const Leader *l, const Unit *u);
+// The unit on the node that replaces it there. NULL: none.
+const Unit *replacer_on(const Leader *l, const Unit *u, const Node *n);
 // The unit that replaces this one where it is; NULL: none.
 const Unit *replacer_of(const Leader *l, const Unit *u);
 // A record was followed: of a unit that was on `before` (NULL: on no node), where it replaced others or not.

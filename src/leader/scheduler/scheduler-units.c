@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "data-nodes.h"
 #include "due.h"
 #include "fleet-units.h"
 #include "event-marks.h"
@@ -22,6 +23,7 @@
 #include "scheduler-spec.h"
 #include "scheduler-tables.h"
 #include "scheduler-units.h"
+#include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
@@ -110,11 +112,23 @@ static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
         return n_nodes;
 }
 
+static void confine_to_data(Leader *l, const Unit *u, uint32_t unit) {
+        const Node *n = u->scheduling.data_node ? node_find(l, u->scheduling.data_node) : NULL;
+
+        if (!n)
+                return;
+        if (!n->scheduling.place)
+                scheduler_add_new_nodes(l);
+        placement_unit_confine(l->places->placement, unit);
+        placement_unit_admit(l->places->placement, unit, n->scheduling.place - 1);
+}
+
 static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int16_t priority) {
         uint32_t number;
 
         placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
         u->scheduling.place = number + 1;
+        u->scheduling.data_node = 0;
         l->places->n_renumbered++;
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
@@ -168,6 +182,49 @@ static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names
         return scheduler_add_affinity(l, name, unit, names);
 }
 
+static uint32_t number_of_guest(const Leader *l, const char *name) {
+        const Guest *g = map_find_str(&l->places->guests, name);
+
+        return g ? g->unit : PLACEMENT_NONE;
+}
+
+// The number of a unit or guest; PLACEMENT_NONE: it is not in the Placement.
+static uint32_t number_of_unit(const Leader *l, const Unit *u) {
+        return u->scheduling.place ? u->scheduling.place - 1 : number_of_guest(l, u->name);
+}
+
+// Returns the cost, in units of REFUSALS.
+size_t scheduler_set_refusals(Leader *l, Unit *u) {
+        uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
+
+        scheduler_on_exclusion(l, u, 0, false);
+        for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
+                scheduler_on_exclusion(l, u, x->node, true);
+        if (unit == PLACEMENT_NONE)
+                return 1;
+        confine_to_data(l, u, unit);
+        return 1 + confine_fleet_unit(l, u->name, unit);
+}
+
+// Confines the unit to the node of its data, or to none any more. What hosts run from fleet's directory is
+// confined to those.
+static void keep_with_data(Leader *l, const char *name, bool has_data) {
+        Unit *u = unit_find(l, name);
+        const UnitEntry *e = has_data && u ? cluster_state_find_unit(l->state, name) : NULL;
+        const Node *n = e && !fleet_units_has(l, name) ? data_node_of(l, u, e) : NULL;
+
+        if (!u || l->places->is_copy)
+                return;
+        if ((!n || u->node) && list_is_linked(&unit_work_seen(u)->away_from_data))
+                list_unlink(&unit_work(l, u)->away_from_data);
+        else if (n && !u->node && !list_is_linked(&unit_work_seen(u)->away_from_data))
+                list_append(&l->away_from_data, &unit_work(l, u)->away_from_data);
+        if (u->scheduling.data_node == (n ? n->number : 0))
+                return;
+        u->scheduling.data_node = n ? n->number : 0;
+        (void) scheduler_set_refusals(l, u);
+}
+
 // Sets class, role, priority and affinity by the unit's options.
 int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
         Placement *p = l->places->placement;
@@ -181,6 +238,7 @@ int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const Unit
             placement_unit_priority(p, unit) != options->priority)
                 placement_unit_change(p, unit, class, role, options->priority);
         placement_class_unref(p, class);
+        keep_with_data(l, name, options->has_data);
         return set_affinity(l, name, unit, options->same_node);
 }
 
@@ -277,17 +335,6 @@ void scheduler_on_unit_freed(Leader *l, Unit *u) {
         u->scheduling.place = 0;
 }
 
-static uint32_t number_of_guest(const Leader *l, const char *name) {
-        const Guest *g = map_find_str(&l->places->guests, name);
-
-        return g ? g->unit : PLACEMENT_NONE;
-}
-
-// The number of a unit or guest; PLACEMENT_NONE: it is not in the Placement.
-static uint32_t number_of_unit(const Leader *l, const Unit *u) {
-        return u->scheduling.place ? u->scheduling.place - 1 : number_of_guest(l, u->name);
-}
-
 static uint32_t number_of(const Leader *l, const char *name) {
         const Unit *u = unit_find(l, name);
 
@@ -307,23 +354,17 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
                                        n ? n->scheduling.place - 1 : PLACEMENT_NONE);
 }
 
-// Returns the cost, in units of REFUSALS.
-size_t scheduler_set_refusals(Leader *l, Unit *u) {
-        uint32_t unit = l->places ? number_of_unit(l, u) : PLACEMENT_NONE;
-
-        scheduler_on_exclusion(l, u, 0, false);
-        for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
-                scheduler_on_exclusion(l, u, x->node, true);
-        return unit == PLACEMENT_NONE ? 1 : 1 + confine_fleet_unit(l, u->name, unit);
-}
-
 static size_t sync_refusals_of(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
         list_unlink(&unit_work(l, u)->refusals_due);
         l->n_refusals_told++;
+        keep_with_data(l, u->name, e && failing_options_of(e)->has_data);
         return scheduler_set_refusals(l, u);
 }
 
 void scheduler_sync_refusals(Leader *l) {
+        data_nodes_reconsider(l);
         while (!list_is_empty(&l->refusals_due))
                 (void) sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, UnitWork, refusals_due)->unit);
 }
@@ -331,6 +372,7 @@ void scheduler_sync_refusals(Leader *l) {
 bool scheduler_sync_refusals_step(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_REFUSALS];
 
+        data_nodes_reconsider(l);
         for (size_t n = 0; n < walk_slice(walk, REFUSALS) && !list_is_empty(&l->refusals_due);)
                 n += sync_refusals_of(l, CONTAINER_OF(l->refusals_due.next, UnitWork, refusals_due)->unit);
         if (list_is_empty(&l->refusals_due))
@@ -386,6 +428,14 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
 
         return unit == PLACEMENT_NONE || !n->scheduling.place ||
                placement_node_admits(l->places->placement, n->scheduling.place - 1, unit);
+}
+
+bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size) {
+        const Node *n = u->scheduling.data_node ? node_find(l, u->scheduling.data_node) : NULL;
+
+        if (n)
+                str_fit(ret, size, "its data is on %s", n->name);
+        return n;
 }
 
 bool scheduler_is_replaced(const Leader *l, const char *name) {

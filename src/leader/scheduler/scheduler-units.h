@@ -34,6 +34,8 @@ char *scheduler_mismatch_text(Leader *l, const UnitOnNode *s);
 // It would not have to leave that node at once (placement_node_admits()). True for a unit of which the
 // Placement does not know.
 bool scheduler_node_admits(const Leader *l, const Node *n, const char *name);
+// Says which node alone may have it, since its data is there. False: any node may.
+bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size);
 // Somebody is there who replaces it.
 bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.

@@ -21,6 +21,7 @@
 #include "scheduler-private.h"
 #include "scheduler-roles.h"
 #include "scheduler-spec.h"
+#include "scheduler-units.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -175,6 +176,9 @@ static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswe
                                 why = failed;
                 } else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
                         (void) node_takes_units(node, &why);
+                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && !why && u &&
+                    scheduler_data_why(l, u, failed, sizeof failed))
+                        why = failed;
                 if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && !why &&
                     fleet_units_why(l, name, fleet, sizeof fleet))
                         why = fleet;
@@ -335,7 +339,7 @@ static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
         const Unit *u = unit_find(l, e->record->name);
         char why[SCHEDULER_WHY_SIZE];
 
-        if (u && scheduler_held_back(l, u, why, sizeof why))
+        if (u && (scheduler_held_back(l, u, why, sizeof why) || scheduler_data_why(l, u, why, sizeof why)))
                 *ret = strdup(why);
         else if (*e->record->displaced_by)
                 *ret = str_printf("%s, which has a higher priority, took its place; no node takes it now",

@@ -38,6 +38,7 @@
 #include "response.h"
 #include "retry-controller.h"
 #include "scheduler-roles.h"
+#include "scheduler-units.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -56,6 +57,20 @@ static int place_for_both(Decision *d, const char *name, const UnitOptions *opti
                 return r;
         *ret = (ChangePlace){.node = place.node, .possible = place.possible};
         return 0;
+}
+
+// The unit has a node, which may have its data and cannot run what is asked for; no other node has the data.
+static bool is_kept_by_data(Leader *l, const char *name, char *ret, size_t size) {
+        const Unit *u = unit_find(l, name);
+        char why[128];
+
+        if (!u || !u->node || !scheduler_data_why(l, u, why, sizeof why))
+                return false;
+        str_fit(ret, size,
+                "%s, which does not take it: VolumeLoss=accept would let it begin without that "
+                "elsewhere",
+                why);
+        return true;
 }
 
 static int on_place(const char *name, const char *activates, const UnitOptions *options,
@@ -86,7 +101,8 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 scheduler_answer_done(&place);
                 return -E2BIG;
         }
-        if (!place.node && fleet_units_why(d->leader, name, ret->elsewhere, sizeof ret->elsewhere)) {
+        if (!place.node && (fleet_units_why(d->leader, name, ret->elsewhere, sizeof ret->elsewhere) ||
+                            is_kept_by_data(d->leader, name, ret->elsewhere, sizeof ret->elsewhere))) {
                 scheduler_take_back(d->scheduler, name);
                 scheduler_answer_done(&place);
                 return 0;

@@ -156,7 +156,7 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         else if (!list_is_linked(&n->deadline))
                 list_append(&l->drain_deadlines, &n->deadline);
         if (changed)
-                leader_set_due(l, DUE_ENQUEUED);
+                leader_set_due(l, DUE_ENQUEUED | DUE_DATA);
         if (maintained) // global units leave, or come back
                 list_foreach (i, &n->units_on_node)
                         unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));
@@ -220,6 +220,7 @@ void nodes_on_time(Leader *l) {
                 list_unlink(&n->deadline);
                 empty(l, n);
                 release_held(l, n);
+                leader_set_due(l, DUE_DATA);
         }
         l->drain_due_us = nodes_next_deadline(l);
 }

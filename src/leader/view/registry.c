@@ -104,6 +104,8 @@ void node_free(Leader *l, Node *n) {
                 list_unlink(&u->placed);
                 u->node = NULL;
                 unit_touch(l, u);
+                if (u->scheduling.data_node)
+                        unit_mark_refusals(l, u);
         }
         list_unlink(&n->event.due);
         for (unsigned mark = 0; mark < NODE_MARKS; mark++)
@@ -112,6 +114,7 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->deadline);
         list_unlink(&n->emptying);
         map_take(&l->nodes, &n->number, sizeof(n->number));
+        leader_set_due(l, DUE_DATA);
         host_ordering_pass_node(&h->ordering, &n->of_host);
         list_unlink(&n->of_host);
         tally_node_gone(n);
@@ -452,5 +455,6 @@ void registry_retire(Leader *l) {
                 host_drop_if_unused(l, h);
         }
         list_init(&l->refusals_due);
+        list_init(&l->away_from_data);
         list_init(&l->excluded);
 }

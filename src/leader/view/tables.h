@@ -249,6 +249,7 @@ typedef struct UnitWork {
         ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
                               // became so
         ListNode touched, released, refusals_due, unused; // in the lists of Leader of these names
+        ListNode away_from_data;                          // likewise
         // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as
         // anybody waits
         ListNode waited;

@@ -29,6 +29,7 @@ static struct Images {
         } of[WORLD_IMAGES + 1];
         bool has[WORLD_HOSTS_MAX + 1][WORLD_IMAGES + 1][VERSIONS];
         uint64_t placed_us[WORLD_UNITS_MAX]; // when its node became what it is
+        uint32_t data[WORLD_UNITS_MAX];      // the node that has its data
 } images;
 
 static unsigned number_of(const char *image) {
@@ -201,24 +202,33 @@ void pulled_on_entry(const Argosy__LogBatch *batch) {
 
 // ------------------------------------------------------------------------------------------------ data
 
-static bool may_go(const struct LogTouched *t) {
-        if (t->asked || t->before.target != ARGOSY__TARGET__TARGET_LAUNCHED || heard_was_refused(t->unit))
-                return true;
-        return places_host_of(t->before.node) == 0 || places_lies(t->before.node) ||
-               places_has_deadline(t->before.node);
+static bool may_go(const struct LogTouched *t, uint32_t from) {
+        return heard_was_refused(t->unit) || places_host_of(from) == 0 || places_lies(from) ||
+               places_has_deadline(from);
+}
+
+static bool has_data(const LogUnit *u) {
+        const WorldContent *c = u->exists && !u->global ? world_content_find(u->spec.bytes) : NULL;
+
+        return c && c->data;
 }
 
 void data_on_entry(const Argosy__LogBatch *batch) {
         for (size_t i = 0; asks.swarm.containers > 0 && i < log_truth.n_touched; i++) {
                 const struct LogTouched *t = &log_truth.touched[i];
-                const WorldContent *c =
-                        t->before.exists ? world_content_find(t->before.spec.bytes) : NULL;
+                uint32_t *home = &images.data[t->unit];
 
-                if (!c || !c->data || !t->after.exists || t->before.node == 0)
+                if (!has_data(&t->before))
+                        *home = 0;
+                else if (t->before.node)
+                        *home = t->before.node;
+                if (!*home || !has_data(&t->after))
                         continue;
                 check_says("data-stays");
-                if (t->after.node != t->before.node && !may_go(t))
+                if (t->after.node && t->after.node != *home && !may_go(t, *home))
                         check_fail("data-stays", "%s leaves n%" PRIu32 ", where its data is",
-                                   asks.units[t->unit].name, t->before.node);
+                                   asks.units[t->unit].name, *home);
+                if (!t->after.node && may_go(t, *home))
+                        *home = 0;
         }
 }

@@ -218,6 +218,99 @@ static void a_container_stays_where_its_data_is_and_why_says_so(void **state) {
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
+static const Argosy__Response__UnitResult *start_on(const char *name, uint32_t host, const char *options) {
+        _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\nHost=n%u\n%s", host, options);
+
+        return rig_change(&g, START, name, content);
+}
+
+static const Argosy__Response__UnitResult *give_x(const char *content) {
+        RigAnswer *a = rig_change_with(&g, START, "x.service", content, true, NULL);
+
+        rig_settle(&g);
+        return rig_last(a)->change->units[0];
+}
+
+static void a_replaced_container_waits_for_the_node_of_its_data(void **state) {
+        uint32_t h, node;
+
+        give_podman();
+        h = start_away(DATA);
+        node = node_of("x.service");
+        assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), 0);
+        assert_int_equal(rig_count_running(&g, "x.service"), 0);
+        assert_says_of_n("its data is on n%u", h);
+        rig_elect_anew(&g);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(node_of("x.service"), 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "y.service", NULL)->status, 0);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void a_container_that_was_unloaded_begins_where_its_data_is(void **state) {
+        uint32_t h, node;
+
+        give_podman();
+        h = start_away(DATA);
+        node = node_of("x.service");
+        rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "x.service", NULL);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), 0);
+        for (unsigned i = 0; i < 3; i++) // each node is the least loaded one at times
+                assert_int_equal(start_on("y.service", h, "")->status, 0);
+        assert_int_equal(rig_change(&g, START, "x.service", NULL)->status, 0);
+        assert_int_equal(node_of("x.service"), node);
+}
+
+static void what_needs_no_data_any_more_goes_anywhere(void **state) {
+        uint32_t h, node;
+
+        give_podman();
+        h = start_away(DATA);
+        node = node_of("x.service");
+        assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), 0);
+        assert_int_equal(give_x(DATA "[X-Argosy]\nVolumeLoss=accept\n")->status, 0);
+        assert_int_not_equal(node_of("x.service"), 0);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void a_start_that_would_leave_its_data_is_refused(void **state) {
+        const Argosy__Response__UnitResult *r;
+        uint32_t node;
+
+        give_podman();
+        (void) start_away(DATA);
+        node = node_of("x.service");
+        r = give_x(DATA "[X-Argosy]\nHost=n1\n");
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "VolumeLoss=accept"));
+        assert_int_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+        assert_int_equal(give_x(DATA "[X-Argosy]\nHost=n1\nVolumeLoss=accept\n")->status, 0);
+        assert_int_equal(node_of("x.service"), rig_host(&g, 1)->virtual.node);
+}
+
+static void data_of_a_node_that_is_to_be_empty_by_now_keeps_nobody(void **state) {
+        uint32_t h, node;
+
+        give_podman();
+        h = start_away(DATA);
+        node = node_of("x.service");
+        assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), 0);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 2);
+        rig_pass_ms(&g, 10000);
+        assert_int_not_equal(node_of("x.service"), 0);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
 static void who_destroys_a_container_is_told_where_its_volumes_stay(void **state) {
         const Argosy__Response__UnitResult *r;
         char expected[64];
@@ -365,6 +458,11 @@ RUN_TESTS(
         RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
         RIG_TEST(what_never_moves_is_stuck_in_a_drain),
         RIG_TEST(a_container_stays_where_its_data_is_and_why_says_so),
+        RIG_TEST(a_replaced_container_waits_for_the_node_of_its_data),
+        RIG_TEST(a_container_that_was_unloaded_begins_where_its_data_is),
+        RIG_TEST(what_needs_no_data_any_more_goes_anywhere),
+        RIG_TEST(a_start_that_would_leave_its_data_is_refused),
+        RIG_TEST(data_of_a_node_that_is_to_be_empty_by_now_keeps_nobody),
         RIG_TEST(who_destroys_a_container_is_told_where_its_volumes_stay),
         RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
         RIG_TEST(no_order_shortens_the_fence),

@@ -117,6 +117,36 @@ static void where_all_refuse_it_it_runs_on(void **state) {
         assert_false(runs_on(from));
 }
 
+static void what_is_replaced_and_has_no_other_node_ends(void **state) {
+        assert_int_equal(rig_change(&g, START, UNIT, CONTAINER "[X-Argosy]\nHost=n2\n")->status, 0);
+        rig_settle(&g);
+        assert_true(runs_on(2));
+        assert_int_equal(
+                rig_change(&g, START, "next.service", SERVICE "[X-Argosy]\nHost=n2\nReplaces=" UNIT "\n")
+                        ->status,
+                0);
+        rig_pass_ms(&g, 5000);
+        assert_false(runs_on(2));
+        assert_int_equal(rig_count_running(&g, "next.service"), 1);
+}
+
+static void what_is_preempted_and_has_no_other_node_ends(void **state) {
+        (void) rig_label(&g, "n2", "offers/slot", "1");
+        assert_int_equal(
+                rig_change(&g, START, UNIT, CONTAINER "[X-Argosy]\nPriority=-5\nReserveResource=slot\n")
+                        ->status,
+                0);
+        rig_settle(&g);
+        assert_true(runs_on(2));
+        assert_int_equal(rig_change(&g, START, "next.service",
+                                    SERVICE "[X-Argosy]\nPriority=10\nReserveResource=slot\n")
+                                 ->status,
+                         0);
+        rig_pass_ms(&g, 5000);
+        assert_false(runs_on(2));
+        assert_int_equal(rig_count_running(&g, "next.service"), 1);
+}
+
 static void a_drain_waits_until_its_deadline(void **state) {
         uint32_t from = move(CONTAINER);
 
@@ -151,6 +181,8 @@ RUN_TESTS(
         MOVE_TEST(it_runs_until_its_new_node_has_its_image),
         MOVE_TEST(a_service_waits_for_no_image),
         MOVE_TEST(where_all_refuse_it_it_runs_on),
+        MOVE_TEST(what_is_replaced_and_has_no_other_node_ends),
+        MOVE_TEST(what_is_preempted_and_has_no_other_node_ends),
         MOVE_TEST(a_drain_waits_until_its_deadline),
         MOVE_TEST(what_is_to_stop_meanwhile_stops),
         MOVE_TEST(a_new_leader_knows_who_has_it)

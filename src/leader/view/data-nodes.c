@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where the data of a container is. On another node the container would start empty, so the scheduler
+// confines it (scheduler-units.c) until its file says VolumeLoss=accept, or has no data any more.
+//
+//      it has a node               its data is there
+//      it loses the node: another  the record names the node (UnitExtra.data_node), and the unit is PENDING
+//      unit replaces it, say       until that node takes it again
+//      it is destroyed             nobody remembers where its data was
+//
+// The unit is free when the node is none any more, refuses the unit, or is to be empty and does not wait for
+// it any longer (a drain's deadline). Nothing fails.
+
+#include "data-nodes.h"
+
+#include "due.h"
+#include "nodes.h"
+#include "registry.h"
+#include "unit-record.h"
+#include "unit-work.h"
+
+const Node *data_node_of(const Leader *l, const Unit *u, const UnitEntry *e) {
+        uint32_t number = e->record->global ? 0 : unit_record_data_node(e->record);
+        const Node *n = number && failing_options_of(e)->has_data ? node_find(l, number) : NULL;
+
+        if (!n || unit_exclusion(u, number) || (node_is_emptying(n) && node_deadline_is_over(l, n)))
+                return NULL;
+        return n;
+}
+
+uint32_t data_node_of_record(const Argosy__UnitRecord *next, void *userdata) {
+        const Leader *l = userdata;
+        bool away = !next->node && !next->global;
+        const UnitEntry *e = away ? cluster_state_find_unit(l->state, next->name) : NULL;
+
+        return e && failing_options_of(e)->has_data ? unit_record_data_node(e->record) : 0;
+}
+
+void data_nodes_reconsider(Leader *l) {
+        if (!leader_take_due(l, DUE_DATA) || list_is_empty(&l->away_from_data))
+                return;
+        list_foreach (i, &l->away_from_data)
+                unit_mark_refusals(l, CONTAINER_OF(i, UnitWork, away_from_data)->unit);
+        leader_set_due(l, DUE_PLACEMENT);
+}

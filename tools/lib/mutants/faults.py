@@ -759,7 +759,7 @@ FAULTS = [
     Fault("volume-loss-is-not-asked", "src/leader/scheduler/scheduler-units.c",
           "keep_with_data(l, name, options->has_data);",
           "keep_with_data(l, name, true);",
-          "leader/node-loss-controller: what_needs_no_data_any_more_goes_anywhere"),
+          "leader/node-loss-controller: a_start_that_would_leave_its_data_is_refused"),
     Fault("start-leaves-data", "src/leader/units/decide-changes.c",
           "if (!u || !u->node || !scheduler_data_why(l, u, why, sizeof why))",
           "if (!u || u->node || !scheduler_data_why(l, u, why, sizeof why))",

@@ -318,6 +318,10 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const
         if (r < 0)
                 return r;
         s->ordered_revision = o->revision;
+        if (kind == ORDER_TO_HOLD) {
+                s->had_revision = MAX_OF(s->had_revision, o->revision); // 0: it is to be down for a while
+                s->leaving = false;
+        }
         b->order_pointers[b->n_orders++] = o;
         b->bytes += strlen(o->name) + 128;
         return 0;

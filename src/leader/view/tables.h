@@ -337,6 +337,7 @@ struct UnitOnNode {
         UnitOnNodeWork *work; // owned; unit-on-node-work.h alone reads this. NULL: nothing is under way
         HostSpec *spec;    // counted; NULL: none was sent for it in this session, or it is to let go of it
         uint64_t ordered_revision; // of the last order of this session
+        uint64_t had_revision;     // of the last one of these to have it by its record
         uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
         UnitOnNodeLife life : 8; // changed by unit_on_node_event() alone
         OrderHold hold : 8;      // what its order waits for besides
@@ -368,7 +369,7 @@ struct UnitOnNode {
         bool pulling : 1; // its image
         bool drift : 1, went_along : 1; // `down` is DOWN_STOPPED, DOWN_BOUND
         bool file_stale : 1, comes_back : 1;
-        bool leaving : 1; // it is being removed, and not begun again
+        bool leaving : 1; // it is being removed, and not begun again by any order that it was sent before
         bool lingers : 1; // its host is down, and said that the unit may still run there
         bool counted : 1; // in its node's n_leaving
         bool loop_tallied : 1; // in its node's n_looping

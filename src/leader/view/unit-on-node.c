@@ -377,7 +377,9 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         s->went_along = s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND;
         s->comes_back = report->comes_back;
         s->file_stale = report->file_stale;
-        s->leaving = report->leaving && !s->node->reason; // a host that cannot ask the manager does not know
+        // A host that cannot ask the manager does not know. One that has not acted on the last order to have
+        // the unit may be about to begin it: what it removes is what it was to remove before that.
+        s->leaving = report->leaving && !s->node->reason && s->revision >= s->had_revision;
         unit_on_node_event(s, ON_NODE_REPORTED);
         return 0;
 }

@@ -77,6 +77,7 @@ static void report(uint32_t host, uint32_t node, Argosy__ActiveState active, boo
         rig_unit_on(&g, host, X)->active = active;
         report.node = node;
         report.name = X;
+        report.revision = rig_unit_on(&g, host, X)->order.revision;
         report.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         report.active = active;
         report.leaving = leaving;
@@ -175,6 +176,21 @@ static void what_has_stopped_and_is_not_begun_again_is_not_waited_for(void **sta
         assert_waits();
         report(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
         assert_true(runs_on(3));
+}
+
+static void what_it_removes_may_be_begun_by_what_it_was_told_behind_that(void **state) {
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, X, NULL)->status, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, X, SERVICE)->status, 0);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 2)->virtual.node);
+        (void) rig_set_host_mode(&g, 3, OPEN, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
+        report(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true); // as of the first removal
+        assert_waits();
+        heal(2);
+        assert_moved();
 }
 
 static void what_was_down_before_it_heard_that_it_is_to_go_may_be_starting(void **state) {
@@ -475,6 +491,7 @@ RUN_TESTS(
         RIG_TEST(nobody_waits_longer_than_the_lease),
         RIG_TEST(what_was_ordered_and_not_answered_may_run),
         RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),
+        RIG_TEST(what_it_removes_may_be_begun_by_what_it_was_told_behind_that),
         RIG_TEST(what_was_down_before_it_heard_that_it_is_to_go_may_be_starting),
         RIG_TEST(a_manager_that_cannot_be_asked_has_seen_nothing_end),
         RIG_TEST(what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit),

@@ -127,7 +127,7 @@ const Check checks[] = {
          "an update of a container began", "nothing-is-pulled-before-an-update",
          .on_entry = pulled_on_entry},
         {"data-stays", "A container with data runs where its data is.",
-         "a container with data was touched", "data-moves", .on_entry = data_on_entry},
+         "a container with data was touched", "data-binds-nobody", .on_entry = data_on_entry},
         {"order-has-no-cycle", "No unit comes after itself.", "a unit was to come after another one",
          "cycle-over-a-batch-unseen", .on_entry = order_on_entry},
         {"left-is-forgotten", "What may still run somewhere is in the log, and nothing else.",

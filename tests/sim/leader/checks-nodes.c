@@ -22,6 +22,9 @@ static struct {
         } nodes[NODES_OF_HOST];
 } members[MEMBERS_MAX + 1];
 
+// Some unit has run on all nodes since all was calm: how many of these run on a node is counted by and by.
+static bool had_global;
+
 static void read_host(const Argosy__HostRecord *h) {
         if (h->host > MEMBERS_MAX)
                 return;
@@ -36,6 +39,7 @@ static void read_host(const Argosy__HostRecord *h) {
 }
 
 void nodes_begin(void) {
+        had_global = false;
         memset(members, 0, sizeof(members));
         for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h;
              h = cluster_state_next_host(world.rig.state, h->host))
@@ -44,6 +48,8 @@ void nodes_begin(void) {
 
 // The applier gives a new host or node its number, which is read from the state.
 void nodes_on_entry(const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < log_truth.n_touched; i++)
+                had_global |= log_truth.touched[i].before.global;
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__LogOp *op = batch->ops[i];
 
@@ -82,11 +88,15 @@ static bool are_as_many(unsigned listed, unsigned known) {
         return listed >= known && listed <= known + asks.swarm.crowd;
 }
 
+void nodes_on_calm(void) {
+        had_global = false;
+}
+
 static bool any_global(void) {
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].exists && log_truth.units[i].global)
                         return true;
-        return false;
+        return had_global;
 }
 
 static const char *mode_word(Argosy__NodeMode mode) {

@@ -112,6 +112,7 @@ void waits_on_answer(const WorldAsked *a, const Argosy__Response *r);
 // checks-nodes.c
 void nodes_begin(void);
 void nodes_on_entry(const Argosy__LogBatch *batch);
+void nodes_on_calm(void);
 void nodes_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
 // checks-open.c

@@ -62,7 +62,7 @@ const Check checks[] = {
          .on_answer = asked_for_on_answer},
         {"nodes-are-listed", "No word to a user is untrue.", "a node was listed",
          "suspect-is-listed-as-lost", .begin = nodes_begin, .on_entry = nodes_on_entry,
-         .on_answer = nodes_on_answer},
+         .on_answer = nodes_on_answer, .on_calm = nodes_on_calm},
         {"jobs-are-listed", "No word to a user is untrue.", "a job was listed", "own-jobs-are-somebodys",
          .on_answer = jobs_on_answer},
         {"jobs-end-as-told", "A job is done when its units are, and fails with them.",

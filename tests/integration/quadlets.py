@@ -109,6 +109,13 @@ def test_data_stays_where_it_is(c: Cluster):
     node.boot()
     eventually(lambda: running(node) == ["systemd-db"])
     assert node.run("cat $(podman volume inspect -f '{{.Mountpoint}}' db)/starts").split() == ["1", "1"]
+    write(c, "next.service", f"[Service]\nExecStart=/bin/sleep infinity\n[X-Argosy]\nHost={node.name}\nReplaces=db.service\n")
+    c.ctl("start ./boxes/next.service", "n1")
+    eventually(lambda: running(node) == [])
+    c.ctl_fails("why db", "n1", status=3, saying=f"its data is on {node.name}")
+    assert on_all_nodes(c) == []
+    c.ctl("destroy next", "n1")
+    eventually(lambda: running(node) == ["systemd-db"])
     write(c, "moves.container", BOX + "Volume=db:/data\n[X-Argosy]\nNodeLost=move\n", other.name)
     c.ctl_fails("submit ./boxes/moves.container", other, saying="a moved container would start empty")
     node.run("systemd-run --wait --quiet sh -c 'systemctl stop db; podman volume rm db'")

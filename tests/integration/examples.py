@@ -32,7 +32,7 @@ def options():
 
 
 def is_for_containers(lines):
-    return any(line.startswith("VolumeLoss=") for line in lines)
+    return any(line.startswith(("VolumeLoss=", "RegistryAuth=")) for line in lines)
 
 
 def unit_of(lines):
@@ -56,7 +56,7 @@ def test_every_option_has_an_example_that_is_taken(c: Cluster):
     c.start("db cache")
     for file in ("conf/web.conf", "web.env"):  # that the example of File= names
         c.node("n1").write(f"/root/units/{file}", "a\n")
-    for secret in ("db-password", "tls-key-1"):  # and that of Secret=
+    for secret in ("db-password", "tls-key-1", "registry-login"):  # and those of Secret= and RegistryAuth=
         c.ctl(f"secret set {secret} --file=/root/units/web.env", on=c.node("n1"))
     for number, lines in enumerate(found):
         unit = f"e{number}@1.service"

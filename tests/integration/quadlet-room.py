@@ -56,7 +56,7 @@ def serve(c):
 def update(c, tag, verb="update"):
     c.node("n1").write("/root/boxes/web.container", BOX.format(registry=registry(c), tag=tag))
     c.ctl(f"{verb} ./boxes/web.container", "n1")
-    return c.json("status web --json=short")[0]["image_digest"].removeprefix("sha256:")
+    return c.json("status web --json=short")[0]["digest"].removeprefix("sha256:")
 
 
 def images(c):

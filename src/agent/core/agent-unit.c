@@ -385,11 +385,14 @@ void agent_unit_keep_order(AgentUnit *u) {
         u->node->agent->attach_wanted = true;
 }
 
-// Whether the order is what is held.
+// Whether the order is what is held, and nothing is still to be done for it. While a run is owed or files
+// are to be written, steps that prepare this end one by one, and what each has found out is in the work.
 static bool is_carried_out(const AgentUnit *u) {
         const PlanWanted *w = &u->work->wanted;
         const AgentHeld *h = &u->held;
 
+        if (h->pending || !u->file_present)
+                return false;
         return u->has_held && !w->remove && w->target == (Argosy__Target) h->target &&
                hash_equal(&w->spec, &h->spec->hash) && w->revision == h->revision &&
                w->start_rev == h->start_rev && w->restart_rev == h->restart_rev &&

@@ -33,11 +33,17 @@ typeof(unit_verifier_ask_podman) __wrap_unit_verifier_ask_podman;
 typeof(unit_verifier_cancel) __wrap_unit_verifier_cancel;
 typeof(unit_verifier_close) __wrap_unit_verifier_close;
 
-static struct {
+typedef struct Question {
         UnitVerified *done;
         void *userdata;
         Hash content;
         uint64_t number;
+} Question;
+
+static struct {
+        Question questions[4]; // the oldest is answered first
+        size_t n;
+        uint64_t number; // of the newest ever
 } generator;
 
 int __wrap_unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVerifier **ret) {
@@ -47,10 +53,12 @@ int __wrap_unit_verifier_new(uv_loop_t *loop, const char *const *command, UnitVe
 
 int __wrap_unit_verifier_ask(UnitVerifier *v, const UnitAnalysisFile *files, size_t n, bool user,
                              unsigned patience_ms, UnitVerified *done, void *userdata, uint64_t *ret) {
-        generator.done = done;
-        generator.userdata = userdata;
-        generator.content = hash_of(files[0].content, files[0].len);
+        assert_true(generator.n < ELEMENTSOF(generator.questions));
         *ret = ++generator.number;
+        generator.questions[generator.n++] = (Question){.done = done,
+                                                        .userdata = userdata,
+                                                        .content = hash_of(files[0].content, files[0].len),
+                                                        .number = *ret};
         return 0;
 }
 
@@ -59,43 +67,59 @@ int __wrap_unit_verifier_ask_podman(UnitVerifier *v, unsigned patience_ms, UnitV
         return -EALREADY;
 }
 
+static Question take_question(size_t i) {
+        Question q = generator.questions[i];
+
+        generator.n--;
+        memmove(&generator.questions[i], &generator.questions[i + 1], (generator.n - i) * sizeof(q));
+        return q;
+}
+
 void *__wrap_unit_verifier_cancel(UnitVerifier *v, uint64_t number) {
-        generator.done = NULL;
-        return generator.userdata;
+        size_t i = 0;
+
+        while (i < generator.n && generator.questions[i].number != number)
+                i++;
+        assert_true(i < generator.n);
+        return take_question(i).userdata;
 }
 
 void __wrap_unit_verifier_close(UnitVerifier *v, void (*closed)(void *userdata), void *userdata) {
         closed(userdata);
 }
 
+#define MADE "[Service]\nExecStart=/bin/box\n"
+
 // `beside`: the text of data-volume.service, which it needs; NULL: none.
-static void make_with(const char *beside) {
-        static const char unit[] = "[Service]\nExecStart=/bin/box\n";
+static void make_as(const char *unit, const char *beside) {
         UnitFindings findings = {};
         Buf made = {};
-        UnitVerified *done;
+        Question q;
 
-        loop_until(generator.done);
-        done = generator.done;
-        generator.done = NULL;
-        assert_int_equal(quadlet_made_compose(&generator.content, "5.4", unit, strlen(unit), &made), 0);
+        loop_until(generator.n > 0);
+        q = take_question(0);
+        assert_int_equal(quadlet_made_compose(&q.content, "5.4", unit, strlen(unit), &made), 0);
         if (beside) {
                 _cleanup_buf_ Buf composed = {};
 
                 assert_int_equal(
-                        quadlet_made_compose(&generator.content, "5.4", beside, strlen(beside), &composed),
+                        quadlet_made_compose(&q.content, "5.4", beside, strlen(beside), &composed),
                         0);
                 assert_int_equal(quadlet_made_add(&made, "data-volume.service", composed.data, composed.len),
                                  0);
         }
-        done(0,
-             &(UnitVerdict){.systemd = "systemd 257",
-                            .podman = "5.4",
-                            .findings = &findings,
-                            .made = &made,
-                            .n = 1},
-             generator.userdata);
+        q.done(0,
+               &(UnitVerdict){.systemd = "systemd 257",
+                              .podman = "5.4",
+                              .findings = &findings,
+                              .made = &made,
+                              .n = 1},
+               q.userdata);
         buf_done(&made);
+}
+
+static void make_with(const char *beside) {
+        make_as(MADE, beside);
 }
 
 static void make(void) {
@@ -598,6 +622,58 @@ static void a_container_that_came_meanwhile_is_not_replaced_by_a_start(void **st
         assert_int_equal(pid1_runs(pid1, "box.service"), 1);
 }
 
+// What the node has looked at is known until the start, though the unit is ordered nothing.
+static void what_was_stopped_with_another_is_looked_at_once_and_started(void **state) {
+        start_box();
+        order("side.service", BOX_OF(DIGEST_1), 7);
+        make_as("[Unit]\nRequires=box.service\n" MADE, NULL);
+        loop_until(answered("side.service", 7) && pid1_runs(pid1, "side.service") == 1);
+        assert_null(agent_unit_find(w.agent->system, "side.service")->work);
+        order("box.service", BOX_OF(DIGEST_1) "# another\n", 8);
+        make();
+        loop_until(answered("box.service", 8));
+        assert_true(pid1_is_active(pid1, "box.service") && pid1_is_active(pid1, "side.service"));
+        assert_int_equal(pid1_runs(pid1, "side.service"), 2);
+        loop_until(!agent_unit_find(w.agent->system, "side.service")->work);
+}
+
+static void remove_file(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
+
+        assert_int_equal(unlink(path), 0);
+}
+
+static bool has_made(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
+        _cleanup_buf_ Buf text = {};
+
+        if (file_read(AT_FDCWD, path, 4096, &text) < 0)
+                return false;
+        assert_null(memmem(text.data, text.len, "[Container]", strlen("[Container]")));
+        return memmem(text.data, text.len, MADE, strlen(MADE));
+}
+
+// What was made of the second is known until it is written, though its image is seen to be here at once.
+static void files_that_were_removed_are_made_again(void **state) {
+        start_box();
+        order("other.service", BOX_OF(DIGEST_1), 7);
+        make();
+        loop_until(answered("other.service", 7));
+        agent_down();
+        remove_file("box.service");
+        remove_file("other.service");
+        agent_up();
+        meet_leader(
+                (Order[]){
+                        {.name = "box.service", .content = BOX_OF(DIGEST_1), .revision = 6, .start = 6},
+                        {.name = "other.service", .content = BOX_OF(DIGEST_1), .revision = 7, .start = 7}},
+                2);
+        make();
+        list("reg.example/box:1\n" IMAGE_OF(DIGEST_1) "\n");
+        make();
+        loop_until(has_made("box.service") && has_made("other.service"));
+}
+
 // ---- a disk that gets full
 
 #define RM(digest) " sh " IMAGE_OF(digest)
@@ -878,6 +954,8 @@ RUN_TESTS(
         CASE(what_is_left_of_a_run_of_its_own_is_replaced),
         CASE(a_name_that_nobody_has_is_not_asked_about),
         CASE(a_container_that_came_meanwhile_is_not_replaced_by_a_start),
+        CASE(what_was_stopped_with_another_is_looked_at_once_and_started),
+        CASE(files_that_were_removed_are_made_again),
         CASE(while_there_is_room_all_images_stay),
         CASE(the_oldest_goes_and_what_runs_and_what_it_was_before_stay),
         CASE(what_argosy_has_not_pulled_stays),

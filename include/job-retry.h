@@ -28,7 +28,7 @@ typedef struct JobRetry {
         uint64_t number;
         char *state, *verb;        // NULL: nothing was said of it
         size_t n_bad;              // units that did not end well, by the job's counters
-        size_t n_told;             // units of which it names the end
+        size_t n_reported;             // units of which it names the end
         bool cut;                  // not all units that it changed are named
         JobRetryNames bad, unsaid; // units; and those of which no end is known
         size_t n_said;             // of those that it changed

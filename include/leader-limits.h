@@ -52,7 +52,7 @@
               "jobs that a leader which begins looks at in a turn, at about 0.1 us each")                   \
         LIMIT(waits_begun, 1000, 1, "units whose waits a turn begins, of all waits together")               \
         LIMIT(waits_judged, 1000, 1, "waits for units that were touched, of a turn")                        \
-        LIMIT(waits_told, 256, 1, "waits for one unit that are told at once; more are told in turns")       \
+        LIMIT(waits_reported, 256, 1, "waits for one unit that are told at once; more are told in turns")   \
         LIMIT(wait_looks, 1024, 1,                                                                          \
               "nodes that a turn looks at for waits for units on thousands of them, at some 2 us each")     \
         LIMIT(nodes_at_once, 1000, 1, "nodes of a list that is made before the question returns")           \
@@ -85,19 +85,19 @@
               "units of such an entry, at some 20 us to apply each; half of them if requests wait")         \
         LIMIT(requests_units, 384, 1,                                                                       \
               "units of all requests of one entry, and of one turn; one request is taken however large")    \
-        LIMIT(change_part_units, 256, 1,                                                                    \
-              "units of a part of a change, planned, applied and followed at about 10 us each")             \
-        LIMIT(submit_part_units, 512, 1,                                                                    \
-              "units of a part of a submit: these get no node and no order, so each costs half of that")    \
-        LIMIT(change_part_bytes, STORE_BATCH_MAX / 2, 1,                                                    \
+        LIMIT(change_chunk_units, 256, 1,                                                                   \
+              "units of a chunk of a change, planned, applied and followed at about 10 us each")            \
+        LIMIT(submit_chunk_units, 512, 1,                                                                   \
+              "units of a chunk of a submit: these get no node and no order, so each costs half of that")   \
+        LIMIT(change_chunk_bytes, STORE_BATCH_MAX / 2, 1,                                                   \
               "bytes of files of a part, unless it is one unit with its files")                             \
         LIMIT(change_file_bytes, 256 * 1024, 64,                                                            \
-              "bytes of files that come along, in one part of a change: a turn has time to read so many")   \
-        LIMIT(plan_part_units, 256, 1, "units of a part of a plan, at 10 to 16 us each")                    \
-        LIMIT(undo_part_units, 256, 1, "units of a part of an undo")                                        \
-        LIMIT(apply_part_units, 256, 1, "units of a part of an apply")                                      \
-        LIMIT(apply_part_bytes, STORE_BATCH_MAX / 2, 1,                                                     \
-              "bytes of new contents of a part of an apply, but for the first one")                         \
+              "bytes of files that come along, in one chunk of a change: a turn has time to read so many")  \
+        LIMIT(plan_chunk_units, 256, 1, "units of a chunk of a plan, at 10 to 16 us each")                  \
+        LIMIT(undo_chunk_units, 256, 1, "units of a chunk of an undo")                                      \
+        LIMIT(apply_chunk_units, 256, 1, "units of a chunk of an apply")                                    \
+        LIMIT(apply_chunk_bytes, STORE_BATCH_MAX / 2, 1,                                                    \
+              "bytes of new contents of a chunk of an apply, but for the first one")                        \
         LIMIT(rollout_changes, 256, 1,                                                                      \
               "units that an entry of a rollout changes, at up to 40 us each: planned and followed")        \
         LIMIT(forgets, 10000, 1,                                                                            \
@@ -123,8 +123,8 @@
         LIMIT(trail_jobs, 2048, 1, "beginnings and ends of jobs that are remembered while nobody watches")  \
         LIMIT(spare_works, 256, 0, "units whose working memory is kept for the next")                       \
         LIMIT(listings_kept, 4, 1, "lists of which there are rows: made, and waiting for a slow link")      \
-        LIMIT(tickets, 4096, 64, "requests that wait for the log, for units or for agents")                 \
-        LIMIT(tickets_others, 3072, 64, "of these, of all but root and whom argosyd runs as")               \
+        LIMIT(pending_requests, 4096, 64, "requests that wait for the log, for units or for agents")        \
+        LIMIT(pending_requests_others, 3072, 64, "of these, of all but root and whom argosyd runs as")      \
         LIMIT(node_questions, 16, 1,                                                                        \
               "questions to nodes of one user of a host under way; an agent answers AGENT_CALLS_MAX (64)")  \
         LIMIT(node_listeners, 24, 1, "questions but for status to one node under way, of all but root")     \

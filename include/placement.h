@@ -107,9 +107,9 @@ typedef enum PlacementPolicy {
 typedef struct PlacementSpec {
         const PlacementTerm *terms; // all must match
         size_t n_terms;
-        const PlacementTerm *prefers; // at most PLACEMENT_PREFERENCES_MAX
+        const PlacementTerm *preferences; // at most PLACEMENT_PREFERENCES_MAX
         uint16_t weights[PLACEMENT_PREFERENCES_MAX];
-        size_t n_prefers;
+        size_t n_preferences;
         const char *const
                 *conflicts; // globs over unit names, NULL-terminated, or NULL; one that begins with
                             // PLACEMENT_CLAIM matches units that have it, too: one unit of a node may;
@@ -176,7 +176,7 @@ Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
 // Another one that decides as this one does, with the same handles and nothing shared: another thread may
 // have it. It knows no names of units, so it takes no new ones, nor new globs or another class for any. Not
-// within a dry run. Cost: what exists.
+// within a preview. Cost: what exists.
 Placement *placement_copy(const Placement *p) _warn_unused_;
 // The same with the names of units, which it borrows, too: they live longer, or it is not asked any more.
 Placement *placement_copy_named(const Placement *p) _warn_unused_;
@@ -281,8 +281,8 @@ void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budge
                      const PlacementDecision **ret, size_t *ret_n);
 // What is decided, put and wanted between the two is only thought of. The caller puts each unit back before
 // the end; who waited longest, and what is kept free for whom, is then as it was. Not one within another.
-void placement_dry_run_begin(Placement *p);
-void placement_dry_run_end(Placement *p);
+void placement_preview_begin(Placement *p);
+void placement_preview_end(Placement *p);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
 // not, as if its turn had come. Where it is from now on, or PLACEMENT_NONE: nothing has changed.
 // Those who follow it stay where they are, but the node is one that takes them too, if there is one.
@@ -312,7 +312,7 @@ uint32_t placement_unit_end(const Placement *p);
 // Whether it follows another one.
 bool placement_unit_follows(const Placement *p, uint32_t unit);
 // The i-th unit that follows this one; false: there are not so many.
-bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
+bool placement_unit_colocated(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
 uint32_t placement_unit_class(const Placement *p, uint32_t unit);
 
 // Why each node does not take the unit, one entry per node that does not, also of the one that it must

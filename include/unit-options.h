@@ -11,7 +11,7 @@
 #include "macro.h"
 
 enum {
-        UNIT_WISHES_MAX = 3,      // PreferLabel= of one unit
+        UNIT_PREFERENCES_MAX = 3,      // PreferLabel= of one unit
         UNIT_RESERVES_MAX = 6,    // kinds of ReserveResource= in one unit
         LABEL_MAX = 63,           // bytes of a label's key, and of its value
         UNIT_PRIORITY_MAX = 1000, // and as far below 0
@@ -30,10 +30,10 @@ typedef struct LabelMatch { // one key; any of the values will do, or none of th
         char **values; // NULL-terminated, at least one, no two equal; of LABEL_EXISTS and _ABSENT none
 } LabelMatch;
 
-typedef struct LabelWish {
+typedef struct LabelPreference {
         LabelMatch match;
         uint16_t weight;
-} LabelWish;
+} LabelPreference;
 
 typedef struct UnitReserve { // of a counted resource
         char *name;
@@ -72,8 +72,8 @@ typedef struct UnitOptions {
         size_t n_labels;
         char **managers; // globs, sorted, NULL-terminated; NULL: only system managers
         char **hosts;    // names of hosts or machine ids, sorted; NULL: any
-        LabelWish *wishes;
-        size_t n_wishes;                            // at most UNIT_WISHES_MAX
+        LabelPreference *preferences;
+        size_t n_preferences;                            // at most UNIT_PREFERENCES_MAX
         char **same_node;                           // units
         char **conflicts; // globs, and claims: UNIT_CLAIM "port 8080/tcp", of a container, or
                           // UNIT_SHARED_CLAIM "volume data=HASH"

@@ -16,9 +16,9 @@
 #include "batch-builder.h"
 #include "batch-content.h"
 #include "container-check.h"
-#include "decide-dry-runs.h"
+#include "preview-turns.h"
 #include "decide-jobs.h"
-#include "decide-parts.h"
+#include "decide-chunks.h"
 #include "decide-queue.h"
 #include "handlers.h"
 #include "host-removal.h"
@@ -31,7 +31,7 @@ enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one reques
 
 // ------------------------------------------------------------------------------------------------ failures
 
-static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
+static Argosy__Response *unplaceable_response(const PendingRequest *t, int error) {
         DecideExtent text;
 
         if (error == -EUSERS)
@@ -48,7 +48,7 @@ static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
         return response_error(-error, "%s: %s", decide_extent(t, text), strerror(-error));
 }
 
-static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b) {
+static Argosy__Response *refused_response(const PendingRequest *t, const BatchBuilder *b) {
         char why[CLUSTER_REFUSAL_SIZE];
         DecideExtent text;
 
@@ -56,7 +56,7 @@ static Argosy__Response *refused_response(const Ticket *t, const BatchBuilder *b
                               decide_extent(t, text));
 }
 
-static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, int error) {
+static Argosy__Response *failed_to_plan(const PendingRequest *t, const BatchBuilder *b, int error) {
         const Handler *h = handler_find(t->request->what_case);
         Argosy__Response *response;
 
@@ -71,55 +71,55 @@ static Argosy__Response *failed_to_plan(const Ticket *t, const BatchBuilder *b, 
 // -------------------------------------------------------------------------------------------- who only asks
 
 // True: it goes on in a later turn.
-static bool answer_dry_run(Decision *d, Ticket *t) {
+static bool answer_preview(Decision *d, PendingRequest *t) {
         Leader *l = d->leader;
-        int r = decide_dry_run(d, t);
+        int r = decide_preview(d, t);
 
-        l->dry_run = r == DRY_RUN_GOES_ON ? t : NULL;
+        l->preview = r == PREVIEW_GOES_ON ? t : NULL;
         if (r < 0)
-                ticket_settle(t, failed_to_plan(t, &d->batch, r));
-        return l->dry_run;
+                request_settle(t, failed_to_plan(t, &d->batch, r));
+        return l->preview;
 }
 
 // Those of which the turn takes no more units than it has time for. False: none may be begun.
-static bool answer_some_dry_runs(Decision *d) {
+static bool answer_some_previews(Decision *d) {
         Leader *l = d->leader;
         ListNode *next;
         size_t n = 0;
 
-        while ((next = author_turns_next(&l->dry_runs))) {
-                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+        while ((next = author_turns_next(&l->previews))) {
+                PendingRequest *t = CONTAINER_OF(next, PendingRequest, queue);
                 size_t n_units = MAX_OF(t->request->change->n_names, (size_t) 1);
 
-                if (!dry_run_may_begin(t))
+                if (!preview_may_begin(t))
                         continue;
                 if (n > 0 && n + n_units > PLANNED_UNITS)
                         break;
                 n += n_units;
                 author_turn_charge(t->turn, n_units);
-                if (answer_dry_run(d, t))
+                if (answer_preview(d, t))
                         break;
         }
-        author_turns_end(&l->dry_runs);
+        author_turns_end(&l->previews);
         return n > 0;
 }
 
-bool decide_dry_runs(Decision *d) {
+bool decide_previews(Decision *d) {
         Leader *l = d->leader;
-        bool had_the_last = l->dry_runs_had;
+        bool had_the_last = l->previews_had;
 
-        l->dry_runs_had = false;
-        if (!l->dry_run && author_turns_are_empty(&l->dry_runs))
+        l->previews_had = false;
+        if (!l->preview && author_turns_are_empty(&l->previews))
                 return true;
-        if (!l->dry_run && had_the_last) {
+        if (!l->preview && had_the_last) {
                 leader_mark(l);
                 return true;
         }
-        if (l->dry_run)
-                (void) answer_dry_run(d, l->dry_run);
-        else if (!answer_some_dry_runs(d))
+        if (l->preview)
+                (void) answer_preview(d, l->preview);
+        else if (!answer_some_previews(d))
                 return true; // until one of those that wait for nodes is over
-        l->dry_runs_had = true;
+        l->previews_had = true;
         leader_mark(l);
         return false;
 }
@@ -137,20 +137,20 @@ static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
 
 // What it puts into one entry. What is submitted gets no node and no order, and counts half; files that are
 // read count as much as the leader fills by itself if there are as many of them as one part has.
-static size_t units_of(const Ticket *t, const Handler *h) {
+static size_t units_of(const PendingRequest *t, const Handler *h) {
         const LeaderLimits *limits = &t->leader->limits;
         const Argosy__Request__Change *change = t->request->change;
         size_t units, files, most = limits->change_file_bytes;
 
         switch (h->log.entry) {
         case ENTRY_UNITS:
-                units = MIN_OF(change->n_names, change_part_units(t->leader, change));
+                units = MIN_OF(change->n_names, change_chunk_units(t->leader, change));
                 if (change->verb == ARGOSY__VERB__VERB_SUBMIT)
                         units /= 2;
                 files = file_bytes(change, most) * limits->entry_units / most;
                 return MAX_OF(MAX_OF(units, files), (size_t) 1);
         case ENTRY_FULL:
-                return MAX_OF(MAX_OF(limits->undo_part_units, limits->apply_part_units),
+                return MAX_OF(MAX_OF(limits->undo_chunk_units, limits->apply_chunk_units),
                               limits->entry_units);
         case ENTRY_SMALL:
                 break;
@@ -158,23 +158,23 @@ static size_t units_of(const Ticket *t, const Handler *h) {
         return 1;
 }
 
-static bool has_begun(const Ticket *t) {
+static bool has_begun(const PendingRequest *t) {
         return t->job > 0 || t->n_kept > 0 || t->under_way;
 }
 
 // The author's rights, or the role of one of the request's units, may have changed while it waited. What has
 // begun goes on.
-static bool forbid(Leader *l, Ticket *t) {
+static bool forbid(Leader *l, PendingRequest *t) {
         char why[AUTHORIZATION_WHY_SIZE];
 
         if (has_begun(t) || !authorization_refuses(l, t->author, t->request, why))
                 return false;
-        ticket_refuse(t, authorization_error(l, t->author), "%s", why);
+        request_refuse(t, authorization_error(l, t->author), "%s", why);
         return true;
 }
 
 // Returns what the request's own plan or decide function returns.
-static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMark mark) {
+static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchBuilderMark mark) {
         bool begun = has_begun(t);
         int r = decide_job_admit(d, t, &h->log);
 
@@ -200,7 +200,7 @@ static int plan_request(Decision *d, Ticket *t, const Handler *h, BatchBuilderMa
 }
 
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
-static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *taken) {
+static bool decide_request(Decision *d, PendingRequest *t, const Handler *h, ListNode *taken) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r = plan_request(d, t, h, mark);
 
@@ -209,7 +209,7 @@ static bool decide_request(Decision *d, Ticket *t, const Handler *h, ListNode *t
         if (r == -EBUSY)
                 return false;
         if (r < 0)
-                ticket_settle(t, failed_to_plan(t, &d->batch, r));
+                request_settle(t, failed_to_plan(t, &d->batch, r));
         else if (r == PLAN_IN_BATCH) {
                 answer_cursor_note(d->leader, t);
                 list_unlink(&t->queue);
@@ -231,8 +231,8 @@ static bool has_time(Decision *d, size_t n_units) {
 
 // Whether a request that takes several turns may begin: few of an author are under way at a time, as each
 // keeps what it has found out about perhaps thousands of units.
-static bool may_begin(Leader *l, const Ticket *t, const Handler *h) {
-        if (h->log.entry == ENTRY_FULL && !ticket_may_begin(t))
+static bool may_begin(Leader *l, const PendingRequest *t, const Handler *h) {
+        if (h->log.entry == ENTRY_FULL && !request_may_begin(t))
                 return false;
         return !h->may_begin || h->may_begin(l, t);
 }
@@ -243,7 +243,7 @@ void decide_requests(Decision *d, ListNode *taken) {
         ListNode *next;
 
         while (more && (next = author_turns_next(&l->queue))) {
-                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(next, PendingRequest, queue);
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 size_t n_units = units_of(t, h);
 
@@ -255,16 +255,16 @@ void decide_requests(Decision *d, ListNode *taken) {
                 d->n_served += n_units;
                 author_turn_charge(t->turn, n_units);
                 if (h->log.entry == ENTRY_FULL)
-                        ticket_begins(t);
+                        request_begins(t);
                 if (!forbid(l, t))
                         more = decide_request(d, t, h, taken);
         }
         author_turns_end(&l->queue);
 }
 
-void decide_requests_wait(ListNode *tickets) {
-        list_foreach_safe (i, tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+void decide_requests_wait(ListNode *pending_requests) {
+        list_foreach_safe (i, pending_requests) {
+                PendingRequest *t = CONTAINER_OF(i, PendingRequest, queue);
 
                 list_unlink(&t->queue);
                 if (t->respond || t->author->owner)
@@ -274,9 +274,9 @@ void decide_requests_wait(ListNode *tickets) {
         }
 }
 
-void decide_requests_take_back(ListNode *tickets) {
-        while (!list_is_empty(tickets)) {
-                Ticket *t = CONTAINER_OF(tickets->prev, Ticket, queue);
+void decide_requests_take_back(ListNode *pending_requests) {
+        while (!list_is_empty(pending_requests)) {
+                PendingRequest *t = CONTAINER_OF(pending_requests->prev, PendingRequest, queue);
 
                 list_unlink(&t->queue);
                 author_turn_wait_first(t->turn, &t->queue);

@@ -5,12 +5,12 @@
 
 #include "decision.h"
 
-// Dry runs have every other turn of the loop, in which nothing is decided, so that no turn does both. Until
+// Previews have every other turn of the loop, in which nothing is decided, so that no turn does both. Until
 // a plan of many units has ended, nothing is decided at all. False: this was such a turn.
-bool decide_dry_runs(Decision *d);
+bool decide_previews(Decision *d);
 // Requests of which there is something in the batch go to `taken`.
 void decide_requests(Decision *d, ListNode *taken);
 // Their entry is in the log, and there is more of them: behind the others of their authors.
-void decide_requests_wait(ListNode *tickets);
+void decide_requests_wait(ListNode *pending_requests);
 // Nothing came of their entry: they stand where they stood.
-void decide_requests_take_back(ListNode *tickets);
+void decide_requests_take_back(ListNode *pending_requests);

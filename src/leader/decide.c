@@ -5,7 +5,7 @@
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
 // themselves, voters, units without a node if something has changed for them, requests as they came,
-// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Dry runs have
+// tombstones that are not needed any more, when tokens were used, and how jobs have ended. Previews have
 // turns in which nothing is decided. Whatever touches a record that the entry touches already waits.
 #include "decide.h"
 
@@ -54,7 +54,7 @@
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-event.h"
@@ -115,7 +115,7 @@ static int decide_hosts(Decision *d) {
                 if (r >= 0)
                         r = batch_builder_put_host(&d->batch, h->pending_record);
                 if (r >= 0)
-                        r = tombstones_part_with_host(l, &d->batch, h->pending_record);
+                        r = tombstones_chunk_with_host(l, &d->batch, h->pending_record);
                 if (r < 0)
                         return r;
                 list_unlink(i);
@@ -163,7 +163,7 @@ static void name_voters_without_room(const Leader *l, char *ret, size_t size) {
 }
 
 // The log has no room as long as most voters' disks are full.
-static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
+static Argosy__Response *no_space_response(const Leader *l, const PendingRequest *t) {
         char names[STR_WHY_SIZE];
         DecideExtent text;
 
@@ -174,13 +174,13 @@ static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
 }
 
 // A job that is held back goes on being that: nobody else would ask for it again.
-static Argosy__Response *try_later(const Ticket *t, Argosy__Response *r) {
+static Argosy__Response *try_later(const PendingRequest *t, Argosy__Response *r) {
         if (r && t->held)
                 r->no_leader = true;
         return r;
 }
 
-static Argosy__Response *failed_response(const Leader *l, const Ticket *t, StoreOutcome outcome) {
+static Argosy__Response *failed_response(const Leader *l, const PendingRequest *t, StoreOutcome outcome) {
         Argosy__Response *r;
 
         if (outcome == STORE_NO_SPACE)
@@ -240,7 +240,7 @@ static void land(Leader *l) {
 
 // What nothing follows from has ended with its entry; other jobs are counted as they end
 // (queries/open-jobs-ends.c).
-static void tally_job_of(Leader *l, const Ticket *t) {
+static void tally_job_of(Leader *l, const PendingRequest *t) {
         Argosy__JobState state = cluster_state_job_state(l->state, t->job_flying);
 
         if (t->job_flying && t->job == 0 && !job_state_is_open(state))
@@ -249,7 +249,7 @@ static void tally_job_of(Leader *l, const Ticket *t) {
 
 // Nothing comes to that which was judged (batch-builder.c). Were it so, the rest would make the job look
 // whole.
-static bool has_failed_in_the_log(const Leader *l, const Ticket *t) {
+static bool has_failed_in_the_log(const Leader *l, const PendingRequest *t) {
         return t->job > 0 && cluster_state_figures(l->state).state_operations_refused > l->n_refused &&
                cluster_state_job_state(l->state, t->job) == ARGOSY__JOB_STATE__JOB_FAILED;
 }
@@ -262,27 +262,27 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         list_splice(&l->outcomes, &l->outcomes_flying); // those that the log has by now are found there
         list_splice(&flying, &l->flying);
         list_foreach_safe (i, &flying) {
-                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(i, PendingRequest, queue);
 
                 list_unlink(&t->queue);
                 if (outcome != STORE_COMMITTED) {
-                        ticket_settle(t, failed_response(l, t, outcome));
+                        request_settle(t, failed_response(l, t, outcome));
                         continue;
                 }
                 tally_job_of(l, t);
-                ticket_set_job(t, t->job_flying ?: t->job);
+                request_set_job(t, t->job_flying ?: t->job);
                 if (t->again && has_failed_in_the_log(l, t)) {
-                        ticket_refuse(t, EIO, "the log did not take all of it: job %" PRIu64 " says why",
+                        request_refuse(t, EIO, "the log did not take all of it: job %" PRIu64 " says why",
                                       t->job);
                         continue;
                 }
                 if (t->again) {
-                        ticket_on_committed(t);
+                        request_on_committed(t);
                         list_append(&again, &t->queue);
                         continue;
                 }
-                ticket_on_committed(t);
-                ticket_settle(t, ticket_take_prepared(t));
+                request_on_committed(t);
+                request_settle(t, request_take_prepared(t));
         }
         decide_requests_wait(&again); // others have their turn between two parts
         rebalance_job_landed(l, outcome == STORE_COMMITTED);
@@ -322,9 +322,9 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                 dropped = true;
         }
         while (!list_is_empty(&l->flying)) {
-                Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(l->flying.next, PendingRequest, queue);
 
-                ticket_refuse(t, E2BIG,
+                request_refuse(t, E2BIG,
                               "the request makes %zu bytes of log, more than the %d that one "
                               "entry may have: %s",
                               bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){}));
@@ -340,10 +340,10 @@ static void on_too_long(Leader *l, size_t bytes) {
         if (l->one_by_one && !drop_what_flies(l, bytes)) // our own doing: requests go on meanwhile
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         list_foreach (i, &l->flying) {
-                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(i, PendingRequest, queue);
 
-                (void) ticket_prepare(t, NULL);
-                ticket_when_committed(t, NULL, t->again);
+                (void) request_prepare(t, NULL);
+                request_when_committed(t, NULL, t->again);
         }
         decide_requests_take_back(&l->flying);
         l->one_by_one = true;
@@ -365,9 +365,9 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
         }
         log_warning("The log does not take an entry: %s.", strerror(-error));
         while (!list_is_empty(&l->flying)) {
-                Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(l->flying.next, PendingRequest, queue);
 
-                ticket_settle(
+                request_settle(
                         t,
                         try_later(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
                                                     strerror(-error), decide_extent(t, (DecideExtent){}))));
@@ -420,7 +420,7 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = secrets_key_controller_decide(d->leader, &d->batch);
         if (r >= 0)
-                r = tombstones_part_decide(d->leader, &d->batch);
+                r = tombstones_chunk_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout,
                                               d);
@@ -468,7 +468,7 @@ void decide_next(Leader *l) {
         held_limits_settle(l);
         author_jobs_settle(l);
         decide_pending_anew(l);
-        if (!decide_dry_runs(&d))
+        if (!decide_previews(&d))
                 return;
         rebalance_answer(l, &d.scheduler);
         if (!paused)

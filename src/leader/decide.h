@@ -3,7 +3,7 @@
 
 // What goes into the next batch.
 
-#include "tickets.h"
+#include "pending-requests.h"
 
 void decide_next(Leader *l);
 void decide_done(Leader *l, StoreOutcome outcome);

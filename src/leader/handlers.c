@@ -66,7 +66,7 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
         if (change->n_names > CHANGE_UNITS_MAX)
                 return response_error(E2BIG, "the request names %zu units, more than %d", change->n_names,
                                       CHANGE_UNITS_MAX);
-        if (change->dry_run && change->n_names > PLAN_UNITS_MAX)
+        if (change->preview && change->n_names > PLAN_UNITS_MAX)
                 return response_error(E2BIG, "the plan names %zu units, more than %d: plan fewer at once",
                                       change->n_names, PLAN_UNITS_MAX);
         if (change->verb <= ARGOSY__VERB__VERB_NONE || change->verb > ARGOSY__VERB__VERB_DESTROY)

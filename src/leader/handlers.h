@@ -6,7 +6,8 @@
 //
 //      LEADER READS     answer, answer_to, answer_each   at once, also by a voter that does not lead; or in
 //                                                        turns (is_long)
-//      LEADER WAITS     begin                 puts the ticket into the list of those that are answered later
+//      LEADER WAITS     begin                 puts the pending request into the list of those that are
+//                                             answered later
 //      NODES  READS     begin                 no row here: node_questions_start(), and a row in
 //                                             queries/node-questions.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
@@ -27,20 +28,20 @@ typedef struct Handler {
         // May be NULL. It is of so many units that the answer is made in turns, which begin_long() sets out
         // on (0 or a negative errno).
         bool (*is_long)(const Leader *l, const Argosy__Request *request);
-        int (*begin_long)(Leader *l, Ticket *t);
+        int (*begin_long)(Leader *l, PendingRequest *t);
         // Several: gives them all, the last one final, before it returns.
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond,
                             void *userdata);
-        int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno
-        // PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch; or a negative errno (core/tickets.h).
-        int (*plan)(Leader *l, Ticket *t, BatchBuilder *b);
-        int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
+        int (*begin)(Leader *l, PendingRequest *t); // 0 or a negative errno
+        // PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch; or a negative errno (core/pending-requests.h).
+        int (*plan)(Leader *l, PendingRequest *t, BatchBuilder *b);
+        int (*decide)(Decision *d, PendingRequest *t); // the same for who places units as well
         // May be NULL. False: it waits for something that takes longer than an entry, and others go before
         // it; a mark comes when that is over.
-        bool (*may_begin)(Leader *l, const Ticket *t);
+        bool (*may_begin)(Leader *l, const PendingRequest *t);
         // May be NULL. What is said of what has begun and cannot go on, by the error of plan or decide;
         // NULL: as of any other.
-        Argosy__Response *(*failed)(const Ticket *t, int error);
+        Argosy__Response *(*failed)(const PendingRequest *t, int error);
         HandlerLog log; // of these two
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.
         Argosy__Response *(*refuse)(const Argosy__Request *request);

@@ -102,10 +102,10 @@ void host_asks_forget(Leader *l, Host *h) {
 static void drop(Leader *l, Host *h) {
         uint64_t now_us = leader_now(l);
 
-        if (h->requests.asks_told_us == 0 || now_us - h->requests.asks_told_us >= ASKS_TOLD_US) {
+        if (h->requests.asks_reported_us == 0 || now_us - h->requests.asks_reported_us >= ASKS_TOLD_US) {
                 log_host(LOG_WARNING, host_name(l, h),
                          "Host %s asks on and takes no answer: its connection is ended.", host_name(l, h));
-                h->requests.asks_told_us = now_us;
+                h->requests.asks_reported_us = now_us;
         }
         host_asks_forget(l, h);
         l->ops.drop_host(h->number, l->userdata);

@@ -16,7 +16,7 @@ typedef struct HostRequests {        // requests that come over the host's link
         ListNode asks; // HostAsk.link: messages that wait until the host takes answers (host-asks.c)
         size_t n_asks, asks_bytes; // how many these are, and their memory
         ListNode asks_due;         // in Leader.asks_due: the host takes more again
-        uint64_t asks_told_us;     // when people were told that the host asks on without taking answers
+        uint64_t asks_reported_us;     // when people were told that the host asks on without taking answers
 } HostRequests;
 
 static inline void host_requests_init(HostRequests *r) {

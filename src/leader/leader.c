@@ -4,7 +4,7 @@
 //
 //      leader_new() -> leader_set_leading(): tables are built in slices -> leads
 //          -> events note and mark the drain
-//          -> turn(): followers.c pulls what is due, in its order -> arm_timer() -> ... -> leader_close()
+//          -> turn(): reconcile.c pulls what is due, in its order -> arm_timer() -> ... -> leader_close()
 //
 // An event only notes what changed; what follows from it is decided in the turn. When the host leads no
 // more, pending requests fail with EAGAIN (no_leader) and the tables are dropped. Failure: leader_new()
@@ -21,7 +21,7 @@
 #include "event-stream.h"
 #include "feature-level.h"
 #include "file-pieces.h"
-#include "followers.h"
+#include "reconcile.h"
 #include "forwards.h"
 #include "held-jobs.h"
 #include "host-asks.h"
@@ -43,7 +43,7 @@
 #include "str.h"
 #include "tables.h"
 #include "term-tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-deadlines.h"
 #include "unit-work.h"
@@ -104,10 +104,10 @@ static Argosy__Response *no_leader(void) {
         return r;
 }
 
-static void fail_tickets(Leader *l) {
-        list_foreach (i, &l->tickets)
-                ticket_fail(CONTAINER_OF(i, Ticket, all), no_leader());
-        tickets_flush(l);
+static void fail_pending_requests(Leader *l) {
+        list_foreach (i, &l->pending_requests)
+                request_fail(CONTAINER_OF(i, PendingRequest, all), no_leader());
+        responses_flush(l);
 }
 
 // ------------------------------------------------------------------------------------------------ events
@@ -226,7 +226,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
         host_leases_follow(l);
         if (l->leading || l->building) {
                 walks_work_begin(l);
-                followers_on_applied(l);
+                reconcile_on_applied(l);
                 walks_work_end(l);
         } else // only a leader keeps tables
                 cluster_state_drop_dirty(l->state);
@@ -242,7 +242,7 @@ static bool build(Leader *l) {
         bool whole;
 
         walks_work_begin(l);
-        whole = followers_build_some(l);
+        whole = reconcile_build_some(l);
         walks_work_end(l);
         walks_turned(l);
         if (!whole)
@@ -265,13 +265,13 @@ static void turn(Leader *l) {
         if (!l->leading) {
                 why_turn(l);
                 node_lists_turn(l);
-                tickets_flush(l);
+                responses_flush(l);
                 listings_step(l);
                 return;
         }
         walks_work_begin(l);
         host_asks_turn(l, take_message);
-        whole = followers_turn(l);
+        whole = reconcile_turn(l);
         walks_work_end(l);
         walks_turned(l);
         if (whole)
@@ -299,7 +299,7 @@ static void stop_leading(Leader *l) {
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
         l->timer_deferred = false;
-        fail_tickets(l);
+        fail_pending_requests(l);
         term_tables_retire(l);
         l->pause_us = 0;
         walks_end(l);
@@ -313,11 +313,11 @@ bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
                 return true;
         if (l->building)
                 return false;
-        fail_tickets(l); // lists of records use the same walk as the build
+        fail_pending_requests(l); // lists of records use the same walk as the build
         l->building = true;
         leader_time_begin(l);
         walks_begin(l);
-        followers_build_begin(l);
+        reconcile_build_begin(l);
         return build(l);
 }
 
@@ -340,11 +340,11 @@ static void finish_close(Leader *l) {
         map_done(&l->open_jobs);
         free(l->touched_hosts.hosts);
         held_jobs_retire(l);
-        map_done(&l->tickets_by_id);
+        map_done(&l->pending_requests_by_id);
         map_done(&l->calls_by_id);
         map_done(&l->author_questions);
         author_turns_done(&l->queue);
-        author_turns_done(&l->dry_runs);
+        author_turns_done(&l->previews);
         author_turns_done(&l->verifies);
         unit_deadlines_retire(l);
         deadline_heap_done(&l->retry_deadlines);
@@ -381,7 +381,7 @@ static void add_gauges(const Leader *l, LeaderStats *stats) {
         stats->units_looping = l->tallies.looping;
         stats->jobs_open = l->open_jobs.count;
         stats->watchers = l->watchers.n;
-        stats->requests_open = l->n_tickets;
+        stats->requests_open = l->n_pending_requests;
         stats->waits = l->n_wait_items;
         stats->events_bytes = l->events ? l->events->ring.bytes : 0;
         stats->leader_tables_bytes = tables_bytes(l);
@@ -451,12 +451,12 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         host_marks_init(l);
         list_init(&l->works_spare);
         list_init(&l->walks.used_up);
-        list_init(&l->tickets);
+        list_init(&l->pending_requests);
         list_init(&l->asks_due);
         author_turns_init(&l->queue, l->limits.begun);
-        author_turns_init(&l->dry_runs, l->limits.begun);
+        author_turns_init(&l->previews, l->limits.begun);
         author_turns_init(&l->verifies, l->limits.begun);
-        list_init(&l->dry_runs_asking);
+        list_init(&l->previews_asking);
         list_init(&l->flying);
         list_init(&l->outbox);
         list_init(&l->waiters);
@@ -499,7 +499,7 @@ static void on_drain_closed(uv_handle_t *handle) {
 void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
         if (l->leading || l->building)
                 stop_leading(l);
-        fail_tickets(l);
+        fail_pending_requests(l);
         map_foreach (slot, &l->hosts)
                 forwards_on_link_lost(l, slot->value);
         l->closing = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Requests as they come: what can be said at once is said, what nobody may ask or the leader has no room for
-// is refused, and all else becomes a ticket. What becomes of that stands in decide-requests.c, or where its
-// kind is begun (handlers.c).
+// is refused, and all else becomes a pending request. What becomes of that stands in decide-requests.c, or
+// where its kind is begun (handlers.c).
 //
 // Without memory nothing was taken on.
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "node-calls.h"
 #include "request-kind.h"
 #include "response.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 static bool asks_nodes(const Argosy__Request *request) {
         return request_kind(request->what_case)->by == REQUEST_BY_NODES;
@@ -28,9 +28,10 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
                                 const Argosy__Request *request) {
         if (!h)
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
-        if (l->n_tickets >= (author->owner ? l->limits.tickets : l->limits.tickets_others))
+        if (l->n_pending_requests >=
+            (author->owner ? l->limits.pending_requests : l->limits.pending_requests_others))
                 return response_error(EBUSY, "the leader has %zu requests under way already",
-                                      (size_t) l->n_tickets);
+                                      (size_t) l->n_pending_requests);
         if (!author->owner && asks_nodes(request) &&
             author_questions_open(l, author) >= l->limits.node_questions)
                 return response_error(EBUSY, "nodes are asked %u things by this user already",
@@ -38,23 +39,23 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
         return h->refuse ? h->refuse(request) : NULL;
 }
 
-static bool change_is_dry_run(const Argosy__Request *request) {
-        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->dry_run;
+static bool change_is_preview(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->preview;
 }
 
 // Or it is only asked.
 static bool is_for_the_log(const Argosy__Request *request) {
         const Handler *h = handler_find(request->what_case);
 
-        return (h->decide || h->plan) && !change_is_dry_run(request);
+        return (h->decide || h->plan) && !change_is_preview(request);
 }
 
-static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
+static int request_start(Leader *l, PendingRequest *t, const Handler *h) {
         if (h->begin)
                 return h->begin(l, t);
         if (h->is_long) // or it would be answered
                 return h->begin_long(l, t);
-        return ticket_wait(t, change_is_dry_run(t->request) ? &l->dry_runs : &l->queue);
+        return request_wait(t, change_is_preview(t->request) ? &l->previews : &l->queue);
 }
 
 static void respond_and_free(Argosy__Response *response, const Argosy__Request *request,
@@ -97,22 +98,22 @@ static bool is_answered_at_once(Leader *l, const Argosy__Author *author, const A
 }
 
 // `t` NULL: out of memory.
-static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uint64_t *ret_cancel) {
+static int request_admit(Leader *l, PendingRequest *t, const Argosy__Author *author, uint64_t *ret_cancel) {
         int r;
 
         if (!t)
                 return -ENOMEM;
         t->author = message_copy(author);
         if (!t->author) {
-                ticket_free(t);
+                request_free(t);
                 return -ENOMEM;
         }
-        if (change_is_dry_run(t->request)) // else when it is decided: it is known by all that it came with
+        if (change_is_preview(t->request)) // else when it is decided: it is known by all that it came with
                 authorization_drop_files(l, t);
         *ret_cancel = t->id;
-        r = ticket_start(l, t, handler_find(t->request->what_case));
+        r = request_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
-                ticket_free(t);
+                request_free(t);
                 *ret_cancel = 0;
         }
         return r;
@@ -120,19 +121,19 @@ static int request_start(Leader *l, Ticket *t, const Argosy__Author *author, uin
 
 typedef enum RequestIs { REQUEST_COPIED, REQUEST_TAKEN, REQUEST_LENT } RequestIs;
 
-static Ticket *ticket_of(Leader *l, const Argosy__Request *request, RequestIs is, LeaderRespond respond,
-                         void *userdata) {
+static PendingRequest *request_of(Leader *l, const Argosy__Request *request, RequestIs is,
+                                  LeaderRespond respond, void *userdata) {
         switch (is) {
         case REQUEST_TAKEN:
-                return ticket_take(l, message_take((Argosy__Request *) request), respond, userdata);
+                return request_take(l, message_take((Argosy__Request *) request), respond, userdata);
         case REQUEST_LENT:
-                return ticket_borrow(l, request, respond, userdata);
+                return request_borrow(l, request, respond, userdata);
         default:
-                return ticket_new(l, request, respond, userdata);
+                return request_new(l, request, respond, userdata);
         }
 }
 
-// Only a request that becomes a ticket is copied, or taken.
+// Only a request that becomes a pending request is copied, or taken.
 static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request, RequestIs is,
                       LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
         Argosy__Author own = author_of_host(l->config.self);
@@ -144,7 +145,7 @@ static int on_request(Leader *l, const Argosy__Author *author, const Argosy__Req
                 return -EAGAIN;
         if (is_answered_at_once(l, author, request, respond, userdata))
                 return 0;
-        return request_start(l, ticket_of(l, request, is, respond, userdata), author, ret_cancel);
+        return request_admit(l, request_of(l, request, is, respond, userdata), author, ret_cancel);
 }
 
 int leader_request(Leader *l, const Argosy__Author *author, const Argosy__Request *request,
@@ -182,18 +183,18 @@ void leader_answer_stale(Leader *l, const Argosy__Author *author, const Argosy__
                                 "asked");
         if (refusal)
                 respond_and_free(refusal, request, respond, userdata);
-        else if (request_start(l, ticket_new(l, request, respond, userdata), author, ret_cancel) < 0)
+        else if (request_admit(l, request_new(l, request, respond, userdata), author, ret_cancel) < 0)
                 respond_and_free(response_error(ENOMEM, "this host is out of memory"), request, respond,
                                  userdata);
 }
 
-static bool has_begun(const Ticket *t) {
+static bool has_begun(const PendingRequest *t) {
         return t->job > 0 || t->job_flying > 0 || t->n_kept > 0 || t->under_way;
 }
 
 // What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its
 // mind. But users leave only so much behind that nothing has come of.
-static bool goes_on_alone(Ticket *t) {
+static bool goes_on_alone(PendingRequest *t) {
         if (!list_is_linked(&t->queue) || t->lent || !is_for_the_log(t->request))
                 return false;
         if (t->author->owner || t->orphaned || has_begun(t))
@@ -203,18 +204,18 @@ static bool goes_on_alone(Ticket *t) {
 }
 
 void leader_cancel(Leader *l, uint64_t cancel) {
-        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+        PendingRequest *t = map_find(&l->pending_requests_by_id, &cancel, sizeof(cancel));
 
         if (!t)
                 return;
         if (goes_on_alone(t))
-                ticket_stop_answering(t);
+                request_stop_answering(t);
         else
-                ticket_free(t);
+                request_free(t);
 }
 
 void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
-        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+        PendingRequest *t = map_find(&l->pending_requests_by_id, &cancel, sizeof(cancel));
 
         if (t)
                 node_calls_on_taken(l, t, mark);

@@ -11,7 +11,7 @@
 //      Host              may outlive the term with its link. Its nodes and orders are heads of lists, and
 //                        made anew; the
 //                        contents that it was sent, and of its Attach what was not taken, move along
-//      Ticket            has ended, and with it its Waiter and NodeCalls
+//      Pending request            has ended, and with it its Waiter and NodeCalls
 //      OpenJob           moves here, too: its items stand in lists of units
 //      Rollout           is freed before
 //      SchedulerRebalance   has a copy of the Placement in the pool, and knows units and nodes by numbers

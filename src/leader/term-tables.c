@@ -13,7 +13,7 @@
 #include "access-tokens.h"
 #include "authorization.h"
 #include "ca-controller.h"
-#include "decide-dry-runs.h"
+#include "preview-turns.h"
 #include "decide-moves.h"
 #include "due.h"
 #include "event-marks.h"
@@ -78,7 +78,7 @@ static uint64_t retries_next_deadline(const Leader *l) {
         return deadline_heap_next(&l->retry_deadlines);
 }
 
-// Those that followers.c follows record by record act after the records; those of `begin` are made before
+// Those that reconcile.c follows record by record act after the records; those of `begin` are made before
 // the first record.
 static const TermTable tables[] = {
         {.let_go = event_marks_let_go, .retire = event_marks_retire},
@@ -106,7 +106,7 @@ static const TermTable tables[] = {
         {.on_time = rebalance_on_time, DUE_AT(rebalance_due_us), .let_go = rebalance_retire},
         {.on_time = tombstones_on_time, DUE_AT(tombstones_due_us), .retire = tombstones_retire},
         {.on_time = authorization_on_time, DUE_AT(token_expiry_us)},
-        {.on_time = dry_runs_on_time, .next_deadline = dry_runs_next_deadline},
+        {.on_time = previews_on_time, .next_deadline = previews_next_deadline},
         {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
         {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},

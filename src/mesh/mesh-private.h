@@ -42,7 +42,7 @@ struct Mesh {
 
         Drain drain; // what API calls changed: told from the loop
         bool links_changed;
-        bool removal_told;
+        bool removal_reported;
         Local local;
 
         // Refusals that were told, so that a host that tries again and again is told once. A ring.

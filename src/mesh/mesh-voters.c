@@ -56,7 +56,7 @@ static void on_up(Link *l, void *userdata) {
 
         l->epoch = ++m->last_epoch;
         m->links_changed = true;
-        m->removal_told = false;
+        m->removal_reported = false;
         drain_mark(&m->drain);
 }
 

@@ -524,9 +524,10 @@ void state_note_refused(ClusterState *s, const Argosy__LogOp *op, ClusterRefusal
 
         *at = (ClusterRefused){.refusal = refusal};
         str_fit(at->what, sizeof(at->what), "%s", cluster_op_subject(op));
-        s->refused.told = MAX_OF(s->refused.told, n + 1 > REFUSED_KEPT ? n + 1 - REFUSED_KEPT : 0);
+        s->refused.reported = MAX_OF(s->refused.reported, n + 1 > REFUSED_KEPT ? n + 1 - REFUSED_KEPT : 0);
 }
 
 const ClusterRefused *cluster_state_next_refused(ClusterState *s) {
-        return s->refused.told < s->refused.n ? &s->refused.last[s->refused.told++ % REFUSED_KEPT] : NULL;
+        return s->refused.reported < s->refused.n ? &s->refused.last[s->refused.reported++ % REFUSED_KEPT]
+                                                  : NULL;
 }

@@ -234,7 +234,7 @@ enum { REFUSED_KEPT = 16 };
 // cluster-state-limits.h
 typedef struct RefusedOps {
         size_t limits[CLUSTER_REFUSALS];
-        uint64_t n, told; // since the state was made; of these cluster_state_next_refused() has named
+        uint64_t n, reported; // since the state was made; of these cluster_state_next_refused() has named
         ClusterRefused last[REFUSED_KEPT];
 } RefusedOps;
 

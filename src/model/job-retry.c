@@ -90,7 +90,7 @@ int job_retry_take(JobRetry *r, const Argosy__Response *response) {
         if (!r->state && (!(r->state = strdup(job->state)) || !(r->verb = strdup(job->verb))))
                 return -ENOMEM;
         r->n_bad = (size_t) job->failed + job->unplaced + job->cancelled;
-        r->n_told = job->n_ends;
+        r->n_reported = job->n_ends;
         r->cut = job->cut;
         for (size_t i = 0; e == 0 && i < job->n_units; i++) {
                 r->n_said += *job->units[i]->end != 0;
@@ -108,11 +108,11 @@ int job_retry_take(JobRetry *r, const Argosy__Response *response) {
 // Whether all that did not end well are named, or are all of which nothing is said; so none of these ended
 // well, or was overtaken.
 static bool knows_all(const JobRetry *r) {
-        size_t n_bad_told = r->bad.n, n_rest = r->n_bad - MIN_OF(r->n_bad, n_bad_told);
+        size_t n_bad_reported = r->bad.n, n_rest = r->n_bad - MIN_OF(r->n_bad, n_bad_reported);
 
         if (n_rest == 0)
                 return true;
-        return !r->cut && r->n_said == r->n_told && r->unsaid.n == n_rest;
+        return !r->cut && r->n_said == r->n_reported && r->unsaid.n == n_rest;
 }
 
 static bool find_verb(const char *name, Argosy__Verb *ret) {

@@ -89,19 +89,19 @@ static const char *verb_of_queue_change(const Argosy__Request *q) {
 }
 
 static bool asks_change(const Argosy__Request *q) {
-        return q->change->dry_run;
+        return q->change->preview;
 }
 
 static bool asks_apply(const Argosy__Request *q) {
-        return q->apply->dry_run;
+        return q->apply->preview;
 }
 
 static bool asks_undo(const Argosy__Request *q) {
-        return q->undo->dry_run;
+        return q->undo->preview;
 }
 
 static bool asks_rebalance(const Argosy__Request *q) {
-        return q->rebalance->dry_run;
+        return q->rebalance->preview;
 }
 
 static bool rollout_ends(const Argosy__Request *q) {
@@ -145,7 +145,7 @@ static const ProtobufCBinaryData *id_of_rollout(const Argosy__Request *q) {
 }
 
 static const ProtobufCBinaryData *id_of_rebalance(const Argosy__Request *q) {
-        return q->rebalance->abort || q->rebalance->dry_run ? NULL : &q->rebalance->id;
+        return q->rebalance->abort || q->rebalance->preview ? NULL : &q->rebalance->id;
 }
 
 // What is told once is told anew to who asks again.

@@ -6,8 +6,8 @@
 //      demands_add() per word -> demands_finish() -> demands_check() for one unit -> demands_key()
 //
 // demands_key() names the placement class. Lists are sorted: the order in the file means nothing. Limits:
-// UNIT_WISHES_MAX, UNIT_RESERVES_MAX and the maxima below. Failures: -EINVAL with file and line in *ret_why,
-// -ENOMEM.
+// UNIT_PREFERENCES_MAX, UNIT_RESERVES_MAX and the maxima below. Failures: -EINVAL with file and line in
+// *ret_why, -ENOMEM.
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -193,7 +193,7 @@ static bool cut_number(char *text, unsigned long max, unsigned long *number) {
         return parse_number(colon + 1, max, number);
 }
 
-static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+static int add_preference(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
         _cleanup_free_ char *text = strdup(word);
         unsigned long weight = WEIGHT_DEFAULT;
@@ -202,19 +202,20 @@ static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, cons
 
         if (!text)
                 return -ENOMEM;
-        if (o->n_wishes == UNIT_WISHES_MAX)
-                return option_refuse(ret_why, path, raw->line, "more than %d PreferLabel=", UNIT_WISHES_MAX);
+        if (o->n_preferences == UNIT_PREFERENCES_MAX)
+                return option_refuse(ret_why, path, raw->line,
+                                     "more than %d PreferLabel=", UNIT_PREFERENCES_MAX);
         if (!cut_number(text, WEIGHT_MAX, &weight))
                 return option_refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d",
                                      word, WEIGHT_MAX);
         r = match_parse(text, &m);
         if (r < 0)
                 return r == -EINVAL ? refuse_label(raw, path, word, ret_why) : r;
-        if (ARRAY_RESERVE(o->wishes, o->n_wishes + 1) < 0) {
+        if (ARRAY_RESERVE(o->preferences, o->n_preferences + 1) < 0) {
                 label_match_done(&m);
                 return -ENOMEM;
         }
-        o->wishes[o->n_wishes++] = (LabelWish){m, (uint16_t) weight};
+        o->preferences[o->n_preferences++] = (LabelPreference){m, (uint16_t) weight};
         return 0;
 }
 
@@ -489,7 +490,7 @@ int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
                 [RAW_HOST] = add_host,
                 [RAW_REQUIRE_LABEL] = add_required,
                 [RAW_POOL] = add_pool,
-                [RAW_PREFER_LABEL] = add_wish,
+                [RAW_PREFER_LABEL] = add_preference,
                 [RAW_SPREAD] = set_spread,
                 [RAW_PREFER_SPREAD] = set_spread,
                 [RAW_PACKING] = set_packing,
@@ -517,10 +518,10 @@ static int key_list(Buf *key, const char *what, char **list) {
 int demands_key(const UnitOptions *o, Buf *key) {
         int r = key_list(key, "@", o->hosts);
 
-        for (size_t i = 0; i < o->n_wishes && r >= 0; i++) {
-                const LabelMatch *m = &o->wishes[i].match;
+        for (size_t i = 0; i < o->n_preferences && r >= 0; i++) {
+                const LabelMatch *m = &o->preferences[i].match;
 
-                r = buf_printf(key, "~%u %d %s\n", o->wishes[i].weight, (int) m->op, m->key);
+                r = buf_printf(key, "~%u %d %s\n", o->preferences[i].weight, (int) m->op, m->key);
                 r = r < 0 ? r : key_list(key, "~", m->values);
         }
         r = r < 0 ? r : key_list(key, "+", o->same_node);
@@ -537,9 +538,9 @@ int demands_key(const UnitOptions *o, Buf *key) {
 
 void demands_done(UnitOptions *o) {
         list_done(o->hosts);
-        for (size_t i = 0; i < o->n_wishes; i++)
-                label_match_done(&o->wishes[i].match);
-        free(o->wishes);
+        for (size_t i = 0; i < o->n_preferences; i++)
+                label_match_done(&o->preferences[i].match);
+        free(o->preferences);
         list_done(o->same_node);
         list_done(o->conflicts);
         free(o->same_node_lines);

@@ -250,12 +250,12 @@ static uint32_t walk(Placement *p, const Query *q, uint32_t first, uint32_t last
 static uint32_t search(Placement *p, Query *q, const Class *c, const Shape *shape) {
         uint32_t best = PLACEMENT_NONE, best_cost = UINT32_MAX;
         uint32_t first = c->spec.policy == PLACEMENT_BEST_FIT ? first_fit(p, q->demand) : 0;
-        uint32_t n_sets = 1U << c->spec.n_prefers;
+        uint32_t n_sets = 1U << c->spec.n_preferences;
 
         for (uint32_t set = n_sets; set-- > 0;) {
                 uint32_t weight = 0, node, key;
 
-                for (uint32_t i = 0; i < c->spec.n_prefers; i++)
+                for (uint32_t i = 0; i < c->spec.n_preferences; i++)
                         if (!(set & 1U << i))
                                 weight += c->spec.weights[i];
                 if (best != PLACEMENT_NONE && weight > best_cost)

@@ -117,7 +117,7 @@ static void shape_fill(Placement *p, uint32_t shape) {
         Shape *s = &p->shapes[shape];
         const Class *c = &p->classes[s->class];
         const Selector *base = &p->selectors[c->base];
-        uint32_t n_base = base->n_terms, n_sets = 1U << c->spec.n_prefers;
+        uint32_t n_base = base->n_terms, n_sets = 1U << c->spec.n_preferences;
         const Term *terms[PLACEMENT_TERMS_MAX + 1 + PLACEMENT_PREFERENCES_MAX];
 
         for (uint32_t set = 0; set < n_sets; set++) {
@@ -126,9 +126,9 @@ static void shape_fill(Placement *p, uint32_t shape) {
                 base = &p->selectors[c->base]; // the array may have moved
                 for (uint32_t i = 0; i < n_base; i++)
                         terms[i] = &base->terms[i];
-                for (uint32_t i = 0; i < c->spec.n_prefers; i++)
+                for (uint32_t i = 0; i < c->spec.n_preferences; i++)
                         if (set & 1U << i)
-                                terms[n++] = &c->prefers[i];
+                                terms[n++] = &c->preferences[i];
                 selector_get(p, terms, n, &c->globs, &s->matches, &s->preferred[set]);
         }
         s->selector = s->preferred[0];
@@ -209,7 +209,7 @@ void shape_unref(Placement *p, uint32_t shape) {
         if (--s->refs > 0)
                 return;
         map_take_str(&p->shapes_by_key, s->key);
-        for (uint32_t set = 0; set < 1U << p->classes[class].spec.n_prefers; set++)
+        for (uint32_t set = 0; set < 1U << p->classes[class].spec.n_preferences; set++)
                 selector_unref(p, s->preferred[set]);
         if (p->classes[class].plain == shape)
                 p->classes[class].plain = PLACEMENT_NONE;
@@ -313,8 +313,8 @@ static int class_fill(Placement *p, Class *c, const PlacementSpec *spec, Term *t
                 pointers[i] = &terms[i];
         selector_get(p, pointers, n, NULL, NULL, &base);
         c->base = base;
-        for (size_t i = 0; i < spec->n_prefers; i++)
-                term_make(p, &spec->prefers[i], &c->prefers[i]);
+        for (size_t i = 0; i < spec->n_preferences; i++)
+                term_make(p, &spec->preferences[i], &c->preferences[i]);
         if (spec->spread) {
                 label_key(p, spec->spread, &key);
                 spread_get(p, base, key, spec->spread_group ?: "", &spread);
@@ -359,9 +359,9 @@ static char *class_key(const PlacementSpec *s) {
 
         for (size_t i = 0; i < s->n_terms; i++)
                 text_add_term(&text, 't', &s->terms[i]);
-        for (size_t i = 0; i < s->n_prefers; i++) {
+        for (size_t i = 0; i < s->n_preferences; i++) {
                 oom_check(buf_printf(&text, "%u", s->weights[i]));
-                text_add_term(&text, 'p', &s->prefers[i]);
+                text_add_term(&text, 'p', &s->preferences[i]);
         }
         text_add_globs(&text, "c", s->conflicts);
         text_add_globs(&text, "r", s->replaces);
@@ -380,7 +380,7 @@ static void class_done(Placement *p, Class *c) {
                 glob_unref(p, c->globs.of[i]);
         numbers_done(&c->globs);
         for (uint32_t i = 0; i < PLACEMENT_PREFERENCES_MAX; i++)
-                term_done(&c->prefers[i]);
+                term_done(&c->preferences[i]);
         if (c->spread != PLACEMENT_NONE)
                 spread_unref(p, c->spread);
         if (c->base != PLACEMENT_NONE)
@@ -395,7 +395,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
         char *key;
         int r;
 
-        if (spec->n_prefers > PLACEMENT_PREFERENCES_MAX || spec->n_terms > PLACEMENT_TERMS_MAX)
+        if (spec->n_preferences > PLACEMENT_PREFERENCES_MAX || spec->n_terms > PLACEMENT_TERMS_MAX)
                 return -EINVAL;
         key = class_key(spec);
         number = number_of(&p->classes_by_key, key);
@@ -413,7 +413,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
                        .base = PLACEMENT_NONE,
                        .spread = PLACEMENT_NONE,
                        .plain = PLACEMENT_NONE};
-        made.spec.terms = made.spec.prefers = NULL;
+        made.spec.terms = made.spec.preferences = NULL;
         made.spec.conflicts = made.spec.replaces = NULL;
         made.spec.spread = made.spec.spread_group = NULL;
         if (spec->policy == PLACEMENT_BEST_FIT)

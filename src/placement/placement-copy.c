@@ -96,7 +96,7 @@ static void classes_own(Placement *c) {
                 class->key = duplicate_text(class->key);
                 numbers_own(&class->globs);
                 for (uint32_t t = 0; t < PLACEMENT_PREFERENCES_MAX; t++)
-                        term_own(&class->prefers[t]);
+                        term_own(&class->preferences[t]);
         }
         c->shapes = duplicate_used(c->shapes, c->shape_slots.n, sizeof *c->shapes, &c->shapes_allocated);
         for (uint32_t i = 0; i < c->shapes_allocated; i++) {
@@ -259,8 +259,8 @@ static void lists_own(Placement *c) {
 static Placement *copy(const Placement *p, bool named) {
         Placement *c = duplicate(p, 1, sizeof *p); // with all that the first one owns, until it has its own
 
-        assert(!p->dry_run.on);
-        c->dry_run = (DryRun){};
+        assert(!p->preview.on);
+        c->preview = (PreviewWork){};
         c->decisions = NULL;
         c->n_decisions = c->decisions_allocated = 0;
         for (uint32_t i = 0; i < c->n_resources; i++)

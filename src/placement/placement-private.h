@@ -80,7 +80,7 @@ typedef struct Class {
         uint32_t refs, base;
         PlacementSpec spec; // only its plain values
         Numbers globs;
-        Term prefers[PLACEMENT_PREFERENCES_MAX];
+        Term preferences[PLACEMENT_PREFERENCES_MAX];
         uint32_t spread; // PLACEMENT_NONE: none
         uint32_t plain;  // its shape for names that no glob matches; PLACEMENT_NONE: there is none
 } Class;
@@ -155,7 +155,7 @@ typedef struct Reservation {    // on one host, for one unit at a time
         uint32_t attempt;       // hosts whose tried_for this is have had it for this unit
 } Reservation;
 
-typedef struct DryRunNote {
+typedef struct PreviewNote {
         enum {
                 NOTE_PASSED, // Queue.passed_from
                 NOTE_TURN,   // PlacedUnit.seq
@@ -165,15 +165,15 @@ typedef struct DryRunNote {
         } what;
         uint32_t number; // the queue's first unit; the unit; the host
         uint64_t before;
-} DryRunNote;
+} PreviewNote;
 
-typedef struct DryRun { // what is as before when it ends
+typedef struct PreviewWork { // what is as before when it ends
         bool on;
         uint64_t n_grants;
         Reservation reservation;
-        DryRunNote *notes; // first those of queues, as they were at the begin
+        PreviewNote *notes; // first those of queues, as they were at the begin
         uint32_t n_notes, notes_allocated;
-} DryRun;
+} PreviewWork;
 
 typedef struct Exclusion { // what is said of `unit` on `node` alone; one of the two at least
         uint32_t unit, node;
@@ -236,7 +236,7 @@ struct Placement {
         uint64_t now_us, seq;
         uint64_t n_grants; // of units that demand anything
         Reservation reservation;
-        DryRun dry_run;
+        PreviewWork preview;
 
         PlacementDecision *decisions;
         uint32_t n_decisions, decisions_allocated;
@@ -311,11 +311,11 @@ void reservation_settle(Placement *p);                // chosen anew, if enough 
 void reservation_let_go(Placement *p, uint32_t unit); // it waits no more: others may have the room
 void reservation_end(Placement *p);
 
-// placement-dry-run.c: what is about to change.
-void dry_run_note_turn(Placement *p, uint32_t unit);
-void dry_run_note_home(Placement *p, uint32_t unit);
-void dry_run_note_left(Placement *p, uint32_t host);
-void dry_run_note_tried(Placement *p, uint32_t host);
+// placement-preview.c: what is about to change.
+void preview_note_turn(Placement *p, uint32_t unit);
+void preview_note_home(Placement *p, uint32_t unit);
+void preview_note_left(Placement *p, uint32_t host);
+void preview_note_tried(Placement *p, uint32_t host);
 // placement-round.c
 PlacementVector bundle_demand(const Placement *p, uint32_t unit); // of the unit and those who go with it
 
@@ -324,7 +324,7 @@ void unit_leave(Placement *p, uint32_t unit); // its node, which counts it no mo
 void unit_enter(Placement *p, uint32_t unit, uint32_t node);
 void unit_check(Placement *p, uint32_t unit);          // it waits if it is to
 bool unit_must_go(const Placement *p, uint32_t unit);  // from the node where it is
-void unit_call_followers(Placement *p, uint32_t unit); // units that could not follow it before may now
+void unit_call_colocated(Placement *p, uint32_t unit); // units that could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
 bool unit_suits(const Placement *p, uint32_t unit, uint32_t node); // by its labels
 // by its labels and by who is there, and not excluded

@@ -391,7 +391,7 @@ void wait_add(Placement *p, uint32_t unit) {
         queue_get(p, unit, &queue);
         q = &p->queues[queue];
         if (u->seq == 0) {
-                dry_run_note_turn(p, unit);
+                preview_note_turn(p, unit);
                 u->seq = ++p->seq;
         }
         u->queue = queue;

@@ -192,7 +192,7 @@ static void give_to(Placement *p, uint32_t unit, const PlacementVector *demand) 
                 reservation_end(p);
         if (host == PLACEMENT_NONE)
                 return;
-        dry_run_note_tried(p, host);
+        preview_note_tried(p, host);
         p->hosts[host].tried_for = r->attempt;
         r->unit = unit;
         r->host = host;

@@ -134,7 +134,7 @@ static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
                 decide(p, PLACEMENT_PLACE, unit, from, to, PLACEMENT_NONE);
         }
         for (uint32_t i = 0; i < b->n; i++)
-                unit_call_followers(p, b->units[i]);
+                unit_call_colocated(p, b->units[i]);
 }
 
 static void leave_out_who_stays(const Placement *p, Bundle *b) {

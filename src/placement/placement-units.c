@@ -57,12 +57,12 @@ void unit_leave(Placement *p, uint32_t unit) {
         u->node = PLACEMENT_NONE;
         for (uint32_t i = p->hosts[n->host].first_node; i != PLACEMENT_NONE; i = p->nodes[i].next_of_host)
                 node_freed(p, i);
-        dry_run_note_left(p, n->host);
+        preview_note_left(p, n->host);
         p->hosts[n->host].left_at = p->n_grants;
         count(p, unit, node, -1);
 }
 
-void unit_call_followers(Placement *p, uint32_t unit) {
+void unit_call_colocated(Placement *p, uint32_t unit) {
         for (uint32_t l = p->units[unit].followed; l != PLACEMENT_NONE; l = p->links[l].next_of_target)
                 if (p->units[p->links[l].unit].queue != PLACEMENT_NONE)
                         queue_unblock(p, p->units[p->links[l].unit].queue);
@@ -82,7 +82,7 @@ void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         if (!(u->flags & UNIT_STEADY))
                 p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
         if (u->home != node)
-                dry_run_note_home(p, unit);
+                preview_note_home(p, unit);
         u->node = u->home = node;
         count(p, unit, node, +1);
 }
@@ -208,7 +208,7 @@ void placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
         u->flags &= (uint8_t) ~UNIT_WANTED;
         wait_take(p, unit);
         if (u->seq != 0)
-                dry_run_note_turn(p, unit);
+                preview_note_turn(p, unit);
         u->seq = 0;
         unit_leave(p, unit);
 }
@@ -223,7 +223,7 @@ void placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
         if (node != PLACEMENT_NONE)
                 unit_enter(p, unit, node);
         unit_check(p, unit);
-        unit_call_followers(p, unit);
+        unit_call_colocated(p, unit);
 }
 
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible) {
@@ -266,7 +266,7 @@ uint32_t placement_unit_end(const Placement *p) {
         return p->unit_slots.n;
 }
 
-bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret) {
+bool placement_unit_colocated(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret) {
         uint32_t link = p->units[unit].followed;
 
         while (link != PLACEMENT_NONE && i-- > 0)

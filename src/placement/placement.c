@@ -335,7 +335,7 @@ static void free_labels(Placement *p) {
 static void free_classes(Placement *p) {
         for (uint32_t i = 0; i < p->classes_allocated; i++) {
                 for (uint32_t t = 0; t < PLACEMENT_PREFERENCES_MAX; t++)
-                        term_done(&p->classes[i].prefers[t]);
+                        term_done(&p->classes[i].preferences[t]);
                 numbers_done(&p->classes[i].globs);
                 free(p->classes[i].key);
         }

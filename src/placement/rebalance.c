@@ -92,8 +92,8 @@ static int64_t unit_weight(const Placement *p, const Class *c) {
 static uint32_t unmatched(const Placement *p, const Class *c, uint32_t node) {
         uint32_t weights = 0;
 
-        for (uint32_t i = 0; i < c->spec.n_prefers; i++)
-                if (!term_matches(p, &c->prefers[i], node))
+        for (uint32_t i = 0; i < c->spec.n_preferences; i++)
+                if (!term_matches(p, &c->preferences[i], node))
                         weights += c->spec.weights[i];
         return weights;
 }
@@ -297,7 +297,7 @@ static bool wants_elsewhere(Placement *p, uint32_t unit) {
                 if (s->min != UINT32_MAX && level(p, c, u->node) > s->min + 1)
                         return true;
         }
-        return c->spec.n_prefers > 0 && unmatched(p, c, u->node) > 0;
+        return c->spec.n_preferences > 0 && unmatched(p, c, u->node) > 0;
 }
 
 static void please_units(Search *s, bool *ret_changed) {
@@ -310,7 +310,7 @@ static void please_units(Search *s, bool *ret_changed) {
                 if (!p->unit_slots.used[unit])
                         continue;
                 c = unit_class(p, &p->units[unit]);
-                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0 &&
+                if ((c->spread == PLACEMENT_NONE && c->spec.n_preferences == 0 &&
                      !placement_unit_mismatches(p, unit)) ||
                     !may_move(s, unit) || !wants_elsewhere(s->p, unit))
                         continue;
@@ -388,7 +388,7 @@ static bool may_be_worth_it(const Search *s, uint32_t unit) {
         uint32_t share = host_share(p, &without);
         int64_t load = host_load(p, p->nodes[u->node].host), left;
 
-        if (c->spread != PLACEMENT_NONE || c->spec.n_prefers > 0)
+        if (c->spread != PLACEMENT_NONE || c->spec.n_preferences > 0)
                 return true;
         for (unsigned i = 0; i < p->n_resources; i++)
                 without.free.of[i] += c->spec.demand.of[i];

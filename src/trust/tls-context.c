@@ -207,7 +207,8 @@ static int set_protocols(gnutls_session_t session, const char *alpn) {
 }
 
 static int session_setup(TlsSession *s, const char *alpn) {
-        // Tickets off: sessions live for days, and resuming one would need a second way to judge a peer.
+        // PendingRequests off: sessions live for days, and resuming one would need a second way to judge a
+        // peer.
         const unsigned flags = GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS;
         int r;
 

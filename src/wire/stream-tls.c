@@ -133,8 +133,8 @@ static bool receive(Stream *s) {
         if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_WARNING_ALERT_RECEIVED)
                 return true;
         if (n == GNUTLS_E_AGAIN && s->wire_in_done > done && s->wire_in_done < s->wire_in.len)
-                // a message of TLS itself, such as a ticket that a peer offers: behind it stands what came
-                // with it
+                // a message of TLS itself, such as a pending request that a peer offers: behind it stands
+                // what came with it
                 return true;
         if (n == 0)
                 s->eof = true;

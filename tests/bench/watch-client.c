@@ -322,7 +322,7 @@ static void begin_watchers(const char *path, size_t n, size_t n_stopped) {
                 watchers[i].connection->stopped = true;
 }
 
-static bool all_are_told(size_t n_stopped) {
+static bool all_are_reported(size_t n_stopped) {
         for (size_t i = n_stopped; i < n_watchers; i++)
                 if (watchers[i].n_units < n_submitted)
                         return false;
@@ -344,7 +344,7 @@ static void load_and_watch(Connection *loader, Connection *other, uint64_t rate,
                         ping(other);
                         ping_us = now_us + PING_US;
                 }
-                if (!done_us && n_submitted == n && all_are_told(n_stopped))
+                if (!done_us && n_submitted == n && all_are_reported(n_stopped))
                         done_us = now_us;
                 if (now_us - began_us > (seconds + PATIENCE_MS / 1000) * 1000000)
                         return; // some are not
@@ -354,7 +354,7 @@ static void load_and_watch(Connection *loader, Connection *other, uint64_t rate,
 }
 
 static void watch(const char *path, uint64_t n, uint64_t n_stopped, uint64_t rate, uint64_t seconds) {
-        uint64_t n_told = 0;
+        uint64_t n_reported = 0;
         int waiting = 0;
 
         samples_init(&told, SAMPLES_MAX);
@@ -362,14 +362,14 @@ static void watch(const char *path, uint64_t n, uint64_t n_stopped, uint64_t rat
         begin_watchers(path, n, n_stopped);
         load_and_watch(dial(path), dial(path), rate, seconds, n_stopped);
         for (size_t i = n_stopped; i < n; i++)
-                n_told += watchers[i].n_units;
+                n_reported += watchers[i].n_units;
         for (size_t i = 0; i < n_stopped; i++) {
                 int bytes = 0;
 
                 check(ioctl(watchers[i].connection->fd, FIONREAD, &bytes) < 0 ? -errno : 0, "FIONREAD");
                 waiting = MAX_OF(waiting, bytes);
         }
-        printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32, n_told, (n - n_stopped) * n_submitted,
+        printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32, n_reported, (n - n_stopped) * n_submitted,
                samples_share(&told, 50), samples_share(&told, 99));
         printf(" %" PRIu32 " %" PRIu32 " %d\n", samples_share(&pings, 50), samples_share(&pings, 99),
                waiting);

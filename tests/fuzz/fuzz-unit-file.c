@@ -18,7 +18,7 @@ static void check_reason(int r, const char *why) {
 
 static void check_options(const UnitOptions *o) {
         bool demands = o->machine_id || o->n_labels || o->managers || o->hosts || o->same_node ||
-                       o->conflicts || o->replaces || o->spread || o->n_wishes || o->n_reserves ||
+                       o->conflicts || o->replaces || o->spread || o->n_preferences || o->n_reserves ||
                        o->cpu_milli || o->memory_mib || o->pack;
 
         for (size_t i = 0; i < o->n_labels; i++) {

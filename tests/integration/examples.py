@@ -42,7 +42,7 @@ def unit_of(lines):
     return "\n".join(own + [line if line != "[Service]" else SLEEPER.rstrip() for line in lines]) + "\n"
 
 
-def is_told(c, unit):
+def is_reported(c, unit):
     """A one-shot that sleeps is being started for ever."""
     why, runs = c.ctl_result(f"why {unit}").out, bool(c.active(unit))
     return ("all is as wanted" in why) == runs or (runs and "it is being started" in why)
@@ -65,7 +65,7 @@ def test_every_option_has_an_example_that_is_taken(c: Cluster):
         if unit not in c.known():  # no node takes it: refused with the reasons
             assert result.status == 1 and "\n  n1: " in result.err, f"{lines}: {result.err}"
             continue
-        eventually(lambda: is_told(c, unit),
+        eventually(lambda: is_reported(c, unit),
                    what=f"the unit of {lines} runs, or 'why' says why not")
     c.ctl("destroy '*'")
     c.ctl("role delete web")

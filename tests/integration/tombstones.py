@@ -34,7 +34,7 @@ def says(victim):
     return f"may still run on {victim.name} until that host is heard"
 
 
-def is_told(c, unit, victim, asked):
+def is_reported(c, unit, victim, asked):
     """Whoever asks hears that it may still run there; and it does."""
     row = c.row(unit, asked)
     assert is_up(victim, unit)
@@ -56,10 +56,10 @@ def test_a_unit_that_is_destroyed_while_its_node_is_cut_off(c: Cluster):
     c.ctl_fails(f"destroy {units[0]}", on=asked, status=MAY_RUN, saying=says(victim))
     c.ctl_fails(f"destroy --no-block {units[1]}", on=asked, status=MAY_RUN, saying=says(victim))
     for unit in units[:2]:
-        assert is_told(c, unit, victim, asked)
+        assert is_reported(c, unit, victim, asked)
     change_leader(c, asked)
     for unit in units[:2]:
-        eventually(lambda: is_told(c, unit, victim, asked))
+        eventually(lambda: is_reported(c, unit, victim, asked))
     victim.heal()
     c.wait_online()
     for unit in units[:2]:
@@ -74,7 +74,7 @@ def test_a_global_unit_on_a_node_that_is_cut_off(c: Cluster):
     assert is_up(victim, "g.service")
     change_leader(c, asked)
     c.ctl_fails("destroy g", on=asked, status=MAY_RUN, saying=says(victim))
-    assert is_told(c, "g.service", victim, asked)
+    assert is_reported(c, "g.service", victim, asked)
     victim.heal()
     c.wait_online()
     assert_gone(c, "g.service", victim)

@@ -128,15 +128,15 @@ def test_who_changes_something_goes_on_with_its_events_whoever_leads(c: Cluster)
     watch = c.begin(f"watch --since={answer['cursor']} --kinds=job,state --json=short", on=c.nodes[-1])
     seen = []
 
-    def is_told(**fields):
+    def is_reported(**fields):
         while not any(all(event.get(key) == value for key, value in fields.items()) for event in seen):
             line = watch.line()
             assert line, f"the watch ended: {seen}"
             seen.append(json.loads(line))
         return True
 
-    assert is_told(kind="job", job=answer["job"], state="done")
-    assert is_told(kind="state", unit="w@1.service", active="active")
+    assert is_reported(kind="job", job=answer["job"], state="done")
+    assert is_reported(kind="state", unit="w@1.service", active="active")
     watch.kill()
     jobs = [event["job"] for event in seen if event["kind"] == "job"]
     assert min(jobs) >= answer["job"], f"jobs from before it are told: {jobs}"

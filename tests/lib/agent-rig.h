@@ -44,7 +44,7 @@ typedef struct World {
         size_t n_held;    // units that these name
         bool last_part;   // nothing more follows
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
-        uint64_t last_beat, told_ms; // told_ms: of the last beat
+        uint64_t last_beat, reported_ms; // reported_ms: of the last beat
         bool quiet;                  // it was
         unsigned n_quiet;            // beats that were
         uint64_t wall_ms;            // of the last beat that said one
@@ -123,7 +123,7 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         case ARGOSY__TO_VOTER__MSG_BEAT:
                 w.n_beats++;
                 w.last_beat = m->beat->seq;
-                w.told_ms = m->beat->told_ms;
+                w.reported_ms = m->beat->reported_ms;
                 w.quiet = m->beat->quiet;
                 w.n_quiet += m->beat->quiet;
                 w.n_walls += m->beat->wall_ms > 0;

@@ -276,8 +276,8 @@ static uint32_t cost(const Brute *b, const PlacementSpec *spec, uint32_t node) {
         }
         if (b->nodes[node].state == PLACEMENT_SECOND)
                 load += 4096;
-        for (size_t i = 0; i < spec->n_prefers; i++)
-                if (!matches(&b->nodes[node], &spec->prefers[i]))
+        for (size_t i = 0; i < spec->n_preferences; i++)
+                if (!matches(&b->nodes[node], &spec->preferences[i]))
                         load += spec->weights[i];
         return load;
 }

@@ -109,7 +109,7 @@ static inline RigAnswer *rig_job_cancel(Rig *g, uint64_t number) {
 typedef struct RigUndo {
         uint64_t job;
         uint64_t id; // 0: a new one
-        bool dry_run, only_untouched, force, rolling;
+        bool preview, only_untouched, force, rolling;
         uint64_t if_revision;
 } RigUndo;
 
@@ -121,7 +121,7 @@ static inline RigAnswer *rig_begin_undo(Rig *g, RigUndo w) {
         uint64_t id[2] = {w.id ?: ++g->id, 44};
 
         undo.job = w.job;
-        undo.dry_run = w.dry_run;
+        undo.preview = w.preview;
         undo.only_untouched = w.only_untouched;
         undo.force = w.force;
         undo.rolling = w.rolling;

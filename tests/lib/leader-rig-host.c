@@ -31,7 +31,7 @@ uint64_t rig_host_clock(const RigHost *h, uint64_t us) {
         return h->rig->timed ? us / USEC_PER_MSEC + h->number * UINT64_C(1000000) : 0;
 }
 
-static uint64_t told_ms(uint64_t at_us, void *userdata) {
+static uint64_t reported_ms(uint64_t at_us, void *userdata) {
         return rig_host_clock(userdata, at_us);
 }
 
@@ -242,7 +242,7 @@ static const VirtualHostOps virtual_ops = {
         .now_us = now_us,
         .wall_us = wall_us,
         .clock_us = clock_us,
-        .told_ms = told_ms,
+        .reported_ms = reported_ms,
         .send = send_to_leader,
         .attaching = attaching,
         .foreign = foreign,

@@ -481,7 +481,7 @@ static void assert_counts(const Rig *g) {
                                          s->unit->name, s->life, n->name);
                         if (host_is_lost(n->host))
                                 continue;
-                        if (s->unit->life == LIFE_EVERYWHERE)
+                        if (s->unit->life == LIFE_GLOBAL)
                                 leaving += reported && (unit_on_node_is_to_go(s) ||
                                                         n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
                         else

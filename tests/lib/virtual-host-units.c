@@ -414,7 +414,7 @@ static void fill(const VirtualHost *h, const VirtualUnit *u, Argosy__UnitReport 
                 r->down = ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         r->sub = (char *) virtual_unit_sub(u);
         r->since_us = u->since_us;
-        r->changed_ms = h->ops->told_ms(u->changed_us, h->userdata);
+        r->changed_ms = h->ops->reported_ms(u->changed_us, h->userdata);
         r->probation = u->probation ?: h->on_probation && is_up(u) ? ARGOSY__PROBATION__PROBATION_ON : 0;
         r->probation_ms = r->changed_ms;
         r->restarts = u->n_restarts;
@@ -425,7 +425,7 @@ static void fill(const VirtualHost *h, const VirtualUnit *u, Argosy__UnitReport 
 int virtual_host_say_lived(VirtualHost *h) {
         Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;
 
-        m.lived_ms = h->ops->told_ms(h->ops->now_us(h->userdata), h->userdata);
+        m.lived_ms = h->ops->reported_ms(h->ops->now_us(h->userdata), h->userdata);
         return virtual_host_send(h, ARGOSY__TO_VOTER__MSG_REPORTS, &m);
 }
 

@@ -180,7 +180,7 @@ void virtual_host_beat(VirtualHost *h, bool told) {
         beat.quiet = is_quiet(h, now_us);
         h->n_quiet = beat.quiet ? h->n_quiet + 1 : 0;
         h->unanswered = !beat.quiet;
-        beat.told_ms = told ? h->ops->told_ms(now_us, h->userdata) : 0;
+        beat.reported_ms = told ? h->ops->reported_ms(now_us, h->userdata) : 0;
         if (h->ops->clock_us && beat.seq % VIRTUAL_WALL_BEATS == 0)
                 beat.wall_ms = h->ops->clock_us(h->userdata) / USEC_PER_MSEC;
         h->beats_sent_us[beat.seq % VIRTUAL_BEATS_KEPT] = now_us;

@@ -84,7 +84,7 @@ typedef struct VirtualHostOps {
         uint64_t (*wall_us)(void *userdata);
         uint64_t (*clock_us)(void *userdata); // what it says its wall clock is; NULL: nothing
         // What its messages call that time of now_us(), in milliseconds; 0: they say nothing of it.
-        uint64_t (*told_ms)(uint64_t at_us, void *userdata);
+        uint64_t (*reported_ms)(uint64_t at_us, void *userdata);
         // A message to the leader, to be looked at during the call. Negative errno: it was not taken;
         // reports are sent again later.
         int (*send)(Argosy__ToVoter *message, void *userdata);

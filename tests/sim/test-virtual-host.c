@@ -38,7 +38,7 @@ static uint64_t now_us(void *userdata) {
         return w.now_us;
 }
 
-static uint64_t told_ms(uint64_t at_us, void *userdata) {
+static uint64_t reported_ms(uint64_t at_us, void *userdata) {
         return at_us / USEC_PER_MSEC;
 }
 
@@ -69,7 +69,7 @@ static void violation(const char *why, void *userdata) {
 static const VirtualHostOps ops = {
         .now_us = now_us,
         .wall_us = now_us,
-        .told_ms = told_ms,
+        .reported_ms = reported_ms,
         .send = send_to_leader,
         .attaching = attaching,
         .takes_us = takes_us,
@@ -257,7 +257,7 @@ static void it_beats_and_attaches_anew_when_nobody_has_acknowledged_for_a_lease(
         begin_session();
         pass_ms(BEAT_MS);
         assert_int_equal(count(ARGOSY__TO_VOTER__MSG_BEAT), 1);
-        assert_int_equal(w.sent[0]->beat->told_ms, w.now_us / USEC_PER_MSEC);
+        assert_int_equal(w.sent[0]->beat->reported_ms, w.now_us / USEC_PER_MSEC);
         acknowledge();
         pass_ms(LEASE_MS - 1);
         assert_int_equal(count(ARGOSY__TO_VOTER__MSG_ATTACH), 0);

@@ -41,7 +41,7 @@ static uint64_t wall_us(void *userdata) {
         return clock_wall_us();
 }
 
-static uint64_t told_ms(uint64_t at_us, void *userdata) {
+static uint64_t reported_ms(uint64_t at_us, void *userdata) {
         return at_us / USEC_PER_MSEC;
 }
 
@@ -91,7 +91,7 @@ static const VirtualHostOps virtual_ops = {
         .now_us = now_us,
         .wall_us = wall_us,
         .clock_us = wall_us,
-        .told_ms = told_ms,
+        .reported_ms = reported_ms,
         .send = send_to_leader,
         .attaching = attaching,
         .takes_us = takes_us,

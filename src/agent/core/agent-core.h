@@ -223,7 +223,8 @@ typedef struct Agent {
         ListNode held_due;     // AgentUnit.report: units that the Attach is still to name
         ListNode loops;        // AgentLoop.node
         ListNode probations;   // AgentUnitWork.probation, in the order in which these began
-        uint64_t lived_ms, lived_told_ms; // Reports.lived_ms as it is, as this leader was told; 0: nothing
+        uint64_t lived_ms,
+                lived_reported_ms;        // Reports.lived_ms as it is, as this leader was told; 0: nothing
         uint64_t lived_at_ms;             // boot time at which it became that
         AgentStats stats;      // but for gauges, which are filled in when somebody asks
         TimeHistogram beat_times;
@@ -258,8 +259,8 @@ typedef struct Agent {
         uint64_t beat_asked;    // sequence of the last one that needs an answer
         unsigned n_quiet;       // those behind it: beat-pace.h
         uint64_t beat_trip_us;  // from the last one that was answered until the answer; 0: none was
-        int64_t wall_told_us;   // what the wall clock was ahead of the boot clock when the leader was told
-                                // last
+        int64_t wall_reported_us; // what the wall clock was ahead of the boot clock when the leader was told
+                                  // last
         unsigned beats_to_wall; // before it is told again
         // boot time at which the oldest beat of this session that lacks its answer was sent; 0: there is
         // none

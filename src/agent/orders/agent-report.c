@@ -174,7 +174,7 @@ static size_t n_next(const Agent *a) {
 }
 
 static bool has_mark(const Agent *a) {
-        return a->lived_ms != a->lived_told_ms;
+        return a->lived_ms != a->lived_reported_ms;
 }
 
 // False: no link; the next session begins with everything. With the last report goes the mark, which is true
@@ -194,7 +194,7 @@ static bool send_next(Agent *a) {
         }
         if (send_rows(a, rows, n, lived_ms) < 0)
                 return false;
-        a->lived_told_ms = lived_ms ?: a->lived_told_ms;
+        a->lived_reported_ms = lived_ms ?: a->lived_reported_ms;
         a->stats.reports += n;
         for (; n > 0; n--)
                 report_sent(CONTAINER_OF(a->report.next, AgentUnit, report));

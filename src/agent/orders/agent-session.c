@@ -103,7 +103,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool 
         attach.parts = !last;
         attach.sent_us = a->attach_sent_us;
         attach.wall_us = wall_on_arrival_us(a);
-        a->wall_told_us = (int64_t) (clock_wall_us() - clock_boot_us());
+        a->wall_reported_us = (int64_t) (clock_wall_us() - clock_boot_us());
         a->beats_to_wall = 1; // the second beat knows the round trip of the first
         if (agent_fleet_report(a, &fleet, &fleet_units))
                 attach.fleet_units = &fleet;
@@ -149,7 +149,7 @@ void agent_attach(Agent *a) {
         agent_fence_drop(a); // what still waits there answers an older Attach, and all of it will come again
         a->attach_seq++;
         a->welcome_parts = 0;
-        a->lived_told_ms = 0;
+        a->lived_reported_ms = 0;
         a->attach_sent_us = clock_boot_us();
         a->attach_retry_us = a->attach_sent_us + attach_patience_us(a);
         agent_held_begin(a);
@@ -231,14 +231,14 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 // The leader goes on by itself from what it was told: again every so many beats, for clocks drift, and when
 // ours was set.
 static uint64_t wall_to_say_ms(Agent *a, uint64_t now_us) {
-        int64_t offset_us = (int64_t) (clock_wall_us() - now_us), moved_us = offset_us - a->wall_told_us;
+        int64_t offset_us = (int64_t) (clock_wall_us() - now_us), moved_us = offset_us - a->wall_reported_us;
 
         if (a->beats_to_wall > 0 && moved_us < AGENT_WALL_SET_US && moved_us > -AGENT_WALL_SET_US) {
                 a->beats_to_wall--;
                 return 0;
         }
         a->beats_to_wall = AGENT_WALL_BEATS;
-        a->wall_told_us = offset_us;
+        a->wall_reported_us = offset_us;
         return wall_on_arrival_us(a) / USEC_PER_MSEC;
 }
 
@@ -267,13 +267,13 @@ static void note_asked(Agent *a, uint64_t seq, uint64_t now_us) {
                 note_unanswered(a, now_us);
 }
 
-// told_us: as in Beat.told_ms; 0: nothing is said of that.
+// reported_us: as in Beat.reported_ms; 0: nothing is said of that.
 static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
 
         beat.seq = ++a->beat_seq;
-        beat.told_ms = reported_us / USEC_PER_MSEC;
+        beat.reported_ms = reported_us / USEC_PER_MSEC;
         beat.wall_ms = wall_to_say_ms(a, now_us);
         beat.quiet = is_quiet(a, now_us);
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;

@@ -2,7 +2,7 @@
 //
 // The plan of `apply`: asked for, judged, and put into words (apply-plan.h).
 //
-//      apply_plan_name_set() -> apply_plan_ask() (dry run) -> apply_plan_has_work(), apply_plan_code()
+//      apply_plan_name_set() -> apply_plan_ask() (preview) -> apply_plan_has_work(), apply_plan_code()
 //          -> warnings
 //
 // The plan is one answer, made in one turn of the leader, so it is true of one moment. It needs the right to
@@ -67,7 +67,7 @@ int apply_plan_ask(Ctl *ctl, Argosy__Request__Apply *m, Argosy__Response **ret) 
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         int code;
 
-        m->dry_run = true;
+        m->preview = true;
         request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
         request.apply = m;
         code = ctl_ask(ctl, &request, 0, on_plan, ret);

@@ -451,7 +451,7 @@ static int add_what_it_needs(Apply *a) {
         m->files = a->file_pointers;
         m->revision = a->plan->revision;
         m->plan = a->plan->plan;
-        m->dry_run = false;
+        m->preview = false;
         return 0;
 }
 

@@ -21,7 +21,7 @@
 #include "event-cursor.h"
 #include "file-warnings.h"
 #include "json.h"
-#include "last-words.h"
+#include "failure-logs.h"
 #include "may-run.h"
 #include "request-kind.h"
 #include "rollouts.h"
@@ -62,7 +62,7 @@ typedef struct Change {
         char cursor[EVENT_CURSOR_SIZE]; // the change's events come after this one; empty: none
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
-        LastWords words; // of units that failed on a node
+        FailureLogs words; // of units that failed on a node
 } Change;
 
 // ---- results
@@ -115,7 +115,7 @@ static void note_failure(Change *c, const char *name) {
 
         if (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART ||
             verb == ARGOSY__VERB__VERB_LOAD)
-                last_words_note(&c->words, name);
+                failure_logs_note(&c->words, name);
 }
 
 static void report_failure(Change *c, const Argosy__Response__UnitResult *u) {
@@ -473,7 +473,7 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.files = files;
         change.replace = c->ctl->opt.given[OPT_REPLACE];
         change.unpinned = c->ctl->opt.given[OPT_UNPINNED];
-        change.dry_run = c->verb->plans;
+        change.preview = c->verb->plans;
         c->status = 0;
         c->answered = false;
         c->n_received = 0;
@@ -548,8 +548,8 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
         } else if (c.words.n > 0 && code == EXIT_FAILED && !ctl->opt.given[OPT_QUIET])
-                last_words_print(ctl, &c.words);
-        last_words_done(&c.words);
+                failure_logs_print(ctl, &c.words);
+        failure_logs_done(&c.words);
         wait_set_done(&c.waiting);
         return code;
 }

@@ -13,7 +13,7 @@
 #include "ctl.h"
 #include "event-cursor.h"
 #include "json.h"
-#include "last-words.h"
+#include "failure-logs.h"
 #include "mixed-change.h"
 #include "str.h"
 #include "terminal.h"
@@ -35,7 +35,7 @@ typedef struct MixedChange {
         char cursor[EVENT_CURSOR_SIZE]; // its events come after this one; empty: none
         size_t n_failed;
         Map failed; // names of units, owned
-        LastWords words; // of units that failed on a node
+        FailureLogs words; // of units that failed on a node
         WaitSet waiting[ELEMENTSOF(verbs)];
         size_t at; // of them, the one that is waited for
         Argosy__Request__Wait wait;
@@ -114,7 +114,7 @@ static void report(MixedChange *c, const Argosy__Response__UnitResult *result) {
                          result->node, status_text(result->status, result->message));
                 ctl_refusals(ctl, ctl->term.err, result->refusals, result->n_refusals);
                 if (*result->node && !result->setting && result->n_may_run_on == 0 && is_start(c))
-                        last_words_note(&c->words, result->name);
+                        failure_logs_note(&c->words, result->name);
         } else if (ctl->opt.json != JSON_OFF)
                 return;
         else if (plans(c))
@@ -280,8 +280,8 @@ int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, 
                 json_end(&c.json, ']');
                 json_finish(&c.json);
         } else if (c.words.n > 0 && code == EXIT_FAILED && !ctl->opt.given[OPT_QUIET])
-                last_words_print(ctl, &c.words);
-        last_words_done(&c.words);
+                failure_logs_print(ctl, &c.words);
+        failure_logs_done(&c.words);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 wait_set_done(&c.waiting[i]);
         map_foreach (slot, &c.failed)

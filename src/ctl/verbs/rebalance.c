@@ -22,7 +22,7 @@ enum { HEALTH_DEFAULT_US = 2000000 }; // as of a rollout
 
 typedef struct Rebalance {
         Json json;
-        Table table; // of a dry run
+        Table table; // of a preview
         uint32_t n_moved, n_failed, left;
         bool begun, more;
 } Rebalance;
@@ -202,12 +202,12 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.patterns = patterns;
         m.health_us = ctl->opt.given[OPT_HEALTH] ? ctl->opt.health_us : HEALTH_DEFAULT_US;
-        m.dry_run = ctl->opt.given[OPT_DRY_RUN];
+        m.preview = ctl->opt.given[OPT_DRY_RUN];
         m.abort = ctl->opt.given[OPT_ABORT];
         request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
         request.rebalance = &m;
         ctl_job_attach(ctl, &job, &request);
-        if (!m.dry_run && !m.abort)
+        if (!m.preview && !m.abort)
                 ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < ELEMENTSOF(headers); i++)
                 table_add_column(&o.table, headers[i], i == 0, false);

@@ -22,7 +22,7 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
                 return ctl_usage(ctl, "'%s' is not the number of a job", args[0]);
         if (ctl->opt.given[OPT_ONLY_UNTOUCHED] && ctl->opt.given[OPT_FORCE])
                 return ctl_usage(ctl, "--only-untouched and --force exclude each other");
-        undo.dry_run = ctl->opt.given[OPT_PLAN];
+        undo.preview = ctl->opt.given[OPT_PLAN];
         undo.only_untouched = ctl->opt.given[OPT_ONLY_UNTOUCHED];
         undo.force = ctl->opt.given[OPT_FORCE];
         request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
@@ -33,7 +33,7 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
                 undo.percent = ctl->opt.max_unavailable.percent;
                 undo.health_us = rollouts_health_us(ctl);
         }
-        if (undo.rolling && !undo.dry_run)
+        if (undo.rolling && !undo.preview)
                 return rollouts_ask(ctl, &request, undo_verb.name, undo_verb.past);
         return mixed_change_run(ctl, &undo_verb, &request, NULL, NULL);
 }

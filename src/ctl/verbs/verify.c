@@ -515,13 +515,13 @@ static int ask_nodes(Verify *v, bool *ret_absent) {
 typedef struct KnownSecrets {
         char **names; // and NULL
         size_t n;
-        bool told; // by a user that may see them
+        bool reported; // by a user that may see them
 } KnownSecrets;
 
 static int on_secrets(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         KnownSecrets *known = userdata;
 
-        known->told |= r->status == 0 && r->final;
+        known->reported |= r->status == 0 && r->final;
         for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_SECRETS && i < r->secrets->n_rows; i++) {
                 if (ARRAY_RESERVE(known->names, known->n + 2) < 0)
                         return -ENOMEM;
@@ -604,7 +604,7 @@ static int ask_secrets(Verify *v) {
                 if (!asked)
                         r = ctl_call(v->ctl, &request, 0, on_secrets, &known);
                 asked = true;
-                if (r == 0 && known.told)
+                if (r == 0 && known.reported)
                         r = warn_of_missing(v, &v->files[i], options, &known);
         }
         strv_free(known.names);

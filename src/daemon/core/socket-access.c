@@ -34,14 +34,14 @@
 enum { MODE_OTHERS = S_IROTH | S_IWOTH };
 
 static bool knows_by_log(const Daemon *d) {
-        const Argosy__ToHost__Access *told = d->peers->access;
+        const Argosy__ToHost__Access *received = d->peers->access;
 
         return d->state && cluster_state_cluster(d->state) &&
-               (!told || cluster_state_revision(d->state) >= told->revision);
+               (!received || cluster_state_revision(d->state) >= received->revision);
 }
 
 AccessList socket_access_list(const Daemon *d) {
-        const Argosy__ToHost__Access *told = d->peers->access;
+        const Argosy__ToHost__Access *received = d->peers->access;
 
         if (knows_by_log(d)) {
                 AccessList list = cluster_state_access(d->state);
@@ -51,7 +51,8 @@ AccessList socket_access_list(const Daemon *d) {
                                                 .counted_us = leader_counted(d->leader)};
                 return list;
         }
-        return told ? (AccessList){.grants = told->grants, .n = told->n_grants} : access_of_new_cluster();
+        return received ? (AccessList){.grants = received->grants, .n = received->n_grants}
+                        : access_of_new_cluster();
 }
 
 LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userdata) {
@@ -133,12 +134,12 @@ static bool is_same(const Argosy__ToHost__Access *a, const Argosy__ToHost__Acces
         return true;
 }
 
-void socket_access_on_told(Daemon *d, const Argosy__ToHost__Access *told) {
+void socket_access_on_reported(Daemon *d, const Argosy__ToHost__Access *received) {
         Argosy__ToHost__Access *copy;
 
-        if (is_same(d->peers->access, told)) // nearly every session says nothing new
+        if (is_same(d->peers->access, received)) // nearly every session says nothing new
                 return;
-        copy = message_copy(told);
+        copy = message_copy(received);
         if (!copy)
                 return;
         message_free(d->peers->access);

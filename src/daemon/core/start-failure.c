@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
-#include "last-words.h"
+#include "exit-reason.h"
 #include "log.h"
 #include "str.h"
 
@@ -79,7 +79,7 @@ int start_failed(const char *runtime_dir, int error, const char *why, bool serve
         signal(SIGTERM, SIG_DFL);
         signal(SIGINT, SIG_DFL);
         if (!served && sd_listen_fds(0) > 0)
-                last_words(SD_LISTEN_FDS_START, why, pause_ms);
+                exit_reason(SD_LISTEN_FDS_START, why, pause_ms);
         return needs_a_person(error) ? EX_CONFIG : EXIT_FAILURE;
 }
 

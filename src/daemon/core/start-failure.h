@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What becomes of an argosyd that cannot start: clients that wait on its socket are told why (last-words.h),
-// and it ends. What needs a person ends with EX_CONFIG, after which systemd does not start it again by
-// itself. Everything else may mend itself (a file system that is mounted
-// later), so systemd tries again; but each failure in a row makes the try last longer before it ends, in
-// which it goes on answering. The count stands in the runtime directory, which a restart keeps and a boot
-// does not.
+// What becomes of an argosyd that cannot start: clients that wait on its socket are told why
+// (exit-reason.h), and it ends. What needs a person ends with EX_CONFIG, after which systemd does not start
+// it again by itself. Everything else may mend itself (a file system that is mounted later), so systemd
+// tries again; but each failure in a row makes the try last longer before it ends, in which it goes on
+// answering. The count stands in the runtime directory, which a restart keeps and a boot does not.
 
 #include <stdbool.h>
 

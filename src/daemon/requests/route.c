@@ -38,7 +38,7 @@ void route_free(Route *route) {
         list_unlink(&route->link);
         list_unlink(&route->queue);
         r->n_routes--;
-        r->n_followers -= route->follows;
+        r->n_watching -= route->follows;
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
         message_retire(r->daemon->loop, route->request);
         message_free(route->author);

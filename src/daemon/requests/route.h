@@ -49,7 +49,7 @@ struct Route {
         bool checked;         // it has said so
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
-        bool follows; // counted in n_followers
+        bool follows; // counted in n_watching
 };
 
 struct Router {
@@ -68,7 +68,7 @@ struct Router {
         uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
         LeaderContact contact;
         TimeLimit silence; // until the leader is called silent
-        size_t n_followers; // routes of events
+        size_t n_watching; // routes of events
         uint64_t silence_asked_us; // boot time at which somebody asked whether it is; 0: nobody has
         bool silent;               // as it was said last
 };

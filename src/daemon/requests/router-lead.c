@@ -33,7 +33,7 @@ static bool is_of_events(const Route *route) {
 }
 
 // What it was told is not so, or it is not to wait.
-static bool is_to_be_told(const Route *route) {
+static bool is_to_be_reported(const Route *route) {
         const Router *r = route->router;
 
         if (!is_of_events(route))
@@ -64,7 +64,7 @@ static void judge(Router *r) {
         list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
-                if (is_to_be_told(route))
+                if (is_to_be_reported(route))
                         route_recall(route);
         }
 }
@@ -85,13 +85,13 @@ bool router_leader_is_silent(Router *r) {
 }
 
 bool router_leader_is_watched(const Router *r) {
-        return r->n_followers > 0 || (r->silence_asked_us > 0 && clock_boot_us() - r->silence_asked_us <
+        return r->n_watching > 0 || (r->silence_asked_us > 0 && clock_boot_us() - r->silence_asked_us <
                                                                          ROUTER_WATCH_MS * USEC_PER_MSEC);
 }
 
-void route_count_follower(Route *route) {
+void route_count_watching(Route *route) {
         route->follows = is_of_events(route);
-        route->router->n_followers += route->follows;
+        route->router->n_watching += route->follows;
 }
 
 void router_lead_init(Router *r) {
@@ -157,7 +157,7 @@ static void tell(Route *route) {
 bool route_answer_lead(Route *route) {
         char reason[REASON_SIZE];
 
-        if (!is_to_be_told(route))
+        if (!is_to_be_reported(route))
                 return false;
         if (route->request->events->lead == UNSAID)
                 route_fail(route, EHOSTUNREACH, "nobody leads the cluster: %s",

@@ -11,7 +11,7 @@
 
 void router_lead_init(Router *r);
 void router_lead_on_changed(Router *r); // the leader has changed, or went away
-void route_count_follower(Route *route); // a new one, if it is of events
+void route_count_watching(Route *route); // a new one, if it is of events
 // A route of events is told what this host knows of the leader, if that is not what it was told last. True:
 // the route is answered.
 bool route_answer_lead(Route *route);

@@ -183,7 +183,7 @@ int router_submit(Router *r, Argosy__Request *request, const Argosy__Author *aut
                                 ? request->journal->window
                                 : 0;
         if (request)
-                route_count_follower(route);
+                route_count_watching(route);
         route->author = copy_author(r->daemon, author);
         k = route->request && route->author ? route_translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)

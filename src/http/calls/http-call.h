@@ -137,7 +137,7 @@ typedef struct HttpEventsCall {
         bool knows_nobody;     // its client was told last that nobody leads
         HttpAlike *of;         // it waits with these; NULL: for nothing, or alone
         ListNode link;         // of those that have not asked
-        Buf wishes;            // what it has in common with others, but for the cursor
+        Buf wanted;            // what it has in common with others, but for the cursor
 } HttpEventsCall;
 
 // State of a journal's stream. The loop's, also while the thread has the call: what comes meanwhile is kept

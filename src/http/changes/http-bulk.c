@@ -68,7 +68,7 @@ static bool may_join(const Joiner *j, const Argosy__Request *q) {
         a = last->request->change;
         b = q->change;
         if (a->verb != b->verb || a->replace != b->replace || a->unpinned != b->unpinned ||
-            a->dry_run != b->dry_run || !same_job(last->request->job, q->job) ||
+            a->preview != b->preview || !same_job(last->request->job, q->job) ||
             a->n_names + b->n_names > CHANGE_UNITS_MAX || j->bytes >= HTTP_STEP_BYTES)
                 return false;
         for (size_t i = 0; i < b->n_names; i++)

@@ -91,7 +91,7 @@ static int finish_label(Make *m, void *message) {
 
 static const HttpMember of_rebalance[] = {
         {"patterns", &http_member_texts, LIST(Rebalance, patterns)},
-        {"plan", &http_member_flag, AT(Rebalance, dry_run)},
+        {"plan", &http_member_flag, AT(Rebalance, preview)},
         {"max-moves", &http_member_number32, AT(Rebalance, max_moves), .max = MOVES_MAX},
         {"health", &http_member_span_us, AT(Rebalance, health_us), .max = HEALTH_SEC_MAX},
         {},
@@ -219,7 +219,7 @@ static const HttpMember of_job_release[] = {{"jobs", &http_member_numbers, true,
 
 static const HttpMember of_undo[] = {
         {"job", &http_member_number, true, AT(Undo, job), .max = HTTP_NUMBER_MAX},
-        {"plan", &http_member_flag, AT(Undo, dry_run)},
+        {"plan", &http_member_flag, AT(Undo, preview)},
         {"only-untouched", &http_member_flag, AT(Undo, only_untouched)},
         {"force", &http_member_flag, AT(Undo, force)},
         {"rolling", &http_member_flag, AT(Undo, rolling)},

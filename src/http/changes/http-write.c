@@ -224,7 +224,7 @@ static const HttpMember of_start[] = {
         {"files", &files},
         {"replace", &http_member_flag, AT(change.replace)},
         {"unpinned", &http_member_flag, AT(change.unpinned)},
-        {"plan", &http_member_flag, AT(change.dry_run)},
+        {"plan", &http_member_flag, AT(change.preview)},
         {},
 };
 static const HttpMember of_retry[] = {{"job", &job_number, true}, {}};

@@ -30,7 +30,7 @@ static int append_packed(const ProtobufCMessage *m, Buf *out) {
         return 0;
 }
 
-static int make_wishes(HttpCall *call, Buf *out) {
+static int make_wanted(HttpCall *call, Buf *out) {
         Argosy__Request *q =
                 http_resource_events(&call->target, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         int r = q ? append_packed(&q->base, out) : -ENOMEM;
@@ -41,13 +41,13 @@ static int make_wishes(HttpCall *call, Buf *out) {
 
 // The key of the call's group. False: out of memory.
 static bool make_key(HttpCall *call, Buf *ret) {
-        Buf *wishes = &call->events.wishes;
+        Buf *wanted = &call->events.wanted;
 
-        if (wishes->len == 0 && make_wishes(call, wishes) < 0) {
-                buf_done(wishes);
+        if (wanted->len == 0 && make_wanted(call, wanted) < 0) {
+                buf_done(wanted);
                 return false;
         }
-        return buf_append(ret, wishes->data, wishes->len) == 0 &&
+        return buf_append(ret, wanted->data, wanted->len) == 0 &&
                buf_append(ret, &(char){call->events.knows_nobody}, 1) == 0 &&
                buf_append(ret, call->stream.cursor, strlen(call->stream.cursor)) == 0;
 }

@@ -162,7 +162,7 @@ static void leave(HttpCall *call) {
 }
 
 static void done(HttpCall *call) {
-        buf_done(&call->events.wishes);
+        buf_done(&call->events.wanted);
         http_stream_done(call);
 }
 

@@ -53,16 +53,16 @@ const ApplyItem *apply_list_item(const AimItem *item) {
 // Whether the plan was made anew since the job began: its author has seen what the job did, and what became
 // of that.
 static bool is_asked_anew(const ApplyList *list) {
-        return list->job && list->ticket->asked.revision > list->job->asked_revision;
+        return list->job && list->pending->asked.revision > list->job->asked_revision;
 }
 
 static void leave_changed(const ApplyList *list, ApplyItem *item) {
         bool is_done = map_find_str(&list->done, item->to.name) && !is_asked_anew(list);
 
         item->looked = true;
-        if (!item->to.aimed || list->ticket->job == 0)
+        if (!item->to.aimed || list->pending->job == 0)
                 return;
-        item->changed = !is_done && changed_since(list->leader, list->ticket, item->to.name);
+        item->changed = !is_done && changed_since(list->leader, list->pending, item->to.name);
         item->to.aimed = !is_done && !item->changed;
 }
 
@@ -198,8 +198,8 @@ static void want(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
 // A folder knows no digests of images: the content that it means has one.
 static void pin(const ApplyList *list, ApplyItem *item, const UnitEntry *u) {
         item->source = item->unit.spec;
-        if (item->unit.named && list->ticket)
-                item->unit.spec = image_pinning_content(list->ticket, u ? u->spec : NULL, &item->source);
+        if (item->unit.named && list->pending)
+                item->unit.spec = image_pinning_content(list->pending, u ? u->spec : NULL, &item->source);
 }
 
 static void look(const ApplyList *list, ApplyItem *item) {

@@ -35,7 +35,7 @@ typedef struct ApplyList {
         RolloutGroup rolls;     // what gets its files a few at a time
         Argosy__JobRecord *job; // of what is in the log already; NULL: nothing is
         Map done;               // names of its units, if the request may be about one of them once more
-        Ticket *ticket;
+        PendingRequest *pending;
 } ApplyList;
 
 void apply_list_done(ApplyList *list);

@@ -69,7 +69,7 @@ static ApplySight see_everywhere(const UnitEntry *e, const Unit *u) {
 static bool waits(const Leader *l, const Unit *u) {
         char ignored[256];
 
-        return !u->node || u->life == LIFE_MOVING || u->life == LIFE_FLYING || u->life == LIFE_PENDING ||
+        return !u->node || u->life == LIFE_MOVING || u->life == LIFE_COMMITTING || u->life == LIFE_PENDING ||
                retry_controller_phrase(l, u, ignored, sizeof(ignored));
 }
 

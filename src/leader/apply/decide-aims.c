@@ -4,10 +4,10 @@
 // they are there at all. The caller (decide-apply.c, decide-undo.c, decide-cancel.c) says so of each unit,
 // in a list that is the same each time; how a unit gets there is planned like a Change (ChangeAim).
 //
-//      1. limits.apply_part_units after limits.apply_part_units is planned and committed. The caller judges
-//         those of a part in the turn in which they are planned, so what is as it is to be stays, also what
-//         an earlier leader has done
-//      2. the client is answered about each part as the log has it (log-parts.c)
+//      1. limits.apply_chunk_units after limits.apply_chunk_units are planned and committed. The caller
+//         judges those of a chunk in the turn in which they are planned, so what is as it is to be stays,
+//         also what an earlier leader has done
+//      2. the client is answered about each chunk as the log has it (log-chunks.c)
 //
 // A unit that cannot be had has its own error in the answer. What does not fit behind the requests of others
 // goes into the next entry.
@@ -19,7 +19,7 @@
 
 #include "decide-changes.h"
 #include "decision.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "message.h"
 #include "registry.h"
 #include "request.h"
@@ -28,7 +28,7 @@
 #include "tables.h"
 
 // Adds the results of items between two places for which nothing is planned.
-static int add_results(const Leader *l, const Ticket *t, const AimList *list, size_t from, size_t to,
+static int add_results(const Leader *l, const PendingRequest *t, const AimList *list, size_t from, size_t to,
                        Argosy__Response *ret) {
         Argosy__Response__Change *change = ret->change;
         int r = 0;
@@ -49,7 +49,8 @@ static int add_results(const Leader *l, const Ticket *t, const AimList *list, si
         return MIN_OF(r, 0);
 }
 
-int decide_aims_describe(const Leader *l, const Ticket *t, const AimList *list, Argosy__Response *ret) {
+int decide_aims_describe(const Leader *l, const PendingRequest *t, const AimList *list,
+                         Argosy__Response *ret) {
         return add_results(l, t, list, 0, list->n, ret);
 }
 
@@ -71,7 +72,7 @@ static void forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
 }
 
 // CHANGE_PULLS. `t`: that asks hosts for images; NULL: nobody does.
-static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_t n,
+static int plan(Decision *d, PendingRequest *t, const AimList *list, char **names, size_t n,
                 Argosy__Response **ret) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         ChangeOps ops = *decide_change_ops();
@@ -99,21 +100,22 @@ static int plan(Decision *d, Ticket *t, const AimList *list, char **names, size_
         return 0;
 }
 
-// Names of the part that begins at the ticket's place. 0 or -ENOMEM.
-static int take_part(const Leader *l, AimList *list, LogParts *p, char *names[static AIMS_PART_UNITS],
+// Names of the part that begins at the pending request's place. 0 or -ENOMEM.
+static int take_part(const Leader *l, AimList *list, LogChunks *p, char *names[static AIMS_CHUNK_UNITS],
                      size_t *ret_n) {
         size_t to = list->looks > 0 ? MIN_OF(list->n, p->at + list->looks) : list->n;
         size_t of_content = batch_units_of_content(l->state), i, end;
-        LogPartRoom room = {.most_work = log_parts_slice(p, list->part_units ?: l->limits.apply_part_units),
-                            .most_bytes = l->limits.apply_part_bytes,
-                            .enough_bytes = SIZE_MAX};
+        LogChunkRoom room = {.most_work =
+                                     log_chunk_slice(p, list->part_units ?: l->limits.apply_chunk_units),
+                             .most_bytes = l->limits.apply_chunk_bytes,
+                             .enough_bytes = SIZE_MAX};
 
-        for (i = p->at; i < to && !log_part_is_full(&room); i++) {
+        for (i = p->at; i < to && !log_chunk_is_full(&room); i++) {
                 const AimItem *item = list->item(list, i);
 
                 if (!item->aimed)
                         continue;
-                if (!log_part_takes(&room, item->bytes > 0 ? 1 + of_content : 1, item->bytes))
+                if (!log_chunk_takes(&room, item->bytes > 0 ? 1 + of_content : 1, item->bytes))
                         break;
                 if (map_add_str(&list->by_name, item->name, (AimItem *) item) == -ENOMEM)
                         return -ENOMEM;
@@ -122,15 +124,15 @@ static int take_part(const Leader *l, AimList *list, LogParts *p, char *names[st
         end = i;
         while (i < to && !list->item(list, i)->aimed)
                 i++;
-        log_parts_take(p, i == list->n ? i : end, i == list->n);
+        log_chunk_take(p, i == list->n ? i : end, i == list->n);
         *ret_n = room.n;
         return 0;
 }
 
-static int decide_part(Decision *d, Ticket *t, AimList *list) {
+static int decide_chunk(Decision *d, PendingRequest *t, AimList *list) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        char *names[AIMS_PART_UNITS];
-        LogParts *p = log_parts_of(t);
+        char *names[AIMS_CHUNK_UNITS];
+        LogChunks *p = log_chunk_of(t);
         size_t n;
         int r = take_part(d->leader, list, p, names, &n);
         bool has_rest = list->put_rest && p->at == 0;
@@ -159,11 +161,11 @@ static int decide_part(Decision *d, Ticket *t, AimList *list) {
                 r = add_results(d->leader, t, list, p->at, p->end, p->part);
         if (r < 0)
                 return r;
-        return log_parts_fit(d, mark) ? log_parts_put(d, t, mark) : -EBUSY;
+        return log_chunk_fit(d, mark) ? log_chunk_put(d, t, mark) : -EBUSY;
 }
 
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item)) {
-        char *names[AIMS_PART_UNITS];
+        char *names[AIMS_CHUNK_UNITS];
         Argosy__Response *response = NULL;
         size_t n = 0;
         int r;
@@ -173,7 +175,7 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
 
                 if (!which(item))
                         continue;
-                assert(n < d->leader->limits.apply_part_units);
+                assert(n < d->leader->limits.apply_chunk_units);
                 names[n++] = (char *) item->name;
         }
         if (n == 0)
@@ -191,8 +193,8 @@ int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimIte
         return r;
 }
 
-int decide_aims(Decision *d, Ticket *t, AimList *list) {
-        int r = log_parts_begin(t);
+int decide_aims(Decision *d, PendingRequest *t, AimList *list) {
+        int r = log_chunk_begin(t);
 
-        return r < 0 ? r : decide_part(d, t, list);
+        return r < 0 ? r : decide_chunk(d, t, list);
 }

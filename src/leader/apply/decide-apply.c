@@ -41,7 +41,7 @@
 #include "decide-rolling.h"
 #include "disruption-budget.h"
 #include "group-contents.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -139,7 +139,7 @@ static const char *find_left_out(const ApplyList *list) {
 
         for (size_t i = 0; i < list->aims.n; i++) {
                 n += is_started_again(&list->items[i].to);
-                if (n > list->leader->limits.apply_part_units)
+                if (n > list->leader->limits.apply_chunk_units)
                         return list->items[i].to.name;
         }
         return NULL;
@@ -357,20 +357,20 @@ static Argosy__Verb verb_of_done(const ApplyUnit *u) {
                                                                 : ARGOSY__VERB__VERB_NONE;
 }
 
-static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
-                       Argosy__Response__UnitResult *ret) {
+static int on_describe(const Leader *l, const PendingRequest *t, const AimList *aims,
+                       const AimItem *aim_item, Argosy__Response__UnitResult *ret) {
         const ApplyList *list = CONTAINER_OF(aims, const ApplyList, aims);
         const ApplyItem *item = apply_list_item(aim_item);
         int r;
 
         if (item->lost) {
-                ret->status = ENODATA; // log_parts_is_left()
+                ret->status = ENODATA; // log_chunk_is_left()
                 r = field_set(&ret->message,
                               "the cluster does not have its content any more; apply the folder again");
                 return r < 0 ? r : AIM_SAID;
         }
         if (item->verdict == APPLY_OTHERS) {
-                ret->status = ESTALE; // log_parts_is_left(): else all of it was refused
+                ret->status = ESTALE; // log_chunk_is_left(): else all of it was refused
                 r = field_printf(&ret->message, "it belongs to %s%s by now",
                                  *item->unit.now.set ? "the set " : "no set", item->unit.now.set);
                 return r < 0 ? r : AIM_SAID;
@@ -378,8 +378,8 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         if (item->changed) {
                 ChangedPhrase phrase;
 
-                changed_since_phrase(l->state, changed_since_by(l, list->ticket, item->to.name), phrase);
-                ret->status = ESTALE; // log_parts_is_left()
+                changed_since_phrase(l->state, changed_since_by(l, list->pending, item->to.name), phrase);
+                ret->status = ESTALE; // log_chunk_is_left()
                 r = field_printf(&ret->message, "it %s, and stays as it is", phrase);
                 return r < 0 ? r : AIM_SAID;
         }
@@ -392,22 +392,22 @@ static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, co
         return AIM_SAID;
 }
 
-// All that is in the log this ticket has put there, so it is about nothing that is to come: neither an
-// earlier leader has, nor the same request that came again.
-static bool is_of_ticket_alone(const Argosy__JobRecord *job, const Ticket *t) {
+// All that is in the log this pending request has put there, so it is about nothing that is to come: neither
+// an earlier leader has, nor the same request that came again.
+static bool is_of_request_alone(const Argosy__JobRecord *job, const PendingRequest *t) {
         size_t n = 0;
 
         for (size_t g = 0; g < job->n_units; g++)
                 n += job->units[g]->n_names;
-        return log_parts_of(t) && !log_parts_of(t)->resumed && n == t->n_kept;
+        return log_chunk_of(t) && !log_chunk_of(t)->resumed && n == t->n_kept;
 }
 
-static int read_job(ApplyList *list, const ClusterState *state, const Ticket *t) {
+static int read_job(ApplyList *list, const ClusterState *state, const PendingRequest *t) {
         int r = cluster_state_read_job(state, t->job, &list->job);
 
         if (r < 0) // it may be forgotten: then nothing is waited for
                 return r == -ENOENT ? 0 : r;
-        if (is_of_ticket_alone(list->job, t))
+        if (is_of_request_alone(list->job, t))
                 return 0;
         for (size_t g = 0; g < list->job->n_units; g++)
                 for (size_t i = 0; i < list->job->units[g]->n_names; i++) {
@@ -453,12 +453,12 @@ Argosy__Response *decide_apply_refuse(const Argosy__Request *request) {
         return refused;
 }
 
-static int settle_twice(Ticket *t) {
-        return ticket_refuse(t, EINVAL, "the request names a unit twice");
+static int settle_twice(PendingRequest *t) {
+        return request_refuse(t, EINVAL, "the request names a unit twice");
 }
 
 // STEP_PASSED: it may be done.
-static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
+static int check_plan(ApplyList *list, const ClusterState *state, PendingRequest *t) {
         _cleanup_buf_ Buf why = {};
         uint64_t plan = 0;
         int r = apply_list_fingerprint(list, &plan);
@@ -466,17 +466,18 @@ static int check_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
         if (r < 0)
                 return r;
         if (plan != list->m->plan)
-                return ticket_settle(t, refuse_stale(list, state));
+                return request_settle(t, refuse_stale(list, state));
         r = phrase_refusal(list, &why);
         if (r < 0 || why.len == 0)
                 return r < 0 ? r : STEP_PASSED;
-        return ticket_refuse(t, EEXIST, "%.*s; nothing was changed", (int) why.len, (const char *) why.data);
+        return request_refuse(t, EEXIST, "%.*s; nothing was changed", (int) why.len,
+                              (const char *) why.data);
 }
 
 // A leader goes on with what an earlier one has begun: whether somebody has planned it anew since.
-static int renew(Decision *d, Ticket *t) {
+static int renew(Decision *d, PendingRequest *t) {
         _cleanup_(apply_list_done)
-                ApplyList list = {.m = t->request->apply, .leader = d->leader, .ticket = t};
+                ApplyList list = {.m = t->request->apply, .leader = d->leader, .pending = t};
         uint64_t plan = 0;
         int r;
 
@@ -492,29 +493,29 @@ static int renew(Decision *d, Ticket *t) {
 }
 
 // Against what it is asked, as long as nothing of it is in the log: how all is in this turn. STEP_PASSED.
-static int begin(Decision *d, Ticket *t) {
+static int begin(Decision *d, PendingRequest *t) {
         bool is_first = t->asked.revision == 0;
         int r = changed_since_begin(d->leader, t);
 
         if (r < 0)
                 return r;
         if (t->job > 0)
-                return is_first && ticket_has_open_job(t) ? renew(d, t) : STEP_PASSED;
+                return is_first && request_has_open_job(t) ? renew(d, t) : STEP_PASSED;
         changed_since_renew(d->leader, t);
         return STEP_PASSED;
 }
 
 // To say what is made here takes as long as to make it: the next turn does that, and nothing else is decided
 // in this one.
-static int make_plan(ApplyList *list, const ClusterState *state, Ticket *t) {
-        if (ticket_prepare(t, tell_plan(list, state)) < 0)
+static int make_plan(ApplyList *list, const ClusterState *state, PendingRequest *t) {
+        if (request_prepare(t, tell_plan(list, state)) < 0)
                 return -ENOMEM;
         leader_mark(list->leader);
         return -EBUSY;
 }
 
 // As it is now. STEP_PASSED: it is still what was asked about, and may be done.
-static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
+static int compare(ApplyList *list, const ClusterState *state, PendingRequest *t) {
         int r;
 
         list->options.prune = list->m->prune;
@@ -522,24 +523,24 @@ static int compare(ApplyList *list, const ClusterState *state, Ticket *t) {
         if (r < 0)
                 return r == -EEXIST ? settle_twice(t) : r;
         apply_list_judge(list);
-        return list->m->dry_run ? make_plan(list, state, t) : check_plan(list, state, t);
+        return list->m->preview ? make_plan(list, state, t) : check_plan(list, state, t);
 }
 
 // Whether the answer is about all units; else about those of the next entry.
-static bool is_about_all(const Ticket *t) {
-        return t->job == 0 || !log_parts_of(t) || ticket_was_carried_out(t);
+static bool is_about_all(const PendingRequest *t) {
+        return t->job == 0 || !log_chunk_of(t) || request_was_carried_out(t);
 }
 
 // What the request names: the set may have had others when it was compared. If it had not, the list is that
 // one, and is judged.
-static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *t) {
+static int fill_asked(ApplyList *list, const ClusterState *state, const PendingRequest *t) {
         int r;
 
         if (list->items && list->m->n_gone == 0 && list->aims.n == list->m->n_units)
                 return 0;
         apply_list_clear(list);
         list->options.prune = true; // what is to go is named
-        r = is_about_all(t) ? apply_list_fill_asked(list) : apply_list_fill_rest(list, log_parts_of(t)->at);
+        r = is_about_all(t) ? apply_list_fill_asked(list) : apply_list_fill_rest(list, log_chunk_of(t)->at);
         if (r == 0 && t->job > 0)
                 r = read_job(list, state, t);
         if (r == 0 && is_about_all(t))
@@ -548,7 +549,7 @@ static int fill_asked(ApplyList *list, const ClusterState *state, const Ticket *
 }
 
 // All of it is in the log; what has become of it since is nobody's wish to undo.
-static int tell_done(Decision *d, Ticket *t, ApplyList *list) {
+static int tell_done(Decision *d, PendingRequest *t, ApplyList *list) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         int r = response ? 0 : -ENOMEM;
 
@@ -558,11 +559,12 @@ static int tell_done(Decision *d, Ticket *t, ApplyList *list) {
         if (r < 0)
                 return r;
         decide_complete(d->leader, t, response);
-        return ticket_settle(t, TAKE_PTR(response));
+        return request_settle(t, TAKE_PTR(response));
 }
 
 // What has failed is started again beside the rollout, in the same entry.
-static int begin_rollout(Decision *d, Ticket *t, const ApplyList *list, Argosy__Request__Rollout *m) {
+static int begin_rollout(Decision *d, PendingRequest *t, const ApplyList *list,
+                         Argosy__Request__Rollout *m) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r = decide_aims_put(d, &list->aims, is_started_again);
 
@@ -574,12 +576,12 @@ static int begin_rollout(Decision *d, Ticket *t, const ApplyList *list, Argosy__
 }
 
 // Begins, in one entry, a rollout that does all of it. One that was begun is never begun again.
-static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
+static int decide_rolling(Decision *d, PendingRequest *t, const ApplyList *list) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
 
         if (!find_content(list, &file))
-                return ticket_refuse(
+                return request_refuse(
                         t, ENODATA,
                         "the cluster does not have the file of %s any more; apply the folder again",
                         list->rolls.name);
@@ -593,21 +595,21 @@ static int decide_rolling(Decision *d, Ticket *t, const ApplyList *list) {
         return begin_rollout(d, t, list, &m);
 }
 
-static int decide_at_once(Decision *d, Ticket *t, ApplyList *list) {
-        return ticket_was_carried_out(t) ? tell_done(d, t, list) : decide_aims(d, t, &list->aims);
+static int decide_at_once(Decision *d, PendingRequest *t, ApplyList *list) {
+        return request_was_carried_out(t) ? tell_done(d, t, list) : decide_aims(d, t, &list->aims);
 }
 
-static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
+static int decide_judged(Decision *d, PendingRequest *t, ApplyList *list) {
         const char *unit, *why;
         int r;
 
         if (list->m->rolling && t->job > 0 && (!list->job || *list->job->rollout))
-                return ticket_settle(t, decide_rolling_response(d->leader, t));
+                return request_settle(t, decide_rolling_response(d->leader, t));
         if (!list->m->rolling || t->job > 0) // it was begun so
                 return decide_at_once(d, t, list);
         r = find_rollout(list, &unit, &why);
         if (r == -EINVAL)
-                return ticket_refuse(t, EINVAL, "%s %s: nothing was changed", unit, why);
+                return request_refuse(t, EINVAL, "%s %s: nothing was changed", unit, why);
         if (r < 0)
                 return r;
         if (list->rolls.name)
@@ -615,15 +617,15 @@ static int decide_judged(Decision *d, Ticket *t, ApplyList *list) {
         return decide_at_once(d, t, list);
 }
 
-int decide_apply(Decision *d, Ticket *t) {
+int decide_apply(Decision *d, PendingRequest *t) {
         const ClusterState *state = d->leader->state;
         _cleanup_(apply_list_done)
                 ApplyList list = {.m = t->request->apply,
                                   .leader = d->leader,
-                                  .ticket = t,
+                                  .pending = t,
                                   .aims = {.item = apply_list_at, .describe = on_describe}};
-        bool is_planned = t->request->apply->dry_run && t->response;
-        int r = is_planned ? ticket_settle(t, t->response) : begin(d, t);
+        bool is_planned = t->request->apply->preview && t->response;
+        int r = is_planned ? request_settle(t, t->response) : begin(d, t);
 
         list.options = (ApplyOptions){list.m->set, true, list.m->force, list.m->adopt};
         list.aims.files = list.m->files;

@@ -5,6 +5,6 @@
 
 #include "decision.h"
 
-int decide_apply(Decision *d, Ticket *t); // as decide_change()
+int decide_apply(Decision *d, PendingRequest *t); // as decide_change()
 // Before it waits for its turn: NULL, or what is wrong with it.
 Argosy__Response *decide_apply_refuse(const Argosy__Request *request);

@@ -21,7 +21,7 @@
 #include "response.h"
 #include "rollout-controller.h"
 
-int decide_rolling_begin(Decision *d, Ticket *t, Argosy__Request__Rollout *m) {
+int decide_rolling_begin(Decision *d, PendingRequest *t, Argosy__Request__Rollout *m) {
         char *name = strdup(m->name);
         int r;
 
@@ -38,7 +38,7 @@ int decide_rolling_begin(Decision *d, Ticket *t, Argosy__Request__Rollout *m) {
         return rollout_controller_plan_as(d->leader, t, &d->batch, m);
 }
 
-Argosy__Response *decide_rolling_response(const Leader *l, const Ticket *t) {
+Argosy__Response *decide_rolling_response(const Leader *l, const PendingRequest *t) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         const ProtobufCBinaryData *id = &t->request->job->id;
         const Argosy__RolloutRecord *rollout;

@@ -17,32 +17,32 @@
 #include "batch-builder.h"
 #include "response.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 
 typedef struct Forgetting {
-        TicketWork work;
+        RequestWork work;
         size_t at, end; // revs that were looked at; and with the entry that is on its way
         size_t n_now;   // contents that units have
 } Forgetting;
 
-static void forgetting_free(Ticket *t, TicketWork *work) {
+static void forgetting_free(PendingRequest *t, RequestWork *work) {
         free(CONTAINER_OF(work, Forgetting, work));
 }
 
-static const TicketWorkKind forgetting_kind = {forgetting_free};
+static const RequestWorkKind forgetting_kind = {forgetting_free};
 
-static Forgetting *forgetting_of(const Ticket *t) {
-        return CONTAINER_OF(ticket_work(t, &forgetting_kind), Forgetting, work);
+static Forgetting *forgetting_of(const PendingRequest *t) {
+        return CONTAINER_OF(request_work(t, &forgetting_kind), Forgetting, work);
 }
 
 // 0 or -ENOMEM.
-static int begin(Ticket *t) {
+static int begin(PendingRequest *t) {
         Forgetting *f = calloc(1, sizeof(*f));
 
         if (!f)
                 return -ENOMEM;
-        ticket_add_work(t, &forgetting_kind, &f->work);
+        request_add_work(t, &forgetting_kind, &f->work);
         return 0;
 }
 
@@ -57,7 +57,7 @@ static bool is_former(const Leader *l, const char *rev, Hash *ret, bool *ret_kno
         return spec && spec_entry_is_former(spec);
 }
 
-static void count_used(const Leader *l, Ticket *t) {
+static void count_used(const Leader *l, PendingRequest *t) {
         Forgetting *f = forgetting_of(t);
 
         for (size_t i = f->at; i < f->end; i++) {
@@ -69,7 +69,7 @@ static void count_used(const Leader *l, Ticket *t) {
         }
 }
 
-static void tell(Ticket *t) {
+static void tell(PendingRequest *t) {
         const Forgetting *f = forgetting_of(t);
 
         if (f->n_now > 0 && t->response)
@@ -78,7 +78,7 @@ static void tell(Ticket *t) {
 }
 
 // The log has this piece.
-static void on_committed(Leader *l, Ticket *t) {
+static void on_committed(Leader *l, PendingRequest *t) {
         Forgetting *f = forgetting_of(t);
 
         count_used(l, t);
@@ -88,7 +88,7 @@ static void on_committed(Leader *l, Ticket *t) {
 }
 
 // Puts the contents of the next piece that can be erased; *ret_n: how many. 0 or -ENOMEM.
-static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
+static int put_piece(Leader *l, PendingRequest *t, BatchBuilder *b, size_t *ret_n) {
         const Argosy__Request__Forget *m = t->request->forget;
         Forgetting *f = forgetting_of(t);
         size_t most = MIN_OF(m->n_revs - f->at, (size_t) l->limits.forgets), n = 0;
@@ -111,7 +111,7 @@ static int put_piece(Leader *l, Ticket *t, BatchBuilder *b, size_t *ret_n) {
 }
 
 // Nothing of this piece is to be erased, and nothing of those before it has to be told to the log.
-static int pass(Leader *l, Ticket *t) {
+static int pass(Leader *l, PendingRequest *t) {
         Forgetting *f = forgetting_of(t);
 
         count_used(l, t);
@@ -121,29 +121,29 @@ static int pass(Leader *l, Ticket *t) {
                 return 0;
         }
         if (t->job > 0) { // of what was there before it, some is gone
-                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
                 return 0;
         }
-        return f->n_now > 0 ? ticket_refuse(t, EEXIST, "units have that now: nothing was erased")
-                            : ticket_refuse(t, ENOENT, "nothing of that is kept");
+        return f->n_now > 0 ? request_refuse(t, EEXIST, "units have that now: nothing was erased")
+                            : request_refuse(t, ENOENT, "nothing of that is kept");
 }
 
-int forget_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int forget_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         bool last;
         size_t n;
         int r;
 
         if (t->request->forget->n_revs > FORGET_MAX)
-                return ticket_refuse(t, E2BIG, "so many contents are not erased at once");
-        r = ticket_work(t, &forgetting_kind) ? 0 : begin(t);
+                return request_refuse(t, E2BIG, "so many contents are not erased at once");
+        r = request_work(t, &forgetting_kind) ? 0 : begin(t);
         if (r < 0)
                 return r;
         r = put_piece(l, t, b, &n);
         if (r < 0)
                 return r;
         last = forgetting_of(t)->end == t->request->forget->n_revs;
-        if (n == 0 && !(last && ticket_has_open_job(t)))
+        if (n == 0 && !(last && request_has_open_job(t)))
                 return pass(l, t);
-        ticket_when_committed(t, on_committed, !last);
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        request_when_committed(t, on_committed, !last);
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }

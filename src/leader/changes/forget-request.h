@@ -11,4 +11,4 @@ enum {
         FORGET_MAX = 400000,    // contents in one request: what a frame holds, and more than are ever kept
 };
 
-int forget_plan(Leader *l, Ticket *t, BatchBuilder *b);
+int forget_plan(Leader *l, PendingRequest *t, BatchBuilder *b);

@@ -25,7 +25,7 @@ bool request_takes_file(const Argosy__Request__Change *change) {
                (change->verb == ARGOSY__VERB__VERB_UNLOAD && change->replace);
 }
 
-int request_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
+int unit_result_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
         result->status = status;
         return field_set(&result->message, message);
 }

@@ -57,7 +57,7 @@ enum { UNIT_REFUSED = 1 }; // the result has an error: what was put into the bat
                            // back
 
 // planner.c
-int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
+int unit_result_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
 // Whether a file that comes with it is taken, and looked at as any other that comes in.
 bool request_takes_file(const Argosy__Request__Change *change);

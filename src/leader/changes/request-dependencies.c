@@ -276,7 +276,7 @@ int request_judge_order(Planner *p) {
 
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         const Refusal *f = map_find_str(&p->cycles, name);
-        int r = f ? request_fail(result, EINVAL, f->why) : 0;
+        int r = f ? unit_result_fail(result, EINVAL, f->why) : 0;
 
         return r < 0 || !f ? r : UNIT_REFUSED;
 }
@@ -360,7 +360,7 @@ static int refuse_too_many_along(const Taking *t) {
                         "more than %u units would be %s too, since they depend on it: stop units that "
                         "depend on it first",
                         REQUEST_ALONG_MAX, done_to(t));
-        r = request_fail(t->result, E2BIG, why);
+        r = unit_result_fail(t->result, E2BIG, why);
         return r < 0 ? r : UNIT_REFUSED;
 }
 
@@ -380,6 +380,6 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
                 return t.error ?: describe_who_went_along(&t);
         if (p->too_many_along)
                 return refuse_too_many_along(&t);
-        r = request_fail(result, E2BIG, "too many units depend on each other");
+        r = unit_result_fail(result, E2BIG, "too many units depend on each other");
         return r < 0 ? r : UNIT_REFUSED;
 }

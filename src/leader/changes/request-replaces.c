@@ -65,7 +65,7 @@ int request_check_replaces(Planner *p, const char *name, const Source *source, U
         p->replacers_known = true;
         r = r < 0 ? r : replace_cycles_check(&p->replacers, name, source->path ?: name, options, &why);
         if (r == -EINVAL) {
-                r = request_fail(result, EINVAL, why);
+                r = unit_result_fail(result, EINVAL, why);
                 return r < 0 ? r : UNIT_REFUSED;
         }
         p->replacers_planned = true;

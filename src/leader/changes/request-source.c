@@ -66,7 +66,7 @@ static int take_sent(Planner *p, int i, bool from_template, Source *ret,
         int r = parse_sent(p, i, &file, &why);
 
         if (r == -EINVAL) {
-                r = request_fail(result, EINVAL, why);
+                r = unit_result_fail(result, EINVAL, why);
                 return r < 0 ? r : UNIT_REFUSED;
         }
         if (r < 0)
@@ -196,7 +196,7 @@ static int source_of_new(Planner *p, const char *name, const char *template, Sou
         }
         if (r != 0)
                 return r < 0 ? r : take_spec(spec, true, true, ret);
-        r = request_fail(
+        r = unit_result_fail(
                 result, ENOENT,
                 template ? "no such unit in the cluster, no file of that name, and no template either"
                          : "no such unit in the cluster, and no file of that name");
@@ -220,7 +220,8 @@ static int take_aimed(Planner *p, const ChangeAim *aim, Source *ret, Argosy__Res
         int r;
 
         if (!hash_equal(hash_sent(p, (int) aim->file - 1), &aim->hash)) {
-                r = request_fail(result, EINVAL, "the content that came is not the one that it is to have");
+                r = unit_result_fail(result, EINVAL,
+                                     "the content that came is not the one that it is to have");
                 return r < 0 ? r : UNIT_REFUSED;
         }
         return take_sent(p, (int) aim->file - 1, aim->from_template, ret, result);
@@ -235,7 +236,7 @@ int request_find_aimed(Planner *p, const UnitEntry *u, const ChangeAim *aim, Sou
         else
                 r = take_spec(aim->spec, aim->from_template, !u || u->spec != aim->spec, ret);
         if (r == -EINVAL) { // an older version took it
-                r = request_fail(result, EINVAL, "its file of before is not valid any more");
+                r = unit_result_fail(result, EINVAL, "its file of before is not valid any more");
                 return r < 0 ? r : UNIT_REFUSED;
         }
         ret->set = aim->set;

@@ -69,7 +69,7 @@ static int rank(Planner *p, Argosy__Response__UnitResult *scratch, Ranking *last
                 last->options = unit_options_ref(options);
         }
         if ((options->same_node && *options->same_node) || (mate && mate->same_node && *mate->same_node))
-                turn->phase = TURN_FOLLOWER;
+                turn->phase = TURN_COLOCATED;
         else {
                 turn->role = last->rank.role;
                 turn->share = last->rank.share;

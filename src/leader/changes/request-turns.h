@@ -11,7 +11,7 @@ struct Planner;
 
 typedef enum TurnPhase {
         TURN_PLACED,    // goes wherever there is room
-        TURN_FOLLOWER,  // is to be where others are (MachineOf=)
+        TURN_COLOCATED,  // is to be where others are (MachineOf=)
         TURN_ACTIVATOR, // goes where what it activates is
 } TurnPhase;
 

@@ -47,7 +47,7 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
         case ARGOSY__VERB__VERB_STOP:
         case ARGOSY__VERB__VERB_RESTART:
                 if (now == ARGOSY__TARGET__TARGET_INACTIVE) {
-                        r = request_fail(result, ENOTCONN, "the unit is not loaded");
+                        r = unit_result_fail(result, ENOTCONN, "the unit is not loaded");
                         return r < 0 ? r : UNIT_REFUSED;
                 }
                 if (verb == ARGOSY__VERB__VERB_STOP)
@@ -104,7 +104,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         r = p->ops->place(next->name, activates ?: socket, options, request_mate(p, next->name), &found,
                           p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
-                r = request_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
+                r = unit_result_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
                 return r < 0 ? r : UNIT_REFUSED;
         }
         if (r == -E2BIG) {
@@ -239,7 +239,7 @@ static int judged(const Planner *p, int r, Argosy__Response__UnitResult *result)
 
         if (r != -EDQUOT)
                 return r;
-        r = request_fail(result, ENOSPC, cluster_refusal_words(p->batch->state, p->batch->refusal, why));
+        r = unit_result_fail(result, ENOSPC, cluster_refusal_words(p->batch->state, p->batch->refusal, why));
         return r < 0 ? r : UNIT_REFUSED;
 }
 
@@ -254,7 +254,7 @@ static int put_content(Planner *p, const Source *source, Argosy__Response__UnitR
         r = batch_put_content(p->batch, p->state, &sent, &source->hash, source->content, source->len, &why);
         if (r != -EINVAL)
                 return judged(p, r, result);
-        r = request_fail(result, EINVAL, why ?: "its files cannot be");
+        r = unit_result_fail(result, EINVAL, why ?: "its files cannot be");
         return r < 0 ? r : UNIT_REFUSED;
 }
 
@@ -265,7 +265,7 @@ static int refuse_files(const Source *source, const char *name, Argosy__Response
 
         if (r != -EINVAL)
                 return r;
-        r = request_fail(result, EINVAL, why ?: "its files cannot be");
+        r = unit_result_fail(result, EINVAL, why ?: "its files cannot be");
         return r < 0 ? r : UNIT_REFUSED;
 }
 
@@ -291,7 +291,7 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
         r = quadlet_beside_check_next(u->spec->content, u->spec->len, next.text, next.len, &why);
         if (r != -EINVAL)
                 return r;
-        r = request_fail(result, EINVAL, why);
+        r = unit_result_fail(result, EINVAL, why);
         return r < 0 ? r : UNIT_REFUSED;
 }
 
@@ -310,7 +310,7 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
                 return 0;
         r = p->ops->image(result->name, next->node, &content, &why, p->userdata);
         if (r == 0 && why)
-                r = request_fail(result, EIO, why);
+                r = unit_result_fail(result, EIO, why);
         return r < 0 || !why ? r : UNIT_REFUSED;
 }
 
@@ -342,7 +342,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r == -EINVAL) {
                 r = place_line(p, source, name, &why);
                 if (r == 0)
-                        r = request_fail(result, EINVAL, why);
+                        r = unit_result_fail(result, EINVAL, why);
                 return r < 0 ? r : UNIT_REFUSED;
         }
         if (r >= 0 && request_takes_file(p->change))
@@ -412,9 +412,9 @@ static int check_name(const Planner *p, const char *name, Argosy__Response__Unit
         int r;
 
         if (kind == UNIT_NAME_INVALID)
-                r = request_fail(result, EINVAL, why);
+                r = unit_result_fail(result, EINVAL, why);
         else if ((why = unit_name_reserved(name)))
-                r = request_fail(result, EPERM, why);
+                r = unit_result_fail(result, EPERM, why);
         else if (kind == UNIT_NAME_TEMPLATE && verb != ARGOSY__VERB__VERB_SUBMIT &&
                  verb != ARGOSY__VERB__VERB_DESTROY) {
                 size_t len;
@@ -458,7 +458,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         if (p->ops->aim)
                 return plan_aim(p, name, u, p->ops->aim(name, p->userdata), result);
         if (!u && !request_needs_file(verb)) {
-                r = request_fail(result, ENOENT, "no such unit");
+                r = unit_result_fail(result, ENOENT, "no such unit");
                 return r < 0 ? r : UNIT_REFUSED;
         }
         r = request_warn_activated(p, name, result);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A counter for each author with a question to nodes, from the first question to the end of the last: a
-// ticket has a share in it from its beginning to its end. So one look says whether another question is
-// allowed, however many there are. Without memory the question is not taken, and nothing has changed.
+// pending request has a share in it from its beginning to its end. So one look says whether another question
+// is allowed, however many there are. Without memory the question is not taken, and nothing has changed.
 #include "author-questions.h"
 
 #include <inttypes.h>

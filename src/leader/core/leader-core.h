@@ -35,7 +35,7 @@ typedef struct Host Host;
 typedef struct Node Node;
 typedef struct Unit Unit;
 typedef struct UnitOnNode UnitOnNode;
-typedef struct Ticket Ticket;
+typedef struct PendingRequest PendingRequest;
 typedef struct SchedulerTables SchedulerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
@@ -212,7 +212,7 @@ struct Leader {
         void *closed_data;
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // one of n_outside has come
-        void (*on_answer)(Ticket *t, Argosy__Response *response); // it is about to be said
+        void (*on_answer)(PendingRequest *t, Argosy__Response *response); // it is about to be said
         // A unit of a running job is to be judged.
         void (*on_job_waited)(Leader *l, WaiterItem *item, const WaitSeen *seen);
 
@@ -236,23 +236,24 @@ struct Leader {
         bool own_leads, own_leads_flying; // that we lead is to be told
         uint64_t own_leads_due_us;        // in an entry of its own; 0: at once
 
-        // ---- core: tickets
-        Map tickets_by_id;
-        ListNode tickets;  // Ticket.all
-        AuthorTurns queue;    // Ticket.queue: those that are to be decided
-        AuthorTurns dry_runs; // Ticket.queue: Changes that are only asked about; and of these
-        Ticket *dry_run;      // the one that is being planned, in several turns; NULL: none is
-        bool dry_runs_had;    // the last turn was theirs
-        ListNode dry_runs_asking; // Ticket.queue: those that wait for what nodes say, in the order of their
-                                  // deadlines
+        // ---- core: pending requests
+        Map pending_requests_by_id;
+        ListNode pending_requests;  // PendingRequest.all
+        AuthorTurns queue;    // PendingRequest.queue: those that are to be decided
+        AuthorTurns previews; // PendingRequest.queue: Changes that are only asked about; and of these
+        PendingRequest *preview;      // the one that is being planned, in several turns; NULL: none is
+        bool previews_had;    // the last turn was theirs
+        ListNode
+                previews_asking; // PendingRequest.queue: those that wait for what nodes say, in the order of
+                                 // their deadlines
         size_t n_plans_asking;    // of these, those of all but root and whom argosyd runs as
         size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the
                                   // Placement
-        AuthorTurns verifies; // Ticket.queue: of a Verify, contents that nodes are yet to get
-        ListNode flying;   // Ticket.queue: of the entry that is on its way
-        ListNode outbox;   // Ticket.outbox
-        size_t n_tickets;
-        uint64_t last_ticket;
+        AuthorTurns verifies; // PendingRequest.queue: of a Verify, contents that nodes are yet to get
+        ListNode flying;   // PendingRequest.queue: of the entry that is on its way
+        ListNode outbox;   // PendingRequest.outbox
+        size_t n_pending_requests;
+        uint64_t last_pending_request;
         Map author_questions; // by who asks nodes something (AuthorQuestions)
 
         ListNode
@@ -290,11 +291,11 @@ struct Leader {
         Tallies tallies;
         ListNode drain_deadlines; // Node.deadline
         uint64_t drain_due_us;    // boot time of the next of them; 0: none
-        bool plans;               // a dry run is being made
+        bool plans;               // a preview is being made
         uint64_t n_plans;         // that were begun
-        uint64_t n_plan_dues;     // units that dry runs looked at because of others
-        uint64_t n_planned;       // units that dry runs planned, one by one
-        // Marks: what has happened since followers.c looked last.
+        uint64_t n_plan_dues;     // units that previews looked at because of others
+        uint64_t n_planned;       // units that previews planned, one by one
+        // Marks: what has happened since reconcile.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
         ListNode away_from_data; // Unit.away_from_data: without a node, and confined to that of its data
@@ -311,7 +312,7 @@ struct Leader {
         TimeHistogram placement_times; // how long that took
         bool searching; // the pool has a copy of the Placement: there is one at a time
         uint64_t n_searched; // that it was asked of whether a rebalance may move them
-        uint64_t n_refusals_told; // units of which the Placement was told where they may not run
+        uint64_t n_refusals_reported; // units of which the Placement was told where they may not run
         ListNode preempted;        // Preemption.preempted
         uint64_t n_pending_judged; // that decide_pending() looked at one by one
         DeadlineHeap retry_deadlines;                  // Retry.deadline
@@ -357,7 +358,7 @@ struct Leader {
         uint64_t
                 ca_due_us; // hosts that have not answered are asked again for their certificates; 0: none is
         SecretsKeyController *secrets_key; // that is being made: secrets-key-controller.c alone
-        uint64_t access_revision; // by which tickets were judged last
+        uint64_t access_revision; // by which pending requests were judged last
         uint64_t grants_revision; // that hosts are told
         bool grants_due;          // not all of them were, and of these:
         uint32_t grants_host;     // the last one that was
@@ -374,7 +375,7 @@ struct Leader {
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
-        size_t n_held_going;      // tickets of theirs
+        size_t n_held_going;      // pending requests of theirs
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
         uint64_t queue_revision;  // of the rules by which they were judged last
@@ -386,7 +387,7 @@ struct Leader {
         Map author_jobs;           // by the author's name: how many jobs are open (AuthorJobs)
         ListNode authors_admitted; // AuthorJobs.admitted: of the entry that is being made
 
-        // ---- campaigns
+        // ---- rollouts
         struct RolloutSurvey *rollout_survey; // of the rollout that is asked for; NULL: none is
         ListNode rollouts;
         uint64_t rollouts_revision; // of the records as the tables have them
@@ -408,18 +409,19 @@ struct Leader {
         uint32_t wait_round;       // raised when all of .waiting have come into .waited; never 0
         size_t n_wait_items;
         uint64_t n_waiters_judged; // of units, one by one
-        ListNode waits, removals;  // Ticket.in[TICKET_WAIT]
+        ListNode waits, removals;  // PendingRequest.in[PENDING_WAIT]
         Map calls_by_id;           // questions to nodes
-        ListNode node_lists;       // Ticket.in[TICKET_TURN]: lists of nodes that are made in turns
-        ListNode job_shows;        // Ticket.in[TICKET_TURN]: jobs whose units are looked at in turns
+        ListNode node_lists;       // PendingRequest.in[PENDING_TURN]: lists of nodes that are made in turns
+        ListNode job_shows; // PendingRequest.in[PENDING_TURN]: jobs whose units are looked at in turns
         ListNode wait_walks;       // WaitWalk.list
         ListNode row_walks;        // RowWalk.list
         ListNode nodes_emptying;   // Node.emptying: whose units hear of it in turns
-        ListNode calls_over;       // NodeCall.by_ticket: without one, to be cancelled
+        ListNode calls_over;       // NodeCall.by_pending_request: without one, to be cancelled
         uint64_t last_call;
-        ListNode asking;     // Ticket.in[TICKET_TURN]: they have more to ask nodes
-        ListNode whys_due;         // Ticket.in[TICKET_WHY]: they name units of which it was not told yet why
-                                   // they are as they are
+        ListNode asking;     // PendingRequest.in[PENDING_TURN]: they have more to ask nodes
+        ListNode
+                whys_due; // PendingRequest.in[PENDING_WHY]: they name units of which it was not told yet why
+                          // they are as they are
         uint64_t n_why_looks;      // at units and nodes for these
         ListNode listings;         // Listing.all: lists that are made in turns
         TouchedHosts touched_hosts; // where units that are on many were, that are touched; noted only while
@@ -432,7 +434,7 @@ struct Leader {
         uint64_t n_compared;       // patterns that such a list's names were compared with
         Map open_jobs;             // by number: those that are running; the lists below are of
                                    // OpenJob.queue, and .told
-        ListNode jobs_watched, jobs_ended, jobs_flying, jobs_told;
+        ListNode jobs_watched, jobs_ended, jobs_flying, jobs_reported;
         ListNode jobs_reverting;   // OpenJob.reverts
         uint64_t jobs_due_us;      // when those that have ended get an entry of their own; 0: none has
         bool jobs_urgent;          // or rather at once
@@ -450,7 +452,7 @@ struct Leader {
         ListNode offered;      // likewise, but only until the round is over for which they are judged
         uint64_t n_considered; // that decide_moves() looked at one by one
 
-        // ---- the top: followers.c and decide.c
+        // ---- the top: reconcile.c and decide.c
         uint64_t n_followed;     // entries of the log
         uint64_t hosts_revision, pools_revision; // of these as the tables have them
         uint64_t n_pulled;       // units that were touched, one by one

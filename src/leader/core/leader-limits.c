@@ -3,7 +3,7 @@
 // The limits of a leader (leader-limits.h): the usual values, and whether given ones are valid.
 // LEADER_LIMITS -> leader_limits_usual; tests and the simulator give smaller ones ->
 // leader_limits_are_valid(). False: a value is below its least or above its usual one, or others may have
-// more tickets than there are.
+// more pending requests than there are.
 
 #include "leader-limits.h"
 
@@ -23,5 +23,5 @@ bool leader_limits_are_valid(const LeaderLimits *limits) {
                 return false;
         LEADER_LIMITS(LEADER_LIMIT_WITHIN)
 #undef LEADER_LIMIT_WITHIN
-        return limits->tickets_others <= limits->tickets;
+        return limits->pending_requests_others <= limits->pending_requests;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The leader's clocks, the mark that a turn is due, and its authority; what a turn does, and in which order,
-// is in followers.c.
+// is in reconcile.c.
 //
 //      leader_wall(): the voters' clocks if they agree, else counted on from the log's time
 //      leader_counted(): time that has passed for the cluster, which no clock can set back

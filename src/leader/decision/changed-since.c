@@ -25,7 +25,7 @@
 #include "message.h"
 #include "str.h"
 
-int changed_since_begin(const Leader *l, Ticket *t) {
+int changed_since_begin(const Leader *l, PendingRequest *t) {
         Argosy__JobRecord *job;
         int r;
 
@@ -44,13 +44,13 @@ int changed_since_begin(const Leader *l, Ticket *t) {
         return 0;
 }
 
-void changed_since_renew(const Leader *l, Ticket *t) {
+void changed_since_renew(const Leader *l, PendingRequest *t) {
         t->asked.revision = cluster_state_revision(l->state);
 }
 
 enum { LATE_MAX = 64 }; // so many that went on are looked at
 
-static uint64_t bound_of(const Ticket *t) {
+static uint64_t bound_of(const PendingRequest *t) {
         return t->asked.if_revision > 0 ? MIN_OF(t->asked.if_revision, t->asked.revision)
                                         : t->asked.revision;
 }
@@ -80,7 +80,7 @@ typedef enum Search {
 } Search;
 
 // SEARCH_NONE: the job has not changed it.
-static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, const char *unit,
+static Search search_job(const ClusterState *state, PendingRequest *t, uint64_t number, const char *unit,
                          uint64_t *ret_job) {
         Argosy__JobRecord *job;
         bool found, cut;
@@ -98,7 +98,7 @@ static Search search_job(const ClusterState *state, Ticket *t, uint64_t number, 
 }
 
 // A search among jobs that began no later than `newest` and have changed something since.
-static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest, const char *unit,
+static Search search_late(const ClusterState *state, PendingRequest *t, uint64_t newest, const char *unit,
                           uint64_t *ret_job) {
         uint64_t late[LATE_MAX];
         size_t n = cluster_state_late_jobs(state, bound_of(t), newest + 1, late, LATE_MAX);
@@ -113,7 +113,8 @@ static Search search_late(const ClusterState *state, Ticket *t, uint64_t newest,
 }
 
 // The newest of the jobs that have begun since and have changed the unit, or of those that went on.
-static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+static Search search_jobs(const ClusterState *state, PendingRequest *t, const char *unit,
+                          uint64_t *ret_job) {
         uint64_t newest = cluster_state_job_begun_before(state, bound_of(t));
         uint64_t number = cluster_state_job_before(state, UINT64_MAX);
         Search found;
@@ -129,19 +130,21 @@ static Search search_jobs(const ClusterState *state, Ticket *t, const char *unit
 }
 
 // Another job that has given the unit this revision, behind what was asked against. 0: none has.
-static uint64_t job_of(const ClusterState *state, const Ticket *t, const char *unit, uint64_t revision) {
+static uint64_t job_of(const ClusterState *state, const PendingRequest *t, const char *unit,
+                       uint64_t revision) {
         uint64_t job = revision > bound_of(t) ? cluster_state_find_job_of(state, unit, revision) : 0;
 
         return job == t->job ? 0 : job;
 }
 
 // Whether the unit was destroyed since, and by which job.
-static bool is_gone_since(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+static bool is_gone_since(const ClusterState *state, PendingRequest *t, const char *unit,
+                          uint64_t *ret_job) {
         return cluster_state_left_revision(state) > bound_of(t) &&
                search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
 }
 
-static bool find_change(const ClusterState *state, Ticket *t, const char *unit, uint64_t *ret_job) {
+static bool find_change(const ClusterState *state, PendingRequest *t, const char *unit, uint64_t *ret_job) {
         const UnitEntry *u = cluster_state_find_unit(state, unit);
         const Argosy__UnitRecord *r = u ? u->record : NULL;
 
@@ -161,13 +164,13 @@ static bool find_change(const ClusterState *state, Ticket *t, const char *unit, 
         return *ret_job > 0 || search_jobs(state, t, unit, ret_job) != SEARCH_NONE;
 }
 
-bool changed_since(const Leader *l, Ticket *t, const char *unit) {
+bool changed_since(const Leader *l, PendingRequest *t, const char *unit) {
         uint64_t job;
 
         return find_change(l->state, t, unit, &job);
 }
 
-uint64_t changed_since_by(const Leader *l, Ticket *t, const char *unit) {
+uint64_t changed_since_by(const Leader *l, PendingRequest *t, const char *unit) {
         uint64_t job;
 
         return find_change(l->state, t, unit, &job) ? job : 0;

@@ -49,12 +49,12 @@ typedef struct ContainerFile {
 } ContainerFile;
 
 typedef struct ContainerCheck {
-        TicketWork work;
+        RequestWork work;
         ContainerFile *list;
         size_t n, allocated;
 } ContainerCheck;
 
-static void check_free(Ticket *t, TicketWork *work) {
+static void check_free(PendingRequest *t, RequestWork *work) {
         ContainerCheck *c = CONTAINER_OF(work, ContainerCheck, work);
 
         for (size_t i = 0; i < c->n; i++) {
@@ -65,16 +65,16 @@ static void check_free(Ticket *t, TicketWork *work) {
         free(c);
 }
 
-static const TicketWorkKind check_kind = {check_free};
+static const RequestWorkKind check_kind = {check_free};
 
 // NULL: its files were not looked at yet.
-static ContainerCheck *check_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &check_kind);
+static ContainerCheck *check_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &check_kind);
 
         return work ? CONTAINER_OF(work, ContainerCheck, work) : NULL;
 }
 
-bool container_check_waits(const Ticket *t) {
+bool container_check_waits(const PendingRequest *t) {
         const ContainerCheck *c = check_of(t);
 
         for (size_t i = 0; c && i < c->n; i++)
@@ -110,7 +110,7 @@ static bool is_of_no_podman(const Argosy__Response__FileFindings *f) {
         return false;
 }
 
-static void on_verified(Ticket *t, Node *n, const Argosy__Response *answer, uint64_t number,
+static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answer, uint64_t number,
                         void *userdata) {
         ContainerFile *file = find_call(check_of(t), number);
         const Argosy__Response__FileFindings *said =
@@ -150,7 +150,7 @@ static Node *find_node(Leader *l, const Argosy__NamedFile *f, const UnitFile *fi
         return found;
 }
 
-static int ask(Ticket *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
+static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
         Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
         Node *n = find_node(t->leader, f, file);
@@ -165,14 +165,14 @@ static int ask(Ticket *t, const Argosy__NamedFile *f, const UnitFile *file, Cont
 }
 
 // Of a unit that there is a file counts with --replace only.
-static bool is_taken(const Ticket *t, const Argosy__NamedFile *f) {
+static bool is_taken(const PendingRequest *t, const Argosy__NamedFile *f) {
         const Argosy__Request *m = t->request;
 
         return m->what_case != ARGOSY__REQUEST__WHAT_CHANGE || m->change->replace ||
                !cluster_state_find_unit(t->leader->state, f->name);
 }
 
-static int look_at(Ticket *t, const Argosy__NamedFile *f) {
+static int look_at(PendingRequest *t, const Argosy__NamedFile *f) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         ContainerCheck *c = check_of(t);
         Hash hash = hash_of(f->content.data, f->content.len);
@@ -193,14 +193,14 @@ static int look_at(Ticket *t, const Argosy__NamedFile *f) {
         return c->n <= ASKED_MAX ? ask(t, f, file, &c->list[c->n - 1]) : 0;
 }
 
-static bool is_about_files(const Ticket *t) {
+static bool is_about_files(const PendingRequest *t) {
         const Argosy__Request *m = t->request;
 
         switch (m->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
                 return request_takes_file(m->change);
         case ARGOSY__REQUEST__WHAT_APPLY:
-                return m->apply->n_files > 0 && !m->apply->dry_run;
+                return m->apply->n_files > 0 && !m->apply->preview;
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 return !m->rollout->abort && m->rollout->file;
         default:
@@ -208,13 +208,13 @@ static bool is_about_files(const Ticket *t) {
         }
 }
 
-static int begin(Ticket *t) {
+static int begin(PendingRequest *t) {
         ContainerCheck *c = calloc(1, sizeof(*c));
         int r = c ? 0 : -ENOMEM;
 
         if (r < 0)
                 return r;
-        ticket_add_work(t, &check_kind, &c->work);
+        request_add_work(t, &check_kind, &c->work);
         for (size_t i = 0; r == 0 && i < image_files_count(t); i++)
                 r = look_at(t, image_files_at(t, i));
         return r;
@@ -227,11 +227,11 @@ static const ContainerFile *first_refused(const ContainerCheck *c) {
         return NULL;
 }
 
-int container_check_admit(Ticket *t) {
+int container_check_admit(PendingRequest *t) {
         const ContainerFile *refused;
         int r = 0;
 
-        if (!is_about_files(t) || t->lent || ticket_was_carried_out(t))
+        if (!is_about_files(t) || t->lent || request_was_carried_out(t))
                 return STEP_PASSED;
         if (!check_of(t))
                 r = begin(t);
@@ -266,7 +266,7 @@ static int note_one(Argosy__Response__UnitResult *result, const ContainerFile *f
         return field_printf(&result->message, "%s%s%s", before, *before ? "; " : "", UNCHECKED);
 }
 
-int container_check_note(Ticket *t) {
+int container_check_note(PendingRequest *t) {
         const ContainerCheck *c = check_of(t);
         Argosy__Response *response = t->response;
         int r = 0;

@@ -4,12 +4,12 @@
 // Whether podman's generator takes a container's file, before anything of it is stored. See
 // container-check.c.
 
-#include "tickets.h"
+#include "pending-requests.h"
 
 // Behind image_pinning_admit(): STEP_PASSED: files of the request are taken, or nobody could say;
-// PLAN_SETTLED: hosts are asked, or the ticket was answered; -ENOMEM.
-int container_check_admit(Ticket *t);
+// PLAN_SETTLED: hosts are asked, or the pending request was answered; -ENOMEM.
+int container_check_admit(PendingRequest *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
-bool container_check_waits(const Ticket *t);
+bool container_check_waits(const PendingRequest *t);
 // The answer says of which units' files nobody could say anything. 0 or -ENOMEM.
-int container_check_note(Ticket *t);
+int container_check_note(PendingRequest *t);

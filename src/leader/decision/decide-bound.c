@@ -3,7 +3,8 @@
 // See decide-bound.h. What a request is bound to is looked up by its kind (HandlerLog.bound): units and
 // files have revisions of their own, everything else has one with all of its kind.
 //
-// Failures: the ticket is told what has changed and by which revision, and how much of it was done before.
+// Failures: the pending request is told what has changed and by which revision, and how much of it was done
+// before.
 
 #include "decide-bound.h"
 
@@ -13,12 +14,12 @@
 #include "decision.h"
 #include "disruption-budget.h"
 #include "forget-request.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
 
-int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit,
+int decide_bound_describe(const Leader *l, const PendingRequest *t, const char *unit,
                           Argosy__Response__UnitResult *ret) {
         const UnitEntry *u = cluster_state_find_unit(l->state, unit);
 
@@ -31,7 +32,7 @@ int decide_bound_describe(const Leader *l, const Ticket *t, const char *unit,
                             t->asked.if_revision, u->record->revision);
 }
 
-int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__Change *change) {
+int decide_bound_check_units(const Leader *l, PendingRequest *t, const Argosy__Request__Change *change) {
         uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
         DecideExtent extent;
 
@@ -39,12 +40,12 @@ int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__
                 const UnitEntry *u = cluster_state_find_unit(l->state, change->names[i]);
 
                 if (!u)
-                        return ticket_refuse(t, ESTALE,
+                        return request_refuse(t, ESTALE,
                                              "%s is not in the cluster, and may have been at revision "
                                              "%" PRIu64 ": %s",
                                              change->names[i], revision, decide_extent(t, extent));
                 if (u->record->revision > revision)
-                        return ticket_refuse(
+                        return request_refuse(
                                 t, ESTALE,
                                 "%s has changed since revision %" PRIu64 ", it is at %" PRIu64 ": %s",
                                 change->names[i], revision, u->record->revision, decide_extent(t, extent));
@@ -52,12 +53,12 @@ int decide_bound_check_units(const Leader *l, Ticket *t, const Argosy__Request__
         return STEP_PASSED;
 }
 
-int decide_bound_check_revision(Ticket *t, const char *what, uint64_t at) {
+int decide_bound_check_revision(PendingRequest *t, const char *what, uint64_t at) {
         uint64_t revision = t->request->job ? t->request->job->if_revision : 0;
 
         if (revision == 0 || at <= revision)
                 return STEP_PASSED;
-        return ticket_refuse(t, ESTALE,
+        return request_refuse(t, ESTALE,
                              "%s: something may have changed after revision %" PRIu64 ", up to %" PRIu64
                              ": nothing was changed",
                              what, revision, at);
@@ -101,11 +102,11 @@ static uint64_t newest_of_jobs(const ClusterState *state, const Argosy__Request_
 }
 
 // All of them at once, since what is erased does not come back.
-static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Request__Forget *m) {
+static int check_contents(const ClusterState *state, PendingRequest *t, const Argosy__Request__Forget *m) {
         uint64_t newest = 0;
 
         if (m->n_revs > t->leader->limits.forgets)
-                return ticket_refuse(t, E2BIG,
+                return request_refuse(t, E2BIG,
                                      "with --if-revision up to %u unit files are erased at once, and "
                                      "these are %zu: nothing was erased",
                                      t->leader->limits.forgets, m->n_revs);
@@ -124,13 +125,13 @@ static int check_contents(const ClusterState *state, Ticket *t, const Argosy__Re
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows
 // no better than that of the snapshot: rather refused than done. Of thousands of units all are looked at
 // once, before the first is changed, and each part again when its turn has come.
-int decide_bound_check(const Leader *l, Ticket *t, const HandlerLog *log) {
+int decide_bound_check(const Leader *l, PendingRequest *t, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
         const ClusterState *state = l->state;
 
         switch (log->bound) {
         case BOUND_UNITS:
-                return log_parts_of(t) ? STEP_PASSED : decide_bound_check_units(l, t, q->change);
+                return log_chunk_of(t) ? STEP_PASSED : decide_bound_check_units(l, t, q->change);
         case BOUND_GROUP:
                 return decide_bound_check_revision(t, q->rollout->name,
                                                    decide_bound_group_revision(l, q->rollout->name));

@@ -39,7 +39,7 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
         const Unit *u = unit_find(l, result->name), *first = NULL;
         size_t n = 0;
 
-        if (!u || u->life != LIFE_EVERYWHERE || !scheduler_may_conflict(l, u) || *result->message)
+        if (!u || u->life != LIFE_GLOBAL || !scheduler_may_conflict(l, u) || *result->message)
                 return;
         list_foreach (i, &l->globals) {
                 const Unit *o = CONTAINER_OF(i, UnitWork, queue)->unit;
@@ -66,17 +66,17 @@ static bool was_not_taken(const Leader *l, Argosy__Verb verb, const Argosy__Resp
 }
 
 // Completes the answer. In an Undo each unit has its own verb.
-void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
+void decide_complete(Leader *l, PendingRequest *t, Argosy__Response *response) {
         const Argosy__Request *m = t->request;
 
-        if (!t->told)
+        if (!t->recorded)
                 change_complete(l->state, response, decide_node_name, l);
         for (size_t i = 0; i < response->change->n_units; i++) {
                 Argosy__Response__UnitResult *result = response->change->units[i];
                 Argosy__Verb verb =
                         m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? m->change->verb : result->verb;
 
-                if (result->status != 0 || (t->told && result->revision == 0))
+                if (result->status != 0 || (t->recorded && result->revision == 0))
                         continue;
                 if (was_not_taken(l, verb, result)) {
                         result->status = EIO;

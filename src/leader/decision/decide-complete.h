@@ -3,9 +3,9 @@
 
 // What is said of units when the log has what was planned for them.
 
-#include "tickets.h"
+#include "pending-requests.h"
 
 // When the log has them: what is known of them only then.
-void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
+void decide_complete(Leader *l, PendingRequest *t, Argosy__Response *response);
 // NULL: there is no such node. `userdata` is the leader.
 const char *decide_node_name(uint32_t node, void *userdata);

@@ -24,8 +24,8 @@ bool decision_touches(const Decision *d, char *const *names, size_t n) {
         return false;
 }
 
-const char *decide_extent(const Ticket *t, DecideExtent text) {
-        if (t->n_kept == 0 && t->job > 0 && ticket_has_open_job(t)) {
+const char *decide_extent(const PendingRequest *t, DecideExtent text) {
+        if (t->n_kept == 0 && t->job > 0 && request_has_open_job(t)) {
                 snprintf(text, sizeof(DecideExtent),
                          "job %" PRIu64 " has done a part of it before, the rest was not done", t->job);
                 return text;

@@ -7,7 +7,7 @@
 #include "dependencies.h"
 #include "leader-core.h"
 #include "scheduler.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 typedef struct AimList AimList;
 
@@ -19,8 +19,8 @@ typedef struct Decision {
         uint64_t n_jobs;      // that it begins
         size_t n_served;      // units of the requests that had their turns
         size_t n_parted;               // requests of which it has the first of several parts
-        size_t n_told; // units of the records by which requests that came again were answered
-        Ticket *pulls;       // that asks hosts for the images that its units get; NULL: nobody does
+        size_t n_reported; // units of the records by which requests that came again were answered
+        PendingRequest *pulls;       // that asks hosts for the images that its units get; NULL: nobody does
         const AimList *aims; // whose units are planned at the moment; NULL: none
 } Decision;
 
@@ -34,4 +34,4 @@ bool decision_touches(const Decision *d, char *const *names, size_t n);
 
 // What became of a request that fails now, for the end of the sentence that says why: in `text` or constant.
 typedef char DecideExtent[96];
-const char *decide_extent(const Ticket *t, DecideExtent text);
+const char *decide_extent(const PendingRequest *t, DecideExtent text);

@@ -32,7 +32,7 @@ void image_pin_done(ImagePin *p) {
         free(p->here);
 }
 
-static void images_free(Ticket *t, TicketWork *work) {
+static void images_free(PendingRequest *t, RequestWork *work) {
         ImagePinning *p = CONTAINER_OF(work, ImagePinning, work);
 
         for (size_t i = 0; i < p->n; i++)
@@ -42,19 +42,19 @@ static void images_free(Ticket *t, TicketWork *work) {
         free(p);
 }
 
-static const TicketWorkKind images_kind = {images_free};
+static const RequestWorkKind images_kind = {images_free};
 
-ImagePinning *image_files_work(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &images_kind);
+ImagePinning *image_files_work(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &images_kind);
 
         return work ? CONTAINER_OF(work, ImagePinning, work) : NULL;
 }
 
-int image_files_begin(Ticket *t) {
+int image_files_begin(PendingRequest *t) {
         ImagePinning *p = image_files_work(t) ? NULL : calloc(1, sizeof(*p));
 
         if (p)
-                ticket_add_work(t, &images_kind, &p->work);
+                request_add_work(t, &images_kind, &p->work);
         return image_files_work(t) ? 0 : -ENOMEM;
 }
 
@@ -66,7 +66,7 @@ typedef struct Files {
         bool unpinned; // they are taken as they are
 } Files;
 
-static Files files_of(Ticket *t) {
+static Files files_of(PendingRequest *t) {
         Argosy__Request *m = t->request;
 
         switch (m->what_case) {
@@ -79,18 +79,18 @@ static Files files_of(Ticket *t) {
         }
 }
 
-Argosy__NamedFile *image_files_at(Ticket *t, size_t i) {
+Argosy__NamedFile *image_files_at(PendingRequest *t, size_t i) {
         Files f = files_of(t);
 
         return f.list ? (*f.list)[i] : t->request->rollout->file;
 }
 
-bool image_files_are_unpinned(Ticket *t) {
+bool image_files_are_unpinned(PendingRequest *t) {
         return t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ? t->request->rollout->unpinned
                                                                       : files_of(t).unpinned;
 }
 
-size_t image_files_count(Ticket *t) {
+size_t image_files_count(PendingRequest *t) {
         Files f = files_of(t);
 
         if (f.list)
@@ -98,7 +98,7 @@ size_t image_files_count(Ticket *t) {
         return t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && t->request->rollout->file;
 }
 
-static int note_pinned(Ticket *t, const Hash *source, const void *content, size_t len) {
+static int note_pinned(PendingRequest *t, const Hash *source, const void *content, size_t len) {
         ImagePinning *p = image_files_work(t);
         int r = ARRAY_GROW(p->pinned, p->pinned_allocated, p->n_pinned + 1);
 
@@ -107,7 +107,7 @@ static int note_pinned(Ticket *t, const Hash *source, const void *content, size_
         return r;
 }
 
-int image_files_replace(Ticket *t, Argosy__NamedFile *f, const void *content, size_t len) {
+int image_files_replace(PendingRequest *t, Argosy__NamedFile *f, const void *content, size_t len) {
         Hash source = hash_of(f->content.data, f->content.len);
         uint8_t *copy = malloc(len ?: 1);
         int r = copy ? image_files_begin(t) : -ENOMEM;
@@ -144,7 +144,7 @@ int image_files_needs_digest(const char *unit, const void *content, size_t len, 
 }
 
 // 1: that has the same source, and so has the file the same image now; also if neither has a digest.
-static int adopt_from(Ticket *t, Argosy__NamedFile *f, const SpecEntry *spec) {
+static int adopt_from(PendingRequest *t, Argosy__NamedFile *f, const SpecEntry *spec) {
         int r = spec ? content_image_same_source(f->content.data, f->content.len, spec->content, spec->len)
                      : 0;
 
@@ -153,14 +153,14 @@ static int adopt_from(Ticket *t, Argosy__NamedFile *f, const SpecEntry *spec) {
         return r;
 }
 
-SpecEntry *image_files_spec(const Ticket *t, const char *name) {
+SpecEntry *image_files_spec(const PendingRequest *t, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(t->leader->state, name);
 
         return e ? e->spec : NULL;
 }
 
 // What the instances of a template have, if it is the same.
-static SpecEntry *spec_of_siblings(const Ticket *t, const char *template) {
+static SpecEntry *spec_of_siblings(const PendingRequest *t, const char *template) {
         const DisruptionBudget *g = unit_name_kind(template, NULL) == UNIT_NAME_TEMPLATE
                                             ? disruption_budget_find(t->leader, template)
                                             : NULL;
@@ -169,7 +169,7 @@ static SpecEntry *spec_of_siblings(const Ticket *t, const char *template) {
         return g ? group_contents_common(t->leader, g, &several) : NULL;
 }
 
-const char *image_files_name_at(const Ticket *t, size_t i) {
+const char *image_files_name_at(const PendingRequest *t, size_t i) {
         const Argosy__Request *m = t->request;
 
         switch (m->what_case) {
@@ -182,7 +182,7 @@ const char *image_files_name_at(const Ticket *t, size_t i) {
         }
 }
 
-int image_files_adopt_one(Ticket *t, Argosy__NamedFile *f) {
+int image_files_adopt_one(PendingRequest *t, Argosy__NamedFile *f) {
         int r = adopt_from(t, f, image_files_spec(t, f->name));
         const char *name;
 
@@ -194,7 +194,7 @@ int image_files_adopt_one(Ticket *t, Argosy__NamedFile *f) {
         return r;
 }
 
-int image_pinning_adopt(Ticket *t) {
+int image_pinning_adopt(PendingRequest *t) {
         int r = 0;
 
         if (t->lent || (image_files_work(t) && image_files_work(t)->listed))
@@ -210,7 +210,7 @@ int image_pinning_adopt(Ticket *t) {
         return MIN_OF(r, 0);
 }
 
-Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *source) {
+Hash image_pinning_content(const PendingRequest *t, const SpecEntry *now, const Hash *source) {
         _cleanup_buf_ Buf text = {};
         const UnitFile *file;
 

@@ -6,7 +6,7 @@
 
 #include "cluster-state.h"
 #include "content-image.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 enum { IMAGE_PIN_HOSTS_MAX = 4 }; // that are asked for one image
 
@@ -23,7 +23,7 @@ typedef struct ImagePin {
 } ImagePin;
 
 typedef struct ImagePinning {
-        TicketWork work;
+        RequestWork work;
         ImagePin *pins;
         size_t n, allocated;
         bool listed; // `pins` are all that the request needs
@@ -33,24 +33,25 @@ typedef struct ImagePinning {
         size_t n_pinned, pinned_allocated;
 } ImagePinning;
 
-ImagePinning *image_files_work(const Ticket *t); // NULL: none of its files has an image to be asked for
-int image_files_begin(Ticket *t);                // 0 or -ENOMEM
+ImagePinning *image_files_work(
+        const PendingRequest *t); // NULL: none of its files has an image to be asked for
+int image_files_begin(PendingRequest *t);                // 0 or -ENOMEM
 void image_pin_done(ImagePin *p);
 
 // The files of the request, by their numbers.
-Argosy__NamedFile *image_files_at(Ticket *t, size_t i);
-size_t image_files_count(Ticket *t);
-bool image_files_are_unpinned(Ticket *t); // they are taken as they are
+Argosy__NamedFile *image_files_at(PendingRequest *t, size_t i);
+size_t image_files_count(PendingRequest *t);
+bool image_files_are_unpinned(PendingRequest *t); // they are taken as they are
 // The file has this content from now on. 0 or -ENOMEM.
-int image_files_replace(Ticket *t, Argosy__NamedFile *f, const void *content, size_t len);
+int image_files_replace(PendingRequest *t, Argosy__NamedFile *f, const void *content, size_t len);
 // A new file. NULL: out of memory.
 Argosy__NamedFile *image_files_named(const char *unit, const char *path, const void *content, size_t len);
 
 // Whether a file has a tag without a digest. 1, 0 or -ENOMEM; *ret is to be ended.
 int image_files_needs_digest(const char *unit, const void *content, size_t len, ContentImage *ret);
 // What the unit has; NULL: nothing.
-SpecEntry *image_files_spec(const Ticket *t, const char *name);
+SpecEntry *image_files_spec(const PendingRequest *t, const char *name);
 // The name of a unit of the request, by its number; NULL: there are no more.
-const char *image_files_name_at(const Ticket *t, size_t i);
+const char *image_files_name_at(const PendingRequest *t, size_t i);
 // 1: the file has what units have. Of units of one template the first that has it is enough. 0 or -ENOMEM.
-int image_files_adopt_one(Ticket *t, Argosy__NamedFile *f);
+int image_files_adopt_one(PendingRequest *t, Argosy__NamedFile *f);

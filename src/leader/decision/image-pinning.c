@@ -36,7 +36,7 @@
 #include "turn.h"
 #include "unit-file.h"
 
-bool image_pinning_waits(const Ticket *t) {
+bool image_pinning_waits(const PendingRequest *t) {
         for (size_t i = 0; image_files_work(t) && i < image_files_work(t)->n; i++)
                 if (image_files_work(t)->pins[i].call)
                         return true;
@@ -76,8 +76,8 @@ static ImagePin *find_call(ImagePinning *p, uint64_t call) {
         return NULL;
 }
 
-static void on_answered(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
-                        void *userdata) {
+static void on_answered(PendingRequest *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer,
+                        uint64_t number, void *userdata) {
         ImagePin *pin = find_call(image_files_work(t), number);
 
         leader_mark(t->leader);
@@ -100,7 +100,7 @@ static int fail(ImagePin *pin, char *why) {
         return why ? 0 : -ENOMEM;
 }
 
-static int ask_with(Ticket *t, ImagePin *pin, Node *n, const char *registry_auth) {
+static int ask_with(PendingRequest *t, ImagePin *pin, Node *n, const char *registry_auth) {
         _cleanup_(image_auth_done) ImageAuth auth = {};
         char *why = NULL;
         int r = image_auth_open(t->leader, registry_auth, &auth, &why);
@@ -114,7 +114,7 @@ static int ask_with(Ticket *t, ImagePin *pin, Node *n, const char *registry_auth
         return node_calls_ask_image(t->leader, t, n, &question, on_answered, t, &pin->call);
 }
 
-static int ask(Ticket *t, ImagePin *pin) {
+static int ask(PendingRequest *t, ImagePin *pin) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         const Argosy__NamedFile *f = image_files_at(t, pin->file);
         int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
@@ -135,7 +135,7 @@ static ImagePin *find_alike(ImagePinning *p, const ImagePin *pin) {
 }
 
 // Whether all have their digests. Else *ret_why is the first that will not.
-static int ask_all(Ticket *t, const ImagePin **ret_failed) {
+static int ask_all(PendingRequest *t, const ImagePin **ret_failed) {
         ImagePinning *p = image_files_work(t);
         bool all = true;
         int r = 0;
@@ -154,7 +154,7 @@ static int ask_all(Ticket *t, const ImagePin **ret_failed) {
         return r < 0 ? r : all;
 }
 
-static int refuse(Ticket *t, const ImagePin *pin) {
+static int refuse(PendingRequest *t, const ImagePin *pin) {
         return request_repeats_refuse(
                 t, response_error(
                            EIO,
@@ -164,7 +164,7 @@ static int refuse(Ticket *t, const ImagePin *pin) {
 }
 
 // Of an instance of a template: a file of its own.
-static int put_digest(Ticket *t, const ImagePin *pin, char **ret_why) {
+static int put_digest(PendingRequest *t, const ImagePin *pin, char **ret_why) {
         Argosy__NamedFile *f = image_files_at(t, pin->file), *own = f;
         _cleanup_buf_ Buf content = {};
         int r = content_image_pin(pin->unit, f->content.data, f->content.len, pin->image, pin->digest,
@@ -180,7 +180,7 @@ static int put_digest(Ticket *t, const ImagePin *pin, char **ret_why) {
 
 // What units have already keeps a file from being taken, and may be gone when the request is looked at
 // again: then all is listed anew, of which those that have their digests by now need none.
-static void note_listed(Ticket *t) {
+static void note_listed(PendingRequest *t) {
         ImagePinning *p = image_files_work(t);
 
         t->has_digests = !t->images_untaken;
@@ -191,7 +191,7 @@ static void note_listed(Ticket *t) {
         p->listed = false;
 }
 
-static int put_all(Ticket *t) {
+static int put_all(PendingRequest *t) {
         ImagePinning *p = image_files_work(t);
         _cleanup_free_ char *why = NULL;
         int r = 0;
@@ -199,26 +199,26 @@ static int put_all(Ticket *t) {
         for (size_t i = 0; r == 0 && i < p->n; i++)
                 r = put_digest(t, &p->pins[i], &why);
         if (r == -EINVAL)
-                return ticket_settle(t, response_error(EINVAL, "%s", why));
+                return request_settle(t, response_error(EINVAL, "%s", why));
         if (r < 0)
                 return r;
         note_listed(t);
         return t->has_digests ? STEP_PASSED : image_pinning_admit(t); // hosts were asked in a turn before
 }
 
-static bool is_rolled(const Ticket *t) {
+static bool is_rolled(const PendingRequest *t) {
         return t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT ||
                (t->request->what_case == ARGOSY__REQUEST__WHAT_APPLY && t->request->apply->rolling);
 }
 
-static bool is_about_files(const Ticket *t) {
+static bool is_about_files(const PendingRequest *t) {
         const Argosy__Request *m = t->request;
 
         switch (m->what_case) {
         case ARGOSY__REQUEST__WHAT_CHANGE:
                 return request_takes_file(m->change);
         case ARGOSY__REQUEST__WHAT_APPLY:
-                return m->apply->n_files > 0 && !m->apply->dry_run;
+                return m->apply->n_files > 0 && !m->apply->preview;
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
                 return !m->rollout->abort && (m->rollout->file || m->rollout->pull);
         default:
@@ -226,14 +226,14 @@ static bool is_about_files(const Ticket *t) {
         }
 }
 
-int image_pinning_admit(Ticket *t) {
+int image_pinning_admit(PendingRequest *t) {
         const ImagePin *failed = NULL;
         int r;
 
         if (t->has_digests || !is_about_files(t) || t->lent)
                 return STEP_PASSED;
         // What was done before is planned again for the answer alone, with what units have.
-        if (image_files_are_unpinned(t) || ticket_was_carried_out(t)) {
+        if (image_files_are_unpinned(t) || request_was_carried_out(t)) {
                 if (image_files_work(t))
                         image_files_work(t)->listed = false;
                 r = image_pinning_adopt(t);
@@ -242,10 +242,10 @@ int image_pinning_admit(Ticket *t) {
         }
         r = image_pins_list(t);
         if (r == -E2BIG)
-                return ticket_settle(
+                return request_settle(
                         t, response_error(E2BIG, "it brings more than %d images at once", IMAGE_PINS_MAX));
         if (r == -EOPNOTSUPP)
-                return ticket_settle(
+                return request_settle(
                         t, response_error(EOPNOTSUPP,
                                           "the image of each instance is another one (Image= has a "
                                           "specifier), and %s gives "

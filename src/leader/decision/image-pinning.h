@@ -4,16 +4,16 @@
 // Digests of the images of containers that a request brings (content-image.h), before it is decided. See
 // image-pinning.c.
 
-#include "tickets.h"
+#include "pending-requests.h"
 
 // A file of the request whose source a unit that it names has already has the digest that this unit has.
-// Changes the request, as long as it is the ticket's own. 0 or -ENOMEM.
-int image_pinning_adopt(Ticket *t);
+// Changes the request, as long as it is the pending request's own. 0 or -ENOMEM.
+int image_pinning_adopt(PendingRequest *t);
 // Behind the rules of the queue, before the request is decided: STEP_PASSED: its files have their digests;
-// PLAN_SETTLED: a host is asked, or the ticket was answered; -ENOMEM.
-int image_pinning_admit(Ticket *t);
+// PLAN_SETTLED: a host is asked, or the pending request was answered; -ENOMEM.
+int image_pinning_admit(PendingRequest *t);
 // Whether a host is asked at present, so that nothing is to be decided.
-bool image_pinning_waits(const Ticket *t);
+bool image_pinning_waits(const PendingRequest *t);
 // The content that a unit is to have whose folder says `source`: that which came with the request, with its
 // digest, or that of `now`, if this has the same source. `now`: what the unit has; NULL: nothing.
-Hash image_pinning_content(const Ticket *t, const SpecEntry *now, const Hash *source);
+Hash image_pinning_content(const PendingRequest *t, const SpecEntry *now, const Hash *source);

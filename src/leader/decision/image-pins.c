@@ -25,7 +25,7 @@
 #include "unit-file.h"
 #include "unit-name.h"
 
-static int add_pin(Ticket *t, size_t file, const char *unit, const ContentImage *image) {
+static int add_pin(PendingRequest *t, size_t file, const char *unit, const ContentImage *image) {
         int r = image_files_begin(t);
         ImagePinning *p = image_files_work(t);
         ImagePin *pin;
@@ -45,7 +45,7 @@ static int add_pin(Ticket *t, size_t file, const char *unit, const ContentImage 
 }
 
 // A file that came for a unit which has one counts with --replace only.
-static bool takes(const Ticket *t, const char *name) {
+static bool takes(const PendingRequest *t, const char *name) {
         const Argosy__Request__Change *m = t->request->change;
 
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
@@ -54,7 +54,7 @@ static bool takes(const Ticket *t, const char *name) {
 }
 
 // Whether a unit takes that file. One that does not is noted: it may be gone when the request is decided.
-static bool takes_any(Ticket *t, const char *file) {
+static bool takes_any(PendingRequest *t, const char *file) {
         bool many = unit_name_kind(file, NULL) == UNIT_NAME_TEMPLATE, any = false;
         const char *name;
 
@@ -73,7 +73,7 @@ static bool takes_any(Ticket *t, const char *file) {
         return any;
 }
 
-static bool has_own_file(Ticket *t, const char *name, size_t n_files) {
+static bool has_own_file(PendingRequest *t, const char *name, size_t n_files) {
         for (size_t i = 0; i < n_files; i++)
                 if (streq(image_files_at(t, i)->name, name))
                         return true;
@@ -81,7 +81,7 @@ static bool has_own_file(Ticket *t, const char *name, size_t n_files) {
 }
 
 // Each instance gets the content with a digest of its own, as a file of its own.
-static int list_instance(Ticket *t, size_t file, const char *name) {
+static int list_instance(PendingRequest *t, size_t file, const char *name) {
         Argosy__NamedFile *f = image_files_at(t, file);
         _cleanup_content_image_ ContentImage image = {};
         const SpecEntry *spec = image_files_spec(t, name);
@@ -93,7 +93,7 @@ static int list_instance(Ticket *t, size_t file, const char *name) {
         return r != 0 ? MIN_OF(r, 0) : add_pin(t, file, name, &image);
 }
 
-static int list_file(Ticket *t, size_t i, size_t n_files, bool pulls) {
+static int list_file(PendingRequest *t, size_t i, size_t n_files, bool pulls) {
         Argosy__NamedFile *f = image_files_at(t, i);
         _cleanup_content_image_ ContentImage image = {};
         const char *name;
@@ -127,7 +127,7 @@ static void template_done(Template *last) {
         free(last->name);
 }
 
-static int look_at_template(Ticket *t, const char *instance, Template *last) {
+static int look_at_template(PendingRequest *t, const char *instance, Template *last) {
         _cleanup_content_image_ ContentImage image = {};
         const UnitFile *file;
         const SpecEntry *spec;
@@ -149,7 +149,7 @@ static int look_at_template(Ticket *t, const char *instance, Template *last) {
 
 // A new instance of a template that the cluster has, with an image that depends on the instance: its content
 // comes with the request, too.
-static int add_file_of_template(Ticket *t, const char *name, Template *last) {
+static int add_file_of_template(PendingRequest *t, const char *name, Template *last) {
         Argosy__Request__Change *m = t->request->change;
         Argosy__NamedFile *f;
         int r;
@@ -168,7 +168,7 @@ static int add_file_of_template(Ticket *t, const char *name, Template *last) {
 
 // An update that is only to pull brings the file that its units have, whatever their digests are: an update
 // before may have left some of them out.
-static int add_file_of_rollout(Ticket *t) {
+static int add_file_of_rollout(PendingRequest *t) {
         Argosy__Request__Rollout *m = t->request->rollout;
         const DisruptionBudget *g = disruption_budget_find(t->leader, m->name);
         SpecEntry *spec = image_files_spec(t, m->name);
@@ -185,7 +185,7 @@ static int add_file_of_rollout(Ticket *t) {
 }
 
 // Its image is resolved anew, whatever its digest is.
-static int drop_pin(Ticket *t) {
+static int drop_pin(PendingRequest *t) {
         Argosy__Request__Rollout *m = t->request->rollout;
         _cleanup_buf_ Buf source = {};
         int r = content_image_unpin(m->file->content.data, m->file->content.len, &source);
@@ -193,7 +193,7 @@ static int drop_pin(Ticket *t) {
         return r < 0 ? r : image_files_replace(t, m->file, source.data, source.len);
 }
 
-static int complete_files(Ticket *t) {
+static int complete_files(PendingRequest *t) {
         _cleanup_(template_done) Template last = {};
         const char *name;
         int r = 0;
@@ -209,7 +209,7 @@ static int complete_files(Ticket *t) {
         return r;
 }
 
-int image_pins_list(Ticket *t) {
+int image_pins_list(PendingRequest *t) {
         bool pulls = t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && t->request->rollout->pull;
         size_t n;
         int r;

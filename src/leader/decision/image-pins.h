@@ -9,4 +9,4 @@ enum { IMAGE_PINS_MAX = 256 }; // of one request
 
 // Lists them, once. 0; -E2BIG: these are more than IMAGE_PINS_MAX; -EOPNOTSUPP: instances with images of
 // their own would get one file; -ENOMEM.
-int image_pins_list(Ticket *t);
+int image_pins_list(PendingRequest *t);

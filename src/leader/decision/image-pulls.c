@@ -56,7 +56,7 @@ typedef struct Puller {
 } Puller;
 
 typedef struct ImagePulls {
-        TicketWork work;
+        RequestWork work;
         Puller **list;
         size_t n, allocated;
         size_t n_asked;    // the first so many of the list
@@ -64,10 +64,10 @@ typedef struct ImagePulls {
         Map by_key;        // Puller
         bool listed;       // these are all of a rollout
         uint64_t revision; // of the cluster, as of which they are
-        uint32_t *without; // Ticket.without.nodes
+        uint32_t *without; // PendingRequest.without.nodes
 } ImagePulls;
 
-static void pulls_free(Ticket *t, TicketWork *work) {
+static void pulls_free(PendingRequest *t, RequestWork *work) {
         ImagePulls *p = CONTAINER_OF(work, ImagePulls, work);
 
         for (size_t i = 0; i < p->n; i++) {
@@ -81,27 +81,27 @@ static void pulls_free(Ticket *t, TicketWork *work) {
         free(p);
 }
 
-static const TicketWorkKind pulls_kind = {pulls_free};
+static const RequestWorkKind pulls_kind = {pulls_free};
 
 // NULL: no host is asked.
-static ImagePulls *pulls_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &pulls_kind);
+static ImagePulls *pulls_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &pulls_kind);
 
         return work ? CONTAINER_OF(work, ImagePulls, work) : NULL;
 }
 
-bool image_pulls_wait(const Ticket *t) {
+bool image_pulls_wait(const PendingRequest *t) {
         const ImagePulls *p = pulls_of(t);
 
         return p && (p->n_open >= PULLS_MAX || (p->n_open > 0 && p->n_asked == p->n));
 }
 
 // 0 or -ENOMEM.
-static int begin(Ticket *t) {
+static int begin(PendingRequest *t) {
         ImagePulls *p = pulls_of(t) ? NULL : calloc(1, sizeof(*p));
 
         if (p)
-                ticket_add_work(t, &pulls_kind, &p->work);
+                request_add_work(t, &pulls_kind, &p->work);
         return pulls_of(t) ? 0 : -ENOMEM;
 }
 
@@ -135,7 +135,7 @@ static int add_puller(ImagePulls *p, uint32_t node, const ImageWish *wish, Pulle
         return 0;
 }
 
-int image_pulls_want(Ticket *t, uint32_t node, const ImageWish *wish, const char **ret_why) {
+int image_pulls_want(PendingRequest *t, uint32_t node, const ImageWish *wish, const char **ret_why) {
         Puller *p = NULL;
         int r = begin(t);
 
@@ -147,8 +147,8 @@ int image_pulls_want(Ticket *t, uint32_t node, const ImageWish *wish, const char
 
 // ------------------------------------------------------------------------------------------------- asking
 
-static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer, uint64_t number,
-                      void *userdata) {
+static void on_pulled(PendingRequest *t, Node *n, const Argosy__ToVoter__ImageAnswer *answer,
+                      uint64_t number, void *userdata) {
         leader_mark(t->leader);
         for (size_t i = 0; pulls_of(t) && i < pulls_of(t)->n_asked; i++) {
                 Puller *p = pulls_of(t)->list[i];
@@ -164,7 +164,7 @@ static void on_pulled(Ticket *t, Node *n, const Argosy__ToVoter__ImageAnswer *an
 }
 
 // With what the registry is to see by the file: if that cannot be had, the host cannot have the image.
-static int ask(Ticket *t, Puller *p, Node *n) {
+static int ask(PendingRequest *t, Puller *p, Node *n) {
         _cleanup_(image_auth_done) ImageAuth auth = {};
         int r = image_auth_open(t->leader, p->auth, &auth, &p->why);
         const NodeImageQuestion question = {
@@ -177,7 +177,7 @@ static int ask(Ticket *t, Puller *p, Node *n) {
 }
 
 // Who cannot be asked has its turn when it is back, and pulls then.
-int image_pulls_ask(Ticket *t) {
+int image_pulls_ask(PendingRequest *t) {
         ImagePulls *all = pulls_of(t);
         int r = 0;
 
@@ -194,7 +194,7 @@ int image_pulls_ask(Ticket *t) {
 // ------------------------------------------------------------------------------------------- of a rollout
 
 typedef struct Listing {
-        Ticket *ticket;
+        PendingRequest *pending;
         const Argosy__Request__Rollout *rollout;
         UnitFile *file;        // that it brings; NULL: units keep what they have
         char *image;           // of that; NULL: it has none that a registry has
@@ -231,8 +231,8 @@ static int wish_of_unit(Listing *l, const UnitEntry *e, ImageWish *ret) {
 // What is to run there needs the image. Of a unit that is down another node may be chosen, which pulls it
 // then.
 static int add_nodes_of(Listing *l, const Unit *u) {
-        const UnitEntry *e = u ? cluster_state_find_unit(l->ticket->leader->state, u->name) : NULL;
-        ImagePulls *pulls = pulls_of(l->ticket);
+        const UnitEntry *e = u ? cluster_state_find_unit(l->pending->leader->state, u->name) : NULL;
+        ImagePulls *pulls = pulls_of(l->pending);
         ImageWish wish;
         Puller *ignored;
         int r;
@@ -270,7 +270,7 @@ static int list_again(Listing *l, DisruptionBudget *g) {
         int r = 0;
 
         if (!g)
-                return add_nodes_of(l, unit_find(l->ticket->leader, l->rollout->name));
+                return add_nodes_of(l, unit_find(l->pending->leader, l->rollout->name));
         list_foreach (i, &g->units)
                 if (r == 0 && n++ < LOOKS_AGAIN)
                         r = add_nodes_of(l, CONTAINER_OF(i, Unit, of_budget));
@@ -279,7 +279,7 @@ static int list_again(Listing *l, DisruptionBudget *g) {
 
 // -EBUSY: the group has more units than one turn looks at, and it is to be called again in the next one.
 static int list_pullers(Listing *l) {
-        Leader *leader = l->ticket->leader;
+        Leader *leader = l->pending->leader;
         const Argosy__Request__Rollout *m = l->rollout;
         DisruptionBudget *g = unit_name_kind(m->name, NULL) == UNIT_NAME_TEMPLATE
                                       ? disruption_budget_find(leader, m->name)
@@ -289,13 +289,13 @@ static int list_pullers(Listing *l) {
 
         if (g && !l->file && !is_of_containers(g, leader))
                 r = 0;
-        else if (pulls_of(l->ticket)->listed)
+        else if (pulls_of(l->pending)->listed)
                 return list_again(l, g);
         else
                 r = g ? rollout_survey(leader, g, m->id.data, look_at, l, &all)
                       : add_nodes_of(l, unit_find(leader, m->name));
 
-        pulls_of(l->ticket)->listed = r == 0;
+        pulls_of(l->pending)->listed = r == 0;
         return r;
 }
 
@@ -312,7 +312,7 @@ static const Puller *first_failed(const ImagePulls *p, size_t *ret_n) {
 }
 
 // Those that leave.
-static int note_failed(Ticket *t) {
+static int note_failed(PendingRequest *t) {
         ImagePulls *p = pulls_of(t);
 
         free(p->without);
@@ -342,8 +342,8 @@ static int read_file(const char *unit, const Argosy__NamedFile *f, Listing *l) {
 }
 
 // Hosts that are to be asked, and again if the cluster has changed since. 0; -EBUSY; -ENOMEM.
-static int list(Ticket *t, const Argosy__Request__Rollout *m) {
-        _cleanup_(listing_done) Listing l = {.ticket = t, .rollout = m};
+static int list(PendingRequest *t, const Argosy__Request__Rollout *m) {
+        _cleanup_(listing_done) Listing l = {.pending = t, .rollout = m};
         bool updates = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         uint64_t revision = cluster_state_revision(t->leader->state);
         int r = begin(t);
@@ -360,7 +360,7 @@ static int list(Ticket *t, const Argosy__Request__Rollout *m) {
         return r < 0 ? r : list_pullers(&l);
 }
 
-int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m) {
+int image_pulls_admit(PendingRequest *t, const Argosy__Request__Rollout *m) {
         const Puller *failed;
         size_t n_failed;
         int r;

@@ -3,23 +3,23 @@
 
 // Hosts have the images that a request gives to what runs there before it is decided. See image-pulls.c.
 
-#include "tickets.h"
+#include "pending-requests.h"
 
 // Of an update or a rolling restart, also one that an undo or an apply begins. STEP_PASSED: hosts that will
-// need the image have it, or are in Ticket.without; PLAN_SETTLED: hosts are asked, or the ticket was
-// answered; -EBUSY: the rest of a large group in the next turn; -ENOMEM.
-int image_pulls_admit(Ticket *t, const Argosy__Request__Rollout *m);
+// need the image have it, or are in PendingRequest.without; PLAN_SETTLED: hosts are asked, or the pending
+// request was answered; -EBUSY: the rest of a large group in the next turn; -ENOMEM.
+int image_pulls_admit(PendingRequest *t, const Argosy__Request__Rollout *m);
 typedef struct ImageWish {
         const char *image;         // as content_image_of() says
         const char *registry_auth; // of the file (image-auth.h); NULL: none
 } ImageWish;
 
 // Of units that are changed at once, while they are planned. The host of `node` is to have that image. 0;
-// *ret_why: why it cannot have it, good until the ticket ends; NULL: it can, or nobody knows yet. Or
-// -ENOMEM.
-int image_pulls_want(Ticket *t, uint32_t node, const ImageWish *wish, const char **ret_why);
+// *ret_why: why it cannot have it, good until the pending request ends; NULL: it can, or nobody knows yet.
+// Or -ENOMEM.
+int image_pulls_want(PendingRequest *t, uint32_t node, const ImageWish *wish, const char **ret_why);
 // Whether hosts are yet to answer, so that what was planned is not to be done. Asks some of them. 1, 0 or
 // -ENOMEM.
-int image_pulls_ask(Ticket *t);
+int image_pulls_ask(PendingRequest *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
-bool image_pulls_wait(const Ticket *t);
+bool image_pulls_wait(const PendingRequest *t);

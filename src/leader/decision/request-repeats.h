@@ -7,5 +7,5 @@
 #include "leader-core.h"
 
 // The request is refused, and so is each that is the same and that nothing has come of: what is said of one
-// that changed nothing has to stay true. As ticket_settle().
-int request_repeats_refuse(Ticket *t, Argosy__Response *response);
+// that changed nothing has to stay true. As request_settle().
+int request_repeats_refuse(PendingRequest *t, Argosy__Response *response);

@@ -17,9 +17,9 @@
 #include "event-stream.h"
 #include "request-kind.h"
 #include "response.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
-void answer_cursor_note(const Leader *l, Ticket *t) {
+void answer_cursor_note(const Leader *l, PendingRequest *t) {
         if (t->has_before || !l->events)
                 return;
         t->before = event_stream_cursor(l);
@@ -30,10 +30,10 @@ static bool is_change(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
 
         return kind && kind->effect == REQUEST_CHANGES &&
-               !(q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run);
+               !(q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->preview);
 }
 
-static EventCursor cursor_of(const Leader *l, const Ticket *t) {
+static EventCursor cursor_of(const Leader *l, const PendingRequest *t) {
         EventCursor c = t->has_before           ? t->before
                         : t->made || t->job > 0 ? event_stream_cursor_of_job(l, t->job)
                                                 : event_stream_cursor(l);
@@ -42,7 +42,7 @@ static EventCursor cursor_of(const Leader *l, const Ticket *t) {
         return c;
 }
 
-void answer_cursor_add(Ticket *t, Argosy__Response *response) {
+void answer_cursor_add(PendingRequest *t, Argosy__Response *response) {
         const Leader *l = t->leader;
         char text[EVENT_CURSOR_SIZE];
         EventCursor c;

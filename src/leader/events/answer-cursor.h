@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// What the ticket asks for goes into the log's next entry.
-void answer_cursor_note(const Leader *l, Ticket *t);
+// What the pending request asks for goes into the log's next entry.
+void answer_cursor_note(const Leader *l, PendingRequest *t);
 // Leader.on_answer. Without memory the answer has no cursor.
-void answer_cursor_add(Ticket *t, Argosy__Response *response);
+void answer_cursor_add(PendingRequest *t, Argosy__Response *response);

@@ -23,7 +23,7 @@
 #include "response.h"
 #include "turn.h"
 
-enum { TOLD_EPOCH, TOLD_PRESENT, TOLD_FIELDS };
+enum { REPORTED_EPOCH, REPORTED_PRESENT, REPORTED_FIELDS };
 
 // ------------------------------------------------------------------------------------------------ the order
 
@@ -65,32 +65,32 @@ static uint32_t field_hash(const char *value) {
         return (uint32_t) map_hash(value, strlen(value));
 }
 
-static void note_told(EventStream *s, uint32_t **told, const EventDraft *d) {
-        if (!*told)
-                *told = oom_checked(calloc(TOLD_FIELDS + d->n_fields, sizeof(**told)));
-        (*told)[TOLD_EPOCH] = s->epoch;
-        (*told)[TOLD_PRESENT] = d->present;
+static void note_reported(EventStream *s, uint32_t **reported, const EventDraft *d) {
+        if (!*reported)
+                *reported = oom_checked(calloc(REPORTED_FIELDS + d->n_fields, sizeof(**reported)));
+        (*reported)[REPORTED_EPOCH] = s->epoch;
+        (*reported)[REPORTED_PRESENT] = d->present;
         for (size_t i = 0; i < d->n_fields; i++)
-                (*told)[TOLD_FIELDS + i] = field_hash(d->values[i]);
+                (*reported)[REPORTED_FIELDS + i] = field_hash(d->values[i]);
 }
 
-static bool is_known(const EventStream *s, const uint32_t *told) {
-        return told && told[TOLD_EPOCH] == s->epoch;
+static bool is_known(const EventStream *s, const uint32_t *reported) {
+        return reported && reported[REPORTED_EPOCH] == s->epoch;
 }
 
-void event_stream_note_told(Leader *l, bool due, uint32_t **told, const EventDraft *d) {
+void event_stream_note_reported(Leader *l, bool due, uint32_t **reported, const EventDraft *d) {
         EventStream *s = l->events;
 
-        if (l->event_news.kept && !due && !is_known(s, *told))
-                note_told(s, told, d);
+        if (l->event_news.kept && !due && !is_known(s, *reported))
+                note_reported(s, reported, d);
 }
 
 // The fields that are not as they were told. `told`: of an object that is there, and was.
-static size_t compare(const uint32_t *told, const EventDraft *d, uint32_t ret[EVENT_FIELDS_MAX]) {
+static size_t compare(const uint32_t *reported, const EventDraft *d, uint32_t ret[EVENT_FIELDS_MAX]) {
         size_t n = 0;
 
         for (uint32_t i = 0; i < d->n_fields; i++)
-                if (told[TOLD_FIELDS + i] != field_hash(d->values[i]))
+                if (reported[REPORTED_FIELDS + i] != field_hash(d->values[i]))
                         ret[n++] = i;
         return n;
 }
@@ -114,20 +114,20 @@ static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t 
 }
 
 // Tells what is not as it was told. True: it is an event, and has the last sequence.
-bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d) {
+bool event_stream_notify(Leader *l, uint32_t **reported, const EventDraft *d) {
         uint32_t changed[EVENT_FIELDS_MAX];
         size_t n_changed = 0;
 
-        if (is_known(l->events, *told)) {
-                bool was_present = (*told)[TOLD_PRESENT];
+        if (is_known(l->events, *reported)) {
+                bool was_present = (*reported)[REPORTED_PRESENT];
 
                 if (was_present && d->present)
-                        n_changed = compare(*told, d, changed);
+                        n_changed = compare(*reported, d, changed);
                 if (was_present == d->present && n_changed == 0)
                         return false;
         }
         add_event(l, d, changed, n_changed);
-        note_told(l->events, told, d);
+        note_reported(l->events, reported, d);
         return true;
 }
 
@@ -136,7 +136,7 @@ void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d) {
 
         if (!l->event_news.kept)
                 event_stream_move_to_end(l, o, ++s->last_seq);
-        else if (event_stream_notify(l, &o->told, d))
+        else if (event_stream_notify(l, &o->reported, d))
                 event_stream_move_to_end(l, o, s->last_seq);
 }
 

@@ -48,7 +48,7 @@ void event_stream_leave_order(Leader *l, EventObject *o);
 void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name);
 // What is so of it now is compared with what was told of it. True: it is an event, and has the last
 // sequence.
-bool event_stream_notify(Leader *l, uint32_t **told, const EventDraft *d);
+bool event_stream_notify(Leader *l, uint32_t **reported, const EventDraft *d);
 // What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last
 // sequence then.
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
@@ -56,4 +56,4 @@ void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d,
                         Argosy__EventMark mark, uint64_t seq, uint64_t index);
 // What was told of an object to somebody who was not there counts as told, if nothing of it is due.
-void event_stream_note_told(Leader *l, bool due, uint32_t **told, const EventDraft *d);
+void event_stream_note_reported(Leader *l, bool due, uint32_t **reported, const EventDraft *d);

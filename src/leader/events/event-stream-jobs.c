@@ -27,7 +27,7 @@ static JobObject *find_job(const EventJobs *jobs, uint64_t number) {
 static void forget_job(EventJobs *jobs, JobObject *j) {
         map_take(&jobs->by_number, &j->number, sizeof(j->number));
         list_unlink(&j->kept);
-        free(j->event.told);
+        free(j->event.reported);
         free(j);
 }
 

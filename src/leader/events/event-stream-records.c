@@ -228,7 +228,7 @@ int event_draft_record(Leader *l, const RecordObject *o, EventDraft *d) {
 static void free_object(void *value) {
         RecordObject *o = value;
 
-        free(o->event.told);
+        free(o->event.reported);
         free(o);
 }
 

@@ -73,7 +73,7 @@ void event_stream_retire(Leader *l) {
                 gone_object_free(CONTAINER_OF(k, GoneObject, kept));
         event_jobs_done(s->jobs);
         list_unlink(&s->leader.due);
-        free(s->leader.told);
+        free(s->leader.reported);
         list_foreach_safe (i, &s->draining)
                 list_unlink(i);
         event_tables_done(s->tables);
@@ -172,11 +172,11 @@ static void drain_state(Leader *l, UnitOnNode *on_node) {
         EventDraft d;
         int r = event_draft_state(l, on_node, &d);
 
-        on_node->mismatch_told = d.mismatch;
-        on_node->older_secret_told = d.older_secret;
+        on_node->mismatch_reported = d.mismatch;
+        on_node->older_secret_reported = d.older_secret;
         l->events->n_rows++;
         d.role = d.role_before = on_node->unit->event.role;
-        if (r == 0 && event_stream_notify(l, &on_node->told, &d))
+        if (r == 0 && event_stream_notify(l, &on_node->reported, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
         end_draft(r, &d);
 }
@@ -200,14 +200,14 @@ static void drain_content(Leader *l, Unit *u, unsigned role_before) {
 
         d.role = (uint16_t) u->event.role;
         d.role_before = (uint16_t) role_before;
-        if (r == 0 && event_stream_notify(l, &u->content_told, &d))
+        if (r == 0 && event_stream_notify(l, &u->content_reported, &d))
                 event_stream_move_to_end(l, &u->event, l->events->last_seq);
         end_draft(r, &d);
 }
 
 // Whether watchers hear of the unit; else it is only a name that was asked about, perhaps of a unit that is
 // gone, which has to be told as that.
-static bool is_told_of(const Unit *u) {
+static bool is_reported_of(const Unit *u) {
         return u->recorded || !list_is_empty(&u->on_nodes) || u->event.seq > 0;
 }
 
@@ -218,7 +218,7 @@ static void drain_unit(Leader *l, Unit *u) {
         int r;
 
         mark_unheard(l, u);
-        if (!is_told_of(u))
+        if (!is_reported_of(u))
                 return;
         if (!l->event_news.kept) {
                 event_stream_move_to_end(l, &u->event, ++s->last_seq);
@@ -227,7 +227,7 @@ static void drain_unit(Leader *l, Unit *u) {
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
         d.role_before = (uint16_t) before;
-        if (r == 0 && event_stream_notify(l, &u->event.told, &d))
+        if (r == 0 && event_stream_notify(l, &u->event.reported, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
         drain_content(l, u, before);
@@ -248,7 +248,7 @@ static UnitOnNode *find_row_again(const Leader *l, const GoneObject *g) {
 static Unit *find_unit_again(const Leader *l, const GoneObject *g) {
         Unit *u = g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT ? unit_find(l, g->name) : NULL;
 
-        return u && is_told_of(u) ? u : NULL;
+        return u && is_reported_of(u) ? u : NULL;
 }
 
 // What watchers know of the unit is what was told of it before it went. If it goes again before its turn has
@@ -261,10 +261,10 @@ static void take_over(Leader *l, Unit *again, GoneObject *g) {
         again->event.seq = g->event.seq;
         g->event.seq = 0;
         change_order_replace(&l->events->order, again->event.seq, &again->event);
-        if (!again->event.told)
-                again->event.told = TAKE_PTR(g->event.told);
-        if (!again->content_told)
-                again->content_told = TAKE_PTR(g->content_told);
+        if (!again->event.reported)
+                again->event.reported = TAKE_PTR(g->event.reported);
+        if (!again->content_reported)
+                again->content_reported = TAKE_PTR(g->content_reported);
         again->event.role = g->event.role;
         event_mark(l, &again->event);
 }
@@ -279,10 +279,10 @@ static void drain_state_gone(Leader *l, GoneObject *g) {
         int r = event_draft_gone(g, &d);
 
         d.role = d.role_before = g->event.role;
-        if (again && !again->told)
-                again->told = TAKE_PTR(g->event.told);
-        else if (r == 0 && l->event_news.kept && !again && event_stream_notify(l, &g->event.told, &d) && u &&
-                 is_told_of(u))
+        if (again && !again->reported)
+                again->reported = TAKE_PTR(g->event.reported);
+        else if (r == 0 && l->event_news.kept && !again && event_stream_notify(l, &g->event.reported, &d) &&
+                 u && is_reported_of(u))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         gone_object_free(g);
         end_draft(r, &d);
@@ -304,7 +304,7 @@ static void remember_gone(Leader *l, GoneObject *g) {
 
 // True: that is news.
 static bool tell_content_gone(Leader *l, GoneObject *g) {
-        bool told = false;
+        bool reported = false;
         EventDraft d;
         int r;
 
@@ -313,9 +313,9 @@ static bool tell_content_gone(Leader *l, GoneObject *g) {
         r = event_draft_no_unit(ARGOSY__EVENT_KIND__EVENT_CONTENT, g->name, &d);
         d.role = d.role_before = g->event.role;
         if (r == 0)
-                told = event_stream_notify(l, &g->content_told, &d);
+                reported = event_stream_notify(l, &g->content_reported, &d);
         end_draft(r, &d);
-        return told;
+        return reported;
 }
 
 static void drain_gone(Leader *l, GoneObject *g) {
@@ -336,7 +336,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
         if (!l->event_news.kept)
                 s->last_seq++;
         else if (r == 0)
-                news |= event_stream_notify(l, &g->event.told, &d);
+                news |= event_stream_notify(l, &g->event.reported, &d);
         if (news || !l->event_news.kept)
                 event_stream_move_to_end(l, &g->event, s->last_seq);
         end_draft(r, &d);

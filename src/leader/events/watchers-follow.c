@@ -22,7 +22,7 @@
 #include "registry.h"
 #include "response.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "unit-on-node.h"
 
 enum {
@@ -45,7 +45,7 @@ static bool is_for_some(Argosy__EventKind kind) {
 }
 
 static bool is_for(const Watcher *w, Argosy__EventKind kind, const char *name) {
-        const Argosy__Request__Events *q = w->ticket->request->events;
+        const Argosy__Request__Events *q = w->pending->request->events;
         const EventKindInfo *info = event_kind_info(kind);
 
         if (!has_kind(w, kind))
@@ -56,7 +56,7 @@ static bool is_for(const Watcher *w, Argosy__EventKind kind, const char *name) {
 }
 
 static size_t bytes_max(const Watcher *w) {
-        uint32_t asked = w->ticket->request->events->max_bytes;
+        uint32_t asked = w->pending->request->events->max_bytes;
 
         if (asked == 0 || asked > EVENTS_BYTES_MAX)
                 return EVENTS_BYTES_MAX - WORD_BYTES;
@@ -139,7 +139,7 @@ static int add_content(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark, b
         int r = event_draft_content(l, u, &d);
 
         if (r == 0)
-                event_stream_note_told(l, list_is_linked(&u->event.due), &u->content_told, &d);
+                event_stream_note_reported(l, list_is_linked(&u->event.due), &u->content_reported, &d);
         return add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, last));
 }
 
@@ -158,7 +158,7 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
                 r = event_draft_unit(l, u, &d);
                 if (r == 0)
-                        event_stream_note_told(l, list_is_linked(&u->event.due), &u->event.told, &d);
+                        event_stream_note_reported(l, list_is_linked(&u->event.due), &u->event.reported, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s && !has_content));
         }
         if (r == 0 && has_content)
@@ -168,8 +168,8 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
 
                 r = event_draft_state(l, s, &d);
                 if (r == 0)
-                        event_stream_note_told(l, list_is_linked(&u->event.due) || s->event_due > 0,
-                                               &s->told, &d);
+                        event_stream_note_reported(l, list_is_linked(&u->event.due) || s->event_due > 0,
+                                               &s->reported, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !next));
                 s = next;
         }
@@ -190,7 +190,7 @@ static const char *name_of(const EventObject *o) {
 static int add_job(Leader *l, Watcher *w, uint64_t number, Argosy__EventMark mark, uint64_t seq) {
         EventDraft d;
         int r = w->cursor.scope == 0 ? event_draft_job(l, number, &d)
-                                     : event_draft_job_for(l, w->ticket->author, number, &d);
+                                     : event_draft_job_for(l, w->pending->author, number, &d);
 
         // The author may not see it; or the log has forgotten it, and the watcher never knew it.
         if (r == 0 && !d.present && (w->cursor.scope != 0 || w->cursor.mode == EVENT_CURSOR_STATE)) {
@@ -239,7 +239,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
                 r = event_draft_leader(l, &d);
         if (r == 0 && !o->gone &&
             (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE || event_tables_have((Argosy__EventKind) o->kind)))
-                event_stream_note_told(l, list_is_linked(&o->due), &o->told, &d);
+                event_stream_note_reported(l, list_is_linked(&o->due), &o->reported, &d);
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 
@@ -259,7 +259,7 @@ static bool is_object_for(const Watcher *w, const EventObject *o) {
 static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
         const char *name = event_role_name(l->events->roles, role);
 
-        return name && authorization_may_view_role(l, w->ticket->author, name);
+        return name && authorization_may_view_role(l, w->pending->author, name);
 }
 
 // Whether the author may see the object; for one with some roles only each unit's file is looked at.
@@ -269,7 +269,7 @@ static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
         if (w->cursor.scope == 0)
                 return true;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
-                return !o->gone && authorization_may_view_group(l, w->ticket->author, name_of(o));
+                return !o->gone && authorization_may_view_group(l, w->pending->author, name_of(o));
         if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return true;
         return may_see(l, w,
@@ -411,7 +411,7 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
         case ARGOSY__EVENT_KIND__EVENT_STATE:
                 return may_see(l, w, e->role) ? copy_entry(w, e) : 0;
         case ARGOSY__EVENT_KIND__EVENT_ROLLOUT:
-                return authorization_may_view_group(l, w->ticket->author, e->name) ? copy_entry(w, e) : 0;
+                return authorization_may_view_group(l, w->pending->author, e->name) ? copy_entry(w, e) : 0;
         case ARGOSY__EVENT_KIND__EVENT_JOB:
                 return parse_u64(e->name, UINT64_MAX, &number)
                                ? add_job(l, w, number, ARGOSY__EVENT_MARK__EVENT_NEW, w->cursor.seq + 1)
@@ -422,7 +422,7 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
 }
 
 int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
-        const size_t n_patterns = w->ticket->request->events->n_patterns,
+        const size_t n_patterns = w->pending->request->events->n_patterns,
                      looks = w->cursor.scope != 0 ? ROW_LOOKS : 1;
         const EventEntry *e;
 

@@ -7,11 +7,11 @@
 #include "event-cursor.h"
 #include "event-maker.h"
 #include "leader-core.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 struct Watcher {
-        TicketWork work;
-        Ticket *ticket;
+        RequestWork work;
+        PendingRequest *pending;
         ListNode all; // in Leader.watchers: .due, .idle or .behind
         EventCursor cursor;
         bool begins;              // to be told that the whole state follows
@@ -20,7 +20,7 @@ struct Watcher {
                 jobs_begun; // event_jobs_complete_from() when told that all jobs follow; 0: not told
         uint64_t access_revision; // by which cursor.scope was judged
         bool from_now;            // gets its place, and nothing else
-        bool told_all;            // there is nothing more for it now
+        bool reported_all;            // there is nothing more for it now
         uint32_t kinds;           // event_kind_bit() of each
         Argosy__Response *answer;
         size_t bytes; // of its events

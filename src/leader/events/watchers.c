@@ -14,7 +14,7 @@
 // A turn spends so many bytes and looks at so many events and objects, for all watchers together; the others
 // go on in the next. Watchers that wait for news come first, since they need little: they do not wait for
 // others that are sent all of a large cluster, a part in each turn.
-// Out of memory a question ends without an answer of ours, which the ticket says.
+// Out of memory a question ends without an answer of ours, which the pending request says.
 
 #include "watchers.h"
 
@@ -28,7 +28,7 @@
 #include "message.h"
 #include "name-patterns.h"
 #include "response.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "watchers-private.h"
 
@@ -65,7 +65,7 @@ static Argosy__Response *take_cursor(const Leader *l, Watcher *w, const Argosy__
         EventCursor given;
 
         w->cursor = event_stream_cursor(l);
-        w->cursor.scope = authorization_scope(l, w->ticket->author);
+        w->cursor.scope = authorization_scope(l, w->pending->author);
         w->access_revision = cluster_state_access_revision(l->state);
         if (!*q->cursor && q->since_job > 0)
                 return take_job(l, w, q->since_job);
@@ -124,7 +124,7 @@ static void enqueue(Leader *l, Watcher *w) {
         list_append(is_behind ? &l->watchers.behind : &l->watchers.due, &w->all);
 }
 
-static void watcher_free(Ticket *t, TicketWork *work) {
+static void watcher_free(PendingRequest *t, RequestWork *work) {
         Watcher *w = CONTAINER_OF(work, Watcher, work);
         Leader *l = t->leader;
 
@@ -136,23 +136,23 @@ static void watcher_free(Ticket *t, TicketWork *work) {
         free(w);
 }
 
-static const TicketWorkKind watcher_kind = {watcher_free};
+static const RequestWorkKind watcher_kind = {watcher_free};
 
-int watcher_start(Leader *l, Ticket *t) {
+int watcher_start(Leader *l, PendingRequest *t) {
         Watcher *w = calloc(1, sizeof(*w));
         Argosy__Response *refusal;
 
         if (!w)
                 return -ENOMEM;
-        w->ticket = t;
-        ticket_add_work(t, &watcher_kind, &w->work);
+        w->pending = t;
+        request_add_work(t, &watcher_kind, &w->work);
         l->watchers.n++;
         list_init(&w->all);
         w->kinds = kinds_of(t->request->events);
         refusal = refuse(l, w, t->request->events);
         enqueue(l, w);
         if (refusal)
-                ticket_settle(t, refusal);
+                request_settle(t, refusal);
         else
                 event_stream_keep(l);
         leader_mark(l);
@@ -207,7 +207,7 @@ static void note_scope(const Leader *l, Watcher *w) {
         if (w->access_revision == revision)
                 return;
         w->access_revision = revision;
-        scope = authorization_scope(l, w->ticket->author);
+        scope = authorization_scope(l, w->pending->author);
         if (scope == w->cursor.scope)
                 return;
         w->cursor.scope = scope;
@@ -248,25 +248,25 @@ static void answer(Watcher *w) {
 
         event_cursor_format(&w->cursor, text);
         if (response)
-                response->events->all = w->told_all;
+                response->events->all = w->reported_all;
         if (response && field_set(&response->events->cursor, text) < 0) {
                 message_free(response);
                 response = NULL;
         }
-        ticket_settle(w->ticket, response);
+        request_settle(w->pending, response);
 }
 
 // A question that does not wait is answered as soon as there is nothing more; what was marked comes first.
 static int answer_at_once(Watcher *w, bool drained, bool *full) {
-        if (!w->ticket->request->events->no_wait || *full)
+        if (!w->pending->request->events->no_wait || *full)
                 return 0;
         *full = !drained;
-        w->told_all = drained;
+        w->reported_all = drained;
         return drained ? watcher_need_answer(w) : 0;
 }
 
 static int tell_place(const Leader *l, Watcher *w, bool drained) {
-        if (w->ticket->request->events->no_wait) {
+        if (w->pending->request->events->no_wait) {
                 note_scope(l, w);
                 if (!drained)
                         return 0;
@@ -288,7 +288,7 @@ static void serve(Leader *l, Watcher *w, Turn *turn, bool drained) {
         else
                 list_append(&l->watchers.idle, &w->all);
         if (r < 0)
-                ticket_settle(w->ticket, NULL);
+                request_settle(w->pending, NULL);
         else if (w->answer)
                 answer(w);
 }

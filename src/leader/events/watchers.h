@@ -5,6 +5,6 @@
 
 #include "leader-core.h"
 
-int watcher_start(Leader *l, Ticket *t); // Handler.begin
+int watcher_start(Leader *l, PendingRequest *t); // Handler.begin
 // At the end of the turn: what was marked gets its sequences, and those who wait for it their answers.
 void watchers_turn(Leader *l);

@@ -45,7 +45,7 @@ static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
         return (PreviousNode){
                 .stopped = (h->down && !lingers) || !h->recorded,
                 .lingers = lingers,
-                .reported = host_is_told(h),
+                .reported = host_has_reported(h),
                 .held = s && unit_on_node_is_known(s),
                 .ended = s && unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s),
                 .lost = host_is_lost(h),
@@ -161,7 +161,7 @@ const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint6
         const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || s->unit->life == LIFE_EVERYWHERE || !begins(l, s, e))
+        if (!e || s->unit->life == LIFE_GLOBAL || !begins(l, s, e))
                 return NULL;
         list_foreach (i, &s->unit->on_nodes)
                 consider(l, s, e, CONTAINER_OF(i, UnitOnNode, by_unit)->node, &in_the_way, ret_until_us);
@@ -266,7 +266,7 @@ static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
 // A node of a unit that runs on all of them: it was seen or ordered there, or is to be there and this leader
 // has not heard the host. What left the node before has its tombstone.
 static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        if (!host_is_told(n->host))
+        if (!host_has_reported(n->host))
                 return unit_wanted_on(l, u, e, n);
         return u && unit_on_node_find(u, n) &&
                (!cluster_state_find_tombstone(l->state, u->name, n->number) || unit_wanted_on(l, u, e, n));

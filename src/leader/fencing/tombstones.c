@@ -182,7 +182,7 @@ static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *
                previous_node_may_run(l, s->unit->name, e, s->node);
 }
 
-void tombstones_part(Leader *l, const UnitOnNode *s) {
+void tombstones_chunk(Leader *l, const UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (!e || list_is_linked(&unit_work_seen(s->unit)->parting) || !is_forgotten(l, s, e))
@@ -247,7 +247,7 @@ static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry 
         return !admits;
 }
 
-int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next) {
+int tombstones_chunk_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next) {
         const Host *h = host_find(l, next->host);
 
         if (!h)
@@ -278,7 +278,7 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
         return 0;
 }
 
-int tombstones_part_decide(Leader *l, BatchBuilder *b) {
+int tombstones_chunk_decide(Leader *l, BatchBuilder *b) {
         list_foreach_safe (i, &l->parting) {
                 Unit *u = CONTAINER_OF(i, UnitWork, parting)->unit;
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);

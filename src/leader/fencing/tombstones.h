@@ -8,16 +8,16 @@
 #include "previous-nodes.h"
 
 // What a host's next record drives out of its nodes, in the same entry as that.
-int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
+int tombstones_chunk_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
 void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
 void tombstones_on_wanted(Leader *l, const Unit *u, Node *n); // the node is to have the unit, maybe again
 void tombstones_on_lost(Leader *l, Host *h);
 // A host that is switched off says what may still run there.
 void tombstones_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
-void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all nodes is not wanted on this
+void tombstones_chunk(Leader *l, const UnitOnNode *s); // a unit that runs on all nodes is not wanted on this
                                                       // one
-int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
+int tombstones_chunk_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
 int tombstones_clear_decide(Leader *l, BatchBuilder *b);
 void tombstones_retire(Leader *l); // a term is over: nothing is due any more
 // Calls `each` for every node on which something of this name may run that its record, if it has one, does

@@ -13,7 +13,7 @@
 #include "message.h"
 #include "node-changes.h"
 #include "response.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 // Why there can be no such record, for people; NULL: there can.
 static const char *grant_error(const Argosy__GrantRecord *g) {
@@ -41,27 +41,27 @@ static bool is_given(const Leader *l, const Argosy__GrantRecord *grant) {
         return false;
 }
 
-static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke) {
+static int put(Leader *l, PendingRequest *t, BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke) {
         const char *error = grant_error(grant);
         int r;
 
         if (error)
-                return ticket_refuse(t, EINVAL, "%s", error);
+                return request_refuse(t, EINVAL, "%s", error);
         if (batch_builder_has_access(b))
                 return -EBUSY;
         if (revoke && !is_given(l, grant))
-                return ticket_refuse(t, ENOENT, "that right was not given to %s %s: argosyctl access list",
+                return request_refuse(t, ENOENT, "that right was not given to %s %s: argosyctl access list",
                                      *grant->user ? "user" : "group",
                                      *grant->user ? grant->user : grant->group);
         if (!revoke && is_given(l, grant))
-                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         r = batch_builder_change_access(b, grant, revoke);
         if (r < 0)
                 return r;
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
-int access_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
+int access_plan_change(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__AccessChange *m = t->request->access_change;
         Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
         const Argosy__HostRecord *host;

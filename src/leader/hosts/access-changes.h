@@ -6,6 +6,6 @@
 #include "batch-builder.h"
 #include "leader-core.h"
 
-int access_plan_change(Leader *l, Ticket *t, BatchBuilder *b); // as Handler.plan
+int access_plan_change(Leader *l, PendingRequest *t, BatchBuilder *b); // as Handler.plan
 Argosy__Response *access_answer_list(Leader *l,
                                      const Argosy__Request *request); // all of them: authorization_filter()

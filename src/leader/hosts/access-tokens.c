@@ -20,7 +20,7 @@
 #include "message.h"
 #include "response.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-options.h"
 
@@ -119,15 +119,16 @@ static bool is_same(const Argosy__AccessTokenRecord *token, const Argosy__Reques
                streq(token->name, m->name) && token->right == m->right && streq(token->role, m->role);
 }
 
-static int put(Leader *l, Ticket *t, BatchBuilder *b, Argosy__AccessTokenRecord *record, AccessTime now) {
+static int put(Leader *l, PendingRequest *t, BatchBuilder *b, Argosy__AccessTokenRecord *record,
+               AccessTime now) {
         int r = batch_builder_put_access_token(b, record);
 
         if (r < 0)
                 return r;
-        return ticket_prepare(t, answer_one(l, record, now));
+        return request_prepare(t, answer_one(l, record, now));
 }
 
-int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
+int access_tokens_plan_create(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__TokenCreate *m = t->request->token_create;
         Argosy__AccessTokenRecord record = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
         const Argosy__AccessTokenRecord *there;
@@ -137,21 +138,21 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
         Hash hash;
 
         if (error)
-                return ticket_refuse(t, EINVAL, "%s", error);
+                return request_refuse(t, EINVAL, "%s", error);
         if (batch_builder_has_access(b))
                 return -EBUSY;
         (void) hash_from_bytes(m->hash.data, m->hash.len, &hash); // it has that length
         access_token_id(&hash, id);
         there = access_token_find(list, id);
         if (there && is_same(there, m))
-                return ticket_settle(t, answer_one(l, there, list.now));
+                return request_settle(t, answer_one(l, there, list.now));
         if (there)
-                return ticket_refuse(
+                return request_refuse(
                         t, EEXIST, "there is a token with the id %s already: try again with another secret",
                         id);
         if (access_token_resolve(list, m->name))
-                return ticket_refuse(t, EEXIST, "there is a token called '%s' already: argosyctl token list",
-                                     m->name);
+                return request_refuse(t, EEXIST,
+                                      "there is a token called '%s' already: argosyctl token list", m->name);
         authorization_author_at(l, t->author, by, sizeof(by));
         record.id = id;
         record.name = m->name;
@@ -167,17 +168,18 @@ int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ revoking
 
-static int refuse_end(Ticket *t, AccessList list, const Argosy__AccessTokenRecord *token, const char *word) {
+static int refuse_end(PendingRequest *t, AccessList list, const Argosy__AccessTokenRecord *token,
+                      const char *word) {
         if (!token)
-                return ticket_refuse(t, ENOENT,
+                return request_refuse(t, ENOENT,
                                      "no token that can be used is called '%s', or has that id: nothing was "
                                      "changed; argosyctl token list",
                                      word);
-        return ticket_refuse(t, EALREADY, "the token '%s' is %s already: nothing was changed", token->name,
+        return request_refuse(t, EALREADY, "the token '%s' is %s already: nothing was changed", token->name,
                              access_token_state_to_string(access_token_state(token, list.now)));
 }
 
-int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
+int access_tokens_plan_revoke(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__TokenRevoke *m = t->request->token_revoke;
         AccessList list = authorization_list(l);
         char by[CLUSTER_ACCESS_TOKEN_BY_MAX];
@@ -191,7 +193,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
                         return refuse_end(t, list, token, m->tokens[i]);
         }
         if (m->n_tokens == 0 || m->n_tokens > CLUSTER_ACCESS_TOKENS_MAX)
-                return ticket_refuse(t, EINVAL, "this names %zu tokens", m->n_tokens);
+                return request_refuse(t, EINVAL, "this names %zu tokens", m->n_tokens);
         authorization_author_at(l, t->author, by, sizeof(by));
         for (size_t i = 0; i < m->n_tokens; i++) {
                 int r = batch_builder_end_access_token(b, access_token_resolve(list, m->tokens[i])->id,
@@ -200,7 +202,7 @@ int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r < 0)
                         return r;
         }
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // ------------------------------------------------------------------------------------------------ uses

@@ -7,8 +7,8 @@
 #include "batch-builder.h"
 #include "leader-core.h"
 
-int access_tokens_plan_create(Leader *l, Ticket *t, BatchBuilder *b); // as Handler.plan
-int access_tokens_plan_revoke(Leader *l, Ticket *t, BatchBuilder *b);
+int access_tokens_plan_create(Leader *l, PendingRequest *t, BatchBuilder *b); // as Handler.plan
+int access_tokens_plan_revoke(Leader *l, PendingRequest *t, BatchBuilder *b);
 Argosy__Response *access_tokens_answer_list(Leader *l, const Argosy__Request *request);
 Argosy__Response *access_tokens_answer_check(Leader *l, const Argosy__Author *author,
                                              const Argosy__Request *request);

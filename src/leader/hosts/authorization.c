@@ -28,12 +28,12 @@
 #include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
 
-enum { TOLD_HOSTS = 256 }; // of other grants, in one turn, at about 2 us each
+enum { REPORTED_HOSTS = 256 }; // of other grants, in one turn, at about 2 us each
 
 AccessList authorization_list(const Leader *l) {
         AccessList list = cluster_state_access(l->state);
@@ -116,7 +116,7 @@ static bool has_for_group(const Leader *l, const Argosy__Author *author, Argosy_
 
 // It says what would become of units that it does not name, too.
 static bool is_plan(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run;
+        return q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->preview;
 }
 
 // Units that are not there are made by these.
@@ -332,7 +332,7 @@ void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy_
         }
 }
 
-void authorization_drop_files(const Leader *l, Ticket *t) {
+void authorization_drop_files(const Leader *l, PendingRequest *t) {
         Argosy__Request__Change *change = t->request->change;
 
         if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || change->n_files == 0 ||
@@ -347,7 +347,7 @@ void authorization_drop_files(const Leader *l, Ticket *t) {
 
 // ----------------------------------------------------------------------------------------- what has changed
 
-static bool only_listens(const Ticket *t) {
+static bool only_listens(const PendingRequest *t) {
         const RequestKind *kind = request_kind(t->request->what_case);
 
         return kind && (kind->effect != REQUEST_CHANGES || is_plan(t->request)) && !t->ended;
@@ -379,7 +379,7 @@ void authorization_tell_some(Leader *l) {
 
         if (!l->grants_due)
                 return;
-        for (size_t i = 0; i < TOLD_HOSTS && (host = cluster_state_next_host(l->state, l->grants_host));
+        for (size_t i = 0; i < REPORTED_HOSTS && (host = cluster_state_next_host(l->state, l->grants_host));
              i++) {
                 Host *h = host_find(l, host->host);
 
@@ -395,11 +395,11 @@ void authorization_tell_some(Leader *l) {
 static void judge_listeners(Leader *l) {
         char why[AUTHORIZATION_WHY_SIZE];
 
-        list_foreach (i, &l->tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
 
                 if (only_listens(t) && authorization_refuses(l, t->author, t->request, why))
-                        ticket_fail(t, response_error(authorization_error(l, t->author), "%s", why));
+                        request_fail(t, response_error(authorization_error(l, t->author), "%s", why));
         }
 }
 

@@ -29,7 +29,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 #include "voters-view.h"
@@ -399,21 +399,21 @@ int ca_controller_notice(const Leader *l, char **notice) {
                             *names ? "; waiting for " : "", names);
 }
 
-static int answer(Ticket *t, const char *format, ...) _printf_(2, 3);
-static int answer(Ticket *t, const char *format, ...) {
+static int answer(PendingRequest *t, const char *format, ...) _printf_(2, 3);
+static int answer(PendingRequest *t, const char *format, ...) {
         char text[768];
         va_list ap;
 
         va_start(ap, format);
         str_vfit(text, sizeof(text), format, ap);
         va_end(ap);
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
             field_set(&t->response->message, text) < 0)
                 return -ENOMEM;
         return PLAN_IN_BATCH;
 }
 
-static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
+static int plan_begin(Leader *l, PendingRequest *t, BatchBuilder *b) {
         Argosy__CaRecord ca = *ca_of(l);
         size_t n = cluster_state_n_tokens_open(
                 l->state, (AccessTime){.wall_us = leader_wall(l), .counted_us = leader_counted(l)});
@@ -429,7 +429,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
 }
 
 // Those that are there and have no new certificate come back for that alone.
-static void on_finished(Leader *l, Ticket *t) {
+static void on_finished(Leader *l, PendingRequest *t) {
         const Hash hash = hash_of_ca(ca_of(l));
 
         map_foreach (slot, &l->hosts) {
@@ -440,7 +440,7 @@ static void on_finished(Leader *l, Ticket *t) {
         }
 }
 
-static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
+static int plan_finish(Leader *l, PendingRequest *t, BatchBuilder *b) {
         char names[512];
         int r;
 
@@ -448,7 +448,7 @@ static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
         r = settle(l, b);
         if (r < 0)
                 return r;
-        ticket_when_committed(t, on_finished, false);
+        request_when_committed(t, on_finished, false);
         return *names ? answer(t,
                                "the former CA is trusted no more; %s had no new certificate yet, and can do "
                                "nothing but ask for one",
@@ -456,7 +456,7 @@ static int plan_finish(Leader *l, Ticket *t, BatchBuilder *b) {
                       : answer(t, "the former CA is trusted no more");
 }
 
-int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int ca_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__CaRecord *ca = ca_of(l);
         _cleanup_free_ char *notice = strdup("");
         bool finish = t->request->cluster_rotate_ca->finish;
@@ -466,17 +466,17 @@ int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         if (batch_builder_has_cluster(b))
                 return -EBUSY;
         if (!ca)
-                return ticket_refuse(t, ENOKEY, "the log names no CA; nothing was changed");
+                return request_refuse(t, ENOKEY, "the log names no CA; nothing was changed");
         if (!finish)
                 return ca->phase == ARGOSY__CA_PHASE__CA_SETTLED
                                ? plan_begin(l, t, b)
-                               : ticket_refuse(t, EEXIST,
+                               : request_refuse(t, EEXIST,
                                                "a rotation of the CA is under way: %s; nothing was changed",
                                                notice);
         if (ca->phase == ARGOSY__CA_PHASE__CA_SETTLED)
-                return ticket_refuse(t, ENOENT, "no rotation of the CA is under way; nothing was changed");
+                return request_refuse(t, ENOENT, "no rotation of the CA is under way; nothing was changed");
         if (ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT)
-                return ticket_refuse(t, EAGAIN,
+                return request_refuse(t, EAGAIN,
                                      "no host can have a new certificate yet: %s; nothing was changed",
                                      notice);
         return plan_finish(l, t, b);

@@ -18,7 +18,7 @@ CaController *ca_controller_free(CaController *c); // or NULL
 void ca_controller_retire(Leader *l);              // it leads no more
 
 // As handlers.h has it.
-int ca_controller_plan(Leader *l, Ticket *t, BatchBuilder *b);
+int ca_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b);
 // The next step, into the entry; who is to renew its certificate is asked. 0 or -ENOMEM.
 int ca_controller_decide(Leader *l, BatchBuilder *b);
 // Of which CA a host's certificate is.

@@ -19,7 +19,7 @@ static void view_node(DrainView *v, const Node *n) {
 }
 
 DrainView drain_view(const Host *h, uint32_t node) {
-        DrainView v = {.emptying = true, .unattached = !host_is_told(h) && !host_is_lost(h)};
+        DrainView v = {.emptying = true, .unattached = !host_has_reported(h) && !host_is_lost(h)};
 
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);

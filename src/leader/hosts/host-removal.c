@@ -38,7 +38,7 @@
 #include "secret-readers.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
@@ -48,7 +48,7 @@
 #define REASON "it leaves the cluster"
 
 typedef struct HostRemoval {
-        TicketWork work;
+        RequestWork work;
         uint32_t host; // number
         bool begun;    // its record says that it is to be no voter
         bool empties;  // its nodes are in maintenance, or about to be, and what runs there is waited for
@@ -60,37 +60,37 @@ typedef struct HostRemoval {
                 *readable; // the secrets that it could read; owned; NULL: not looked at yet
 } HostRemoval;
 
-static void removal_free(Ticket *t, TicketWork *work) {
+static void removal_free(PendingRequest *t, RequestWork *work) {
         HostRemoval *m = CONTAINER_OF(work, HostRemoval, work);
 
         message_free(m->readable);
         free(m);
 }
 
-static const TicketWorkKind removal_kind = {removal_free};
+static const RequestWorkKind removal_kind = {removal_free};
 
 // NULL: nothing was looked at yet.
-static HostRemoval *removal_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &removal_kind);
+static HostRemoval *removal_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &removal_kind);
 
         return work ? CONTAINER_OF(work, HostRemoval, work) : NULL;
 }
 
 // What the log has nothing of yet is judged by what its author may do when its turn comes.
-static void note_begun(Ticket *t) {
+static void note_begun(PendingRequest *t) {
         const HostRemoval *m = removal_of(t);
 
         if (m->begun || m->empties)
-                ticket_is_under_way(t);
+                request_is_under_way(t);
 }
 
-static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+static int removal_begin(Leader *l, PendingRequest *t, const Argosy__HostRecord *record) {
         HostRemoval *m = removal_of(t) ?: calloc(1, sizeof(*m));
 
         if (!m)
                 return -ENOMEM;
         if (!m->work.kind)
-                ticket_add_work(t, &removal_kind, &m->work);
+                request_add_work(t, &removal_kind, &m->work);
         m->host = record->host;
         note_begun(t);
         if (!m->readable)
@@ -99,7 +99,8 @@ static int removal_begin(Leader *l, Ticket *t, const Argosy__HostRecord *record)
 }
 
 // What has been changed so far: the nodes stay as they are.
-static const char *so_far(const Ticket *t, const Argosy__HostRecord *record, char *buf, size_t size) {
+static const char *so_far(const PendingRequest *t, const Argosy__HostRecord *record, char *buf,
+                          size_t size) {
         if (!removal_of(t)->empties)
                 return "nothing was changed";
         str_fit(buf, size, "nodes of %s that are in maintenance stay so until `argosyctl uncordon %s`",
@@ -108,10 +109,10 @@ static const char *so_far(const Ticket *t, const Argosy__HostRecord *record, cha
 }
 
 // Refuses a removal that was begun.
-static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record, const char *why) {
+static int refuse_midway(PendingRequest *t, int status, const Argosy__HostRecord *record, const char *why) {
         char buf[512];
 
-        ticket_settle(t, removal_of(t)->empties
+        request_settle(t, removal_of(t)->empties
                                  ? response_error(status, "%s; %s", why, so_far(t, record, buf, sizeof(buf)))
                                  : response_error(status, "%s", why));
         return 0;
@@ -119,7 +120,7 @@ static int refuse_midway(Ticket *t, int status, const Argosy__HostRecord *record
 
 // ------------------------------------------------------------------------------------------------ its vote
 
-static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
+static int refuse_last(PendingRequest *t, const Argosy__HostRecord *record) {
         _cleanup_free_ char *why =
                 str_printf("no other host is to keep the cluster's log any more, so %s stays a voter; "
                            "to call its removal off: argosyctl cluster promote %s",
@@ -129,7 +130,7 @@ static int refuse_last(Ticket *t, const Argosy__HostRecord *record) {
 }
 
 // STEP_PASSED: it has no vote, or gives it up. *ret_gives_up: its record has to say so.
-static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_gives_up) {
+static int plan_vote(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, bool *ret_gives_up) {
         char buf[512];
         int r;
 
@@ -151,7 +152,7 @@ static int plan_vote(Leader *l, Ticket *t, const Argosy__HostRecord *record, boo
         return STEP_PASSED;
 }
 
-static bool is_to_lose_its_vote(const Leader *l, const Ticket *t, const Argosy__HostRecord *record) {
+static bool is_to_lose_its_vote(const Leader *l, const PendingRequest *t, const Argosy__HostRecord *record) {
         return removal_of(t)->begun && host_votes(record) && record->no_promote &&
                !host_is_last_to_vote(l, record);
 }
@@ -166,7 +167,7 @@ static bool is_closed(const Argosy__HostRecord *record) {
 }
 
 // Whether the host leaves, by this removal or by one that only the log knows.
-static bool is_leaving(const Ticket *t, const Argosy__HostRecord *record) {
+static bool is_leaving(const PendingRequest *t, const Argosy__HostRecord *record) {
         const HostRemoval *m = removal_of(t);
         bool closed_for_it = is_closed(record);
 
@@ -176,7 +177,7 @@ static bool is_leaving(const Ticket *t, const Argosy__HostRecord *record) {
 }
 
 // Nobody waits for what runs there.
-static bool is_taken_for_dead(const Ticket *t, const Host *h, const Argosy__HostRecord *record) {
+static bool is_taken_for_dead(const PendingRequest *t, const Host *h, const Argosy__HostRecord *record) {
         return t->request->cluster_remove->force || !h || (host_is_lost(h) && !is_leaving(t, record));
 }
 
@@ -195,13 +196,13 @@ static DrainEnd judge_drain(const Leader *l, const Host *h, const Argosy__HostRe
         return is_closed(record) ? drain_view_judge(l, &v) : DRAIN_OVER;
 }
 
-static void begin_emptying(Leader *l, Ticket *t) {
+static void begin_emptying(Leader *l, PendingRequest *t) {
         removal_of(t)->empties = true;
-        if (!list_is_linked(&t->in[TICKET_WAIT]))
-                ticket_join(t, TICKET_WAIT, &l->removals);
+        if (!list_is_linked(&t->in[PENDING_WAIT]))
+                request_join(t, PENDING_WAIT, &l->removals);
 }
 
-static int refuse_opened(Ticket *t, const Argosy__HostRecord *record) {
+static int refuse_opened(PendingRequest *t, const Argosy__HostRecord *record) {
         _cleanup_free_ char *why = str_printf(
                 "the removal was called off, since %s has a node that is open: the host stays a member%s%s",
                 record->name,
@@ -233,7 +234,7 @@ static uint64_t ends_at(const Leader *l, const Host *h) {
 
 // STEP_PASSED: nothing runs there that is waited for, or *ret_end is how far that is. *ret_closes: its nodes
 // are to be closed.
-static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record, bool *ret_closes,
+static int plan_emptying(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, bool *ret_closes,
                          DrainEnd *ret_end) {
         const Host *h = host_find(l, record->host);
 
@@ -252,7 +253,7 @@ static int plan_emptying(Leader *l, Ticket *t, const Argosy__HostRecord *record,
         return removal_of(t)->until_us <= leader_now(l) ? STEP_PASSED : PLAN_SETTLED;
 }
 
-bool host_removal_is_ready(Leader *l, const Ticket *t) {
+bool host_removal_is_ready(Leader *l, const PendingRequest *t) {
         const HostRemoval *m = removal_of(t);
         const Argosy__HostRecord *record = m ? cluster_state_find_host(l->state, m->host) : NULL;
         const Host *h = record ? host_find(l, record->host) : NULL;
@@ -266,7 +267,7 @@ bool host_removal_is_ready(Leader *l, const Ticket *t) {
         return judge_drain(l, h, record) != DRAIN_GOES_ON && m->until_us <= leader_now(l);
 }
 
-Argosy__Response *host_removal_failed(const Ticket *t, int error) {
+Argosy__Response *host_removal_failed(const PendingRequest *t, int error) {
         const HostRemoval *m = removal_of(t);
 
         if (!m || (!m->begun && !m->empties))
@@ -281,12 +282,12 @@ void host_removals_notify(Leader *l) {
         if (l->batch_flying || l->pause_us > leader_now(l))
                 return;
         list_foreach (i, &l->removals)
-                if (host_removal_is_ready(l, ticket_in(i, TICKET_WAIT)))
+                if (host_removal_is_ready(l, request_in(i, PENDING_WAIT)))
                         leader_mark(l);
 }
 
 // The log has the closed nodes: opening one from now on calls the removal off.
-static void on_begun(Leader *l, Ticket *t) {
+static void on_begun(Leader *l, PendingRequest *t) {
         HostRemoval *m = removal_of(t);
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, m->host);
 
@@ -313,8 +314,8 @@ static int put_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *record
         return r;
 }
 
-static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRecord *record, bool gives_up,
-                     bool closes) {
+static int put_begun(Leader *l, PendingRequest *t, BatchBuilder *b, const Argosy__HostRecord *record,
+                     bool gives_up, bool closes) {
         int r = put_host(l, b, record, gives_up, closes);
 
         if (r < 0)
@@ -322,7 +323,7 @@ static int put_begun(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__HostRe
         if (closes)
                 log_host(LOG_NOTICE, record->name, "Host %s leaves the cluster: its units leave it first.",
                          record->name);
-        ticket_when_committed(t, on_begun, true);
+        request_when_committed(t, on_begun, true);
         return PLAN_IN_BATCH;
 }
 
@@ -370,7 +371,7 @@ static int move(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b, bo
         return r < 0 ? r : MOVES_ALL;
 }
 
-static void on_removed(Leader *l, Ticket *t) {
+static void on_removed(Leader *l, PendingRequest *t) {
         uint32_t host = removal_of(t)->host;
         Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
@@ -384,10 +385,10 @@ static void on_removed(Leader *l, Ticket *t) {
 }
 
 // There is nothing left to do. What the log has of it has to say that it is done.
-static int end_removal(Ticket *t) {
-        if (!ticket_has_open_job(t))
-                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+static int end_removal(PendingRequest *t) {
+        if (!request_has_open_job(t))
+                return request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // They go with the host, whose people may have seen them.
@@ -402,11 +403,11 @@ static int tell_dropped_tokens(Leader *l, char **ret) {
 }
 
 // What is worth nothing any more, and what only other values make so.
-static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+static int fill_removal(Leader *l, PendingRequest *t, const Argosy__HostRecord *record) {
         const Argosy__Response__Removal *readable = removal_of(t)->readable;
         _cleanup_free_ char *tokens = NULL, *secrets = secret_readers_words(readable, record->name);
 
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_REMOVAL)) < 0 || !secrets ||
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_REMOVAL)) < 0 || !secrets ||
             tell_dropped_tokens(l, &tokens) < 0)
                 return -ENOMEM;
         message_free(t->response->removal);
@@ -418,16 +419,16 @@ static int fill_removal(Leader *l, Ticket *t, const Argosy__HostRecord *record) 
 }
 
 // Nothing can leave any more but what no other node takes.
-static int take_off(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+static int take_off(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, BatchBuilder *b) {
         int r = move(l, record, b, false);
 
         if (r < 0)
                 return r;
-        ticket_when_committed(t, NULL, true);
+        request_when_committed(t, NULL, true);
         return PLAN_IN_BATCH;
 }
 
-static int remove_record(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+static int remove_record(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, BatchBuilder *b) {
         int r;
 
         if (batch_builder_gives_host(b, l->state, record->host)) // that would be on a node that nobody has
@@ -437,20 +438,20 @@ static int remove_record(Leader *l, Ticket *t, const Argosy__HostRecord *record,
                 return r;
         if (r == MOVES_MORE) { // what was taken off it is not to come back meanwhile
                 r = is_closed(record) ? 0 : put_host(l, b, record, false, true);
-                ticket_when_committed(t, NULL, true);
+                request_when_committed(t, NULL, true);
                 return r < 0 ? r : PLAN_IN_BATCH;
         }
         r = batch_builder_remove_host(b, record->host);
         if (r < 0)
                 return r;
-        ticket_when_committed(t, on_removed, false);
+        request_when_committed(t, on_removed, false);
         // Until a moment ago it may have been sent the log.
         if (secret_readers_add(l, record, removal_of(t)->readable) < 0)
                 return -ENOMEM;
         return fill_removal(l, t, record) >= 0 ? PLAN_IN_BATCH : -ENOMEM;
 }
 
-static int plan_steps(Leader *l, Ticket *t, const Argosy__HostRecord *record, BatchBuilder *b) {
+static int plan_steps(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, BatchBuilder *b) {
         bool gives_up, closes;
         DrainEnd end;
         int r = plan_vote(l, t, record, &gives_up);
@@ -468,7 +469,7 @@ static int plan_steps(Leader *l, Ticket *t, const Argosy__HostRecord *record, Ba
         return remove_record(l, t, record, b);
 }
 
-int host_removal_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int host_removal_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const char *word = t->request->cluster_remove->host;
         const HostRemoval *m = removal_of(t);
         const Argosy__HostRecord *record;
@@ -478,13 +479,13 @@ int host_removal_plan(Leader *l, Ticket *t, BatchBuilder *b) {
 
         record = m ? cluster_state_find_host(l->state, m->host)
                    : cluster_state_resolve_host(l->state, word, &ambiguous);
-        if (!record && (m || (!ambiguous && ticket_has_open_job(t)))) // somebody else's command did it
+        if (!record && (m || (!ambiguous && request_has_open_job(t)))) // somebody else's command did it
                 return end_removal(t);
         if (!record)
                 return host_refuse_unknown(t, word, ambiguous);
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
-                return ticket_refuse(t, EEXIST, "it is the only host of the cluster");
+                return request_refuse(t, EEXIST, "it is the only host of the cluster");
         if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         r = removal_begin(l, t, record);

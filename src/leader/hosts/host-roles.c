@@ -13,11 +13,11 @@
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "voters.h"
 
-int host_refuse_unknown(Ticket *t, const char *word, bool ambiguous) {
-        ticket_settle(t,
+int host_refuse_unknown(PendingRequest *t, const char *word, bool ambiguous) {
+        request_settle(t,
                       response_error(ENOENT,
                                      ambiguous ? "several hosts are meant by '%s'" : "there is no host '%s'",
                                      word));
@@ -53,24 +53,24 @@ static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
         return false;
 }
 
-int host_may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record, const char *verb,
+int host_may_stop_voting(Leader *l, PendingRequest *t, const Argosy__HostRecord *record, const char *verb,
                          const char *changed) {
         char why[512];
         int r;
 
         if (!can_do_without(l, record))
-                return ticket_refuse(t, EEXIST, "no other host can keep the cluster's log at present: %s",
+                return request_refuse(t, EEXIST, "no other host can keep the cluster's log at present: %s",
                                      changed);
         r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
         if (r == VOTERS_UNSAFE)
-                return ticket_refuse(t, EEXIST, "%s; %s", why, changed);
+                return request_refuse(t, EEXIST, "%s; %s", why, changed);
         return r < 0 ? r : r == VOTERS_SAFE ? STEP_PASSED : PLAN_SETTLED;
 }
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
-        ticket_refuse(t, EPROTONOSUPPORT,
+static int refuse_too_old(Leader *l, PendingRequest *t, const Argosy__HostRecord *record) {
+        request_refuse(t, EPROTONOSUPPORT,
                       "the argosyd of %s is too old to keep this cluster's log (feature level "
                       "%u, needed %u): install a newer one there",
                       record->name, host_find(l, record->host)->feature_level,
@@ -78,7 +78,7 @@ static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record
         return 0;
 }
 
-int host_roles_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int host_roles_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
         bool ambiguous = false;
         const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, &ambiguous);
@@ -101,7 +101,7 @@ int host_roles_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         r = batch_builder_put_host(b, &next);
         if (r < 0)
                 return r;
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (m->promote == host_votes(record))
                 (void) field_printf(&t->response->message, "%s is %s already", record->name,
@@ -117,7 +117,7 @@ int host_roles_plan(Leader *l, Ticket *t, BatchBuilder *b) {
 }
 
 // How many there are to be; membership.c makes it so, step by step.
-int host_roles_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
+int host_roles_plan_voters(Leader *l, PendingRequest *t, BatchBuilder *b) {
         uint32_t wanted = t->request->cluster_voters->wanted;
         Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
         char why[512];
@@ -125,11 +125,11 @@ int host_roles_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         int r;
 
         if (wanted != 1 && wanted != 3 && wanted != 5)
-                return ticket_refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
+                return request_refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
         if (wanted != cluster.voters_wanted) {
                 r = voters_judge_wanted(l, wanted, t->asked_us, why, sizeof(why));
                 if (r == VOTERS_UNSAFE)
-                        return ticket_refuse(t, EEXIST, "%s", why);
+                        return request_refuse(t, EEXIST, "%s", why);
                 if (r != VOTERS_SAFE)
                         return r < 0 ? r : 0; // asked again when they had time to answer
         }
@@ -138,7 +138,7 @@ int host_roles_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         r = batch_builder_put_cluster(b, &cluster);
         if (r < 0)
                 return r;
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         if (wanted > n_hosts)
                 (void) field_printf(

@@ -26,8 +26,8 @@ typedef struct HostMembership {
         uint32_t opened_after; // Host.n_raft_ids then: opened_id counts as long as that is so
         // Secrets of voters (voter-secrets-controller.c).
         Argosy__ToVoter__VoterSecretsKept *secrets_kept; // as the host said last; owned; NULL: it has not
-        uint32_t secrets_told;    // a hash of those that it was handed last in this session; 0: none
-        uint64_t secrets_told_us; // when
+        uint32_t secrets_reported;    // a hash of those that it was handed last in this session; 0: none
+        uint64_t secrets_reported_us; // when
         // The certificate (ca-controller.c).
         bool ca_known; // the host has said since this leader leads of which CA its certificate is
         Hash ca_hash;  // the certificate of that CA

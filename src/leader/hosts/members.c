@@ -35,7 +35,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 
@@ -46,7 +46,7 @@ enum {
 
 // ------------------------------------------------------------------------------------------------ token
 
-int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
+int members_plan_token(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *self = cluster_state_find_host(l->state, l->config.self);
         uint32_t ttl =
@@ -61,19 +61,19 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         if (!r)
                 return -ENOMEM;
         if (cluster->ca && cluster->ca->phase == ARGOSY__CA_PHASE__CA_HAND_OUT) {
-                ticket_refuse(t, EBUSY,
+                request_refuse(t, EBUSY,
                               "the cluster's CA is about to change, and tokens with it: `argosyctl cluster "
                               "status` says how "
                               "far that is");
                 return 0;
         }
         if (ttl > TOKEN_TTL_MAX_SEC) {
-                ticket_refuse(t, EINVAL, "a token may be valid for 30 days at most");
+                request_refuse(t, EINVAL, "a token may be valid for 30 days at most");
                 return 0;
         }
         if (*t->request->cluster_token->for_host &&
             !host_name_is_valid(t->request->cluster_token->for_host)) {
-                ticket_refuse(t, EINVAL, "no host can have the name that the token is to be for");
+                request_refuse(t, EINVAL, "no host can have the name that the token is to be for");
                 return 0;
         }
         if (!cluster->ca)
@@ -96,14 +96,14 @@ int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         k = batch_builder_put_token(b, &record);
         if (k < 0)
                 return k;
-        return ticket_prepare(t, TAKE_PTR(r));
+        return request_prepare(t, TAKE_PTR(r));
 }
 
 // ------------------------------------------------------------------------------------------------ join
 
-static int refuse_join(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
+static int refuse_join(PendingRequest *t, int status, const char *format, ...) _printf_(3, 4);
 
-static int refuse_join(Ticket *t, int status, const char *format, ...) {
+static int refuse_join(PendingRequest *t, int status, const char *format, ...) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
         _cleanup_free_ char *why = NULL;
         va_list ap;
@@ -117,7 +117,7 @@ static int refuse_join(Ticket *t, int status, const char *format, ...) {
         r->status = status;
         // The log names the address only, as the name is a stranger's bytes.
         log_notice("Refused a host that wants to join from %s: %s.", t->request->join->peer_address, why);
-        ticket_settle(t, TAKE_PTR(r));
+        request_settle(t, TAKE_PTR(r));
         return 0;
 }
 
@@ -179,7 +179,7 @@ static const Argosy__TokenRecord *find_token(Leader *l, const char *id, const ch
 
 // The first of its two requests: whoever serves it shows that it can ask us. This changes nothing, and holds
 // on that one connection only.
-static int show_membership(Ticket *t, const Hash *secret_hash) {
+static int show_membership(PendingRequest *t, const Hash *secret_hash) {
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
         Hash proof;
@@ -191,7 +191,7 @@ static int show_membership(Ticket *t, const Hash *secret_hash) {
                 return refuse_join(t, EBADMSG, "the member that it asked sent nothing of their connection");
         if (bytes_set(&r->join->proof, proof.bytes, HASH_SIZE) < 0)
                 return -ENOMEM;
-        ticket_settle(t, TAKE_PTR(r));
+        request_settle(t, TAKE_PTR(r));
         return 0;
 }
 
@@ -214,7 +214,7 @@ static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinBody *
         return other ?: cluster_state_other_by_name(l->state, j->name, same);
 }
 
-static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, bool machine) {
+static int refuse_double(Leader *l, PendingRequest *t, const Argosy__HostRecord *other, bool machine) {
         const Host *h = host_find(l, other->host);
 
         if (!machine)
@@ -312,38 +312,38 @@ static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
 
 // Of a host that joins.
 typedef struct Joining {
-        TicketWork work;
+        RequestWork work;
         Hash pin;         // of its key
         Hash secret_hash; // of its token
         Buf cert;
 } Joining;
 
-static void joining_free(Ticket *t, TicketWork *work) {
+static void joining_free(PendingRequest *t, RequestWork *work) {
         Joining *j = CONTAINER_OF(work, Joining, work);
 
         buf_done(&j->cert);
         free(j);
 }
 
-static const TicketWorkKind joining_kind = {joining_free};
+static const RequestWorkKind joining_kind = {joining_free};
 
-static Joining *joining_of(const Ticket *t) {
-        return CONTAINER_OF(ticket_work(t, &joining_kind), Joining, work);
+static Joining *joining_of(const PendingRequest *t) {
+        return CONTAINER_OF(request_work(t, &joining_kind), Joining, work);
 }
 
 // The same, made if it is not there. NULL: out of memory.
-static Joining *joining_get(Ticket *t) {
+static Joining *joining_get(PendingRequest *t) {
         Joining *j;
 
-        if (ticket_work(t, &joining_kind))
+        if (request_work(t, &joining_kind))
                 return joining_of(t);
         j = calloc(1, sizeof(*j));
         if (j)
-                ticket_add_work(t, &joining_kind, &j->work);
+                request_add_work(t, &joining_kind, &j->work);
         return j;
 }
 
-static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
+static int fill_answer(Leader *l, PendingRequest *t, Argosy__JoinAnswer *reply) {
         const Joining *joining = joining_of(t);
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *host = cluster_state_find_host_by_pin(l->state, &joining->pin);
@@ -373,7 +373,7 @@ static int fill_answer(Leader *l, Ticket *t, Argosy__JoinAnswer *reply) {
 }
 
 // Puts the packed answer and its proof into `reply`.
-static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
+static int answer_joiner(Leader *l, PendingRequest *t, Argosy__JoinReply *reply) {
         Argosy__JoinAnswer *answer = malloc(sizeof(*answer));
         const Argosy__Request__Join *q = t->request->join;
         _cleanup_free_ uint8_t *bytes = NULL;
@@ -400,7 +400,7 @@ static int answer_joiner(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
         return r < 0 ? r : bytes_set(&reply->proof, proof.bytes, HASH_SIZE);
 }
 
-static void on_joined(Leader *l, Ticket *t) {
+static void on_joined(Leader *l, PendingRequest *t) {
         int r = answer_joiner(l, t, t->response->join);
 
         if (r >= 0) {
@@ -413,7 +413,8 @@ static void on_joined(Leader *l, Ticket *t) {
 }
 
 // NULL: it may be a member, as far as its token and its form say.
-static const char *judge_joiner(Ticket *t, const Hash *secret_hash, const Argosy__TokenRecord *token) {
+static const char *judge_joiner(PendingRequest *t, const Hash *secret_hash,
+                                const Argosy__TokenRecord *token) {
         Argosy__Request__Join *q = t->request->join;
         const Argosy__JoinRequest *j = q->join;
         const Argosy__JoinBody *body;
@@ -435,7 +436,7 @@ static int sign(Leader *l, ProtobufCBinaryData csr, const char *name, Buf *ret_c
                               ret_cert, ret_pin);
 }
 
-int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
+int members_plan_join(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__JoinRequest *asked = t->request->join->join;
         const Argosy__TokenRecord *token = NULL;
         const Argosy__HostRecord *same, *other;
@@ -490,12 +491,12 @@ int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         other = find_double(l, j, same, &machine);
         if (other)
                 return refuse_double(l, t, other, machine);
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_JOIN)) < 0)
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT_JOIN)) < 0)
                 return -ENOMEM;
-        ticket_when_committed(t, on_joined, false);
+        request_when_committed(t, on_joined, false);
         if (same) { // the answer was lost
                 on_joined(l, t);
-                ticket_settle(t, t->response);
+                request_settle(t, t->response);
                 return 0;
         }
         r = batch_builder_claim(b, joining->pin.bytes, HASH_SIZE);

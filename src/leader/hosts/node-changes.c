@@ -18,7 +18,7 @@
 #include "message.h"
 #include "response.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
 
@@ -29,7 +29,7 @@ enum {
 };
 
 // NULL: refused, and if the request names others too, none of them is changed.
-static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word, bool others,
+static const Argosy__HostRecord *resolve(Leader *l, PendingRequest *t, const char *word, bool others,
                                          uint32_t *ret_node) {
         const Argosy__HostRecord *host;
         bool ambiguous = false;
@@ -38,31 +38,32 @@ static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word,
         host = strchr(word, '/') ? cluster_state_resolve_node(l->state, word, ret_node, &ambiguous)
                                  : cluster_state_resolve_host(l->state, word, &ambiguous);
         if (!host)
-                ticket_refuse(t, ENOENT, "%s '%s'%s",
+                request_refuse(t, ENOENT, "%s '%s'%s",
                               ambiguous ? "several nodes are meant by" : "there is no node", word,
                               others ? "; nothing was changed" : "");
         return host;
 }
 
-const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node) {
+const Argosy__HostRecord *node_request_resolve(Leader *l, PendingRequest *t, const char *word,
+                                               uint32_t *ret_node) {
         return resolve(l, t, word, false, ret_node);
 }
 
 int node_change_put_host(Leader *l, BatchBuilder *b, Argosy__HostRecord *record) {
         int r = batch_builder_put_host(b, record);
 
-        return r < 0 ? r : tombstones_part_with_host(l, b, record);
+        return r < 0 ? r : tombstones_chunk_with_host(l, b, record);
 }
 
 // PLAN_IN_BATCH; or PLAN_SETTLED, since it is so already.
-static int put_done(Ticket *t, bool changed) {
+static int put_done(PendingRequest *t, bool changed) {
         Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
         if (!changed) {
-                ticket_settle(t, response);
+                request_settle(t, response);
                 return PLAN_SETTLED;
         }
-        return ticket_prepare(t, response);
+        return request_prepare(t, response);
 }
 
 static bool mode_is_known(Argosy__NodeMode mode) {
@@ -111,7 +112,7 @@ static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, si
         return r < 0 ? r : changed ? HOST_RECORD_CHANGED : 0;
 }
 
-static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, ModeChange *m) {
+static int plan_modes(Leader *l, PendingRequest *t, BatchBuilder *b, char *const *words, ModeChange *m) {
         bool changed = false;
         int r = 0;
 
@@ -132,20 +133,20 @@ static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words,
         return r < 0 ? r : put_done(t, changed);
 }
 
-int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
+int nodes_plan_modes(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__NodeChange *change = t->request->node_change;
         _cleanup_free_ ModeChange *m = NULL;
 
         if (!mode_is_known(change->mode) || strlen(change->reason) > REASON_LEN_MAX ||
             change->deadline_sec > DEADLINE_MAX_SEC)
-                return ticket_refuse(t, EINVAL, "%s",
+                return request_refuse(t, EINVAL, "%s",
                               "the mode is unknown, the reason longer than 200 bytes, or the deadline "
                               "beyond 30 days");
         if (!str_is_plain(change->reason))
-                return ticket_refuse(t, EINVAL, "%s",
+                return request_refuse(t, EINVAL, "%s",
                                      "the reason has characters that are no text, or that turn text around");
         if (change->n_nodes == 0 || change->n_nodes > NODES_MAX)
-                return ticket_refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
+                return request_refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
         m = calloc(1, sizeof(*m) + change->n_nodes * sizeof(*m->named));
         if (!m)
                 return -ENOMEM;
@@ -167,7 +168,7 @@ static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelC
         return r < 0 ? r : host_record_merge_labels(next);
 }
 
-int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
+int nodes_plan_labels(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__LabelChange *m = t->request->label_change;
         const Argosy__HostRecord *host;
         Argosy__HostRecord *next;
@@ -176,14 +177,14 @@ int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
 
         for (size_t i = 0; i < m->n_set; i++)
                 if (!label_is_valid(m->set[i]->key) || !label_is_valid(m->set[i]->value)) {
-                        ticket_settle(t, response_no_label(m->set[i]));
+                        request_settle(t, response_no_label(m->set[i]));
                         return 0;
                 }
         host = node_request_resolve(l, t, m->node, &node);
         if (!host)
                 return 0;
         if (node)
-                return ticket_refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host",
+                return request_refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host",
                                      m->node);
         if (batch_builder_has_host(b, host->host))
                 return -EBUSY;
@@ -192,7 +193,7 @@ int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
                 return -ENOMEM;
         r = change_labels(next, m);
         if (r == -E2BIG)
-                r = ticket_refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
+                r = request_refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
         else {
                 r = r < 0 ? r : node_change_put_host(l, b, next);
                 r = r < 0 ? r : put_done(t, true);

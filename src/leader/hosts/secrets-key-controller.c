@@ -33,7 +33,7 @@
 #include "secrets-key-policy.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 #include "voters-view.h"
@@ -64,7 +64,7 @@ struct SecretsKeyController {
         Unreadable stuck; // n > 0: nothing else is left, as of that revision of the secrets
         uint64_t stuck_revision;
         Hash stuck_keys; // and of those keys
-        bool told; // the journal has it
+        bool reported; // the journal has it
 };
 
 SecretsKeyController *secrets_key_controller_new(void) {
@@ -336,9 +336,9 @@ static void end_pass(Leader *l) {
                 c->stuck_revision = c->pass.revision;
                 c->stuck_keys = c->pass.keys;
                 unreadable_words(&c->stuck, words, sizeof(words));
-                if (!c->told)
+                if (!c->reported)
                         log_error("The secrets' former keys stay: %s.", words);
-                c->told = true;
+                c->reported = true;
         }
         c->pass = (Pass){};
 }
@@ -440,7 +440,7 @@ int secrets_key_controller_decide(Leader *l, BatchBuilder *b) {
         SecretsKeyView v;
 
         if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL)
-                l->secrets_key->told = false;
+                l->secrets_key->reported = false;
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || batch_builder_has_cluster(b))
                 return 0;
         v = look(l);
@@ -498,24 +498,24 @@ int secrets_key_controller_notice(const Leader *l, char **notice) {
 
 // ---- requests
 
-static int answer(Ticket *t, const char *text) {
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
+static int answer(PendingRequest *t, const char *text) {
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0 ||
             field_set(&t->response->message, text) < 0)
                 return -ENOMEM;
         return PLAN_IN_BATCH;
 }
 
-static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
+static int plan_begin(Leader *l, PendingRequest *t, BatchBuilder *b) {
         uint32_t key = secrets_key_in_use(l);
         char names[512];
         size_t n_absent = name_voters(l, true, names, sizeof(names));
         int r;
 
         if (key == 0)
-                return ticket_refuse(t, ENOENT,
+                return request_refuse(t, ENOENT,
                                      "there is no key: the first secret makes one; nothing was changed");
         if (n_absent > 0)
-                return ticket_refuse(
+                return request_refuse(
                         t, EHOSTUNREACH,
                         "every voter has to take the new key, and %s %s not there; nothing was changed",
                         names, n_absent == 1 ? "is" : "are");
@@ -527,13 +527,13 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b) {
                          "status` says how far that is");
 }
 
-static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b) {
+static int plan_abort(Leader *l, PendingRequest *t, BatchBuilder *b) {
         int r;
 
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
-                return ticket_refuse(t, ENOENT, "no other key is on its way; nothing was changed");
+                return request_refuse(t, ENOENT, "no other key is on its way; nothing was changed");
         if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT)
-                return ticket_refuse(t, EBUSY, "the new key seals already; nothing was changed");
+                return request_refuse(t, EBUSY, "the new key seals already; nothing was changed");
         r = put(l, b, secrets_key_in_use(l), ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
         if (r < 0)
                 return r;
@@ -542,7 +542,7 @@ static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b) {
         return answer(t, "the key goes on that there was");
 }
 
-int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int secrets_key_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         _cleanup_free_ char *notice = strdup("");
 
         if (!notice || secrets_key_controller_notice(l, &notice) < 0)
@@ -554,5 +554,5 @@ int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED ||
             (secrets_key_is_lost(l) && !is_handed_out(l)))
                 return plan_begin(l, t, b);
-        return ticket_refuse(t, EEXIST, "another key is on its way: %s; nothing was changed", notice);
+        return request_refuse(t, EEXIST, "another key is on its way: %s; nothing was changed", notice);
 }

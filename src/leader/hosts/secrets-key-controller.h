@@ -38,7 +38,7 @@ bool secrets_key_is_lost(const Leader *l);
 int secrets_key_make_first(Leader *l);
 
 // As handlers.h has it.
-int secrets_key_controller_plan(Leader *l, Ticket *t, BatchBuilder *b);
+int secrets_key_controller_plan(Leader *l, PendingRequest *t, BatchBuilder *b);
 // The next step, into the entry. 0 or -ENOMEM.
 int secrets_key_controller_decide(Leader *l, BatchBuilder *b);
 // For people: how far a rotation is, and whom it waits for; empty: none is under way. 0 or -ENOMEM.

@@ -24,7 +24,7 @@
 #include "secrets-key-controller.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-on-node.h"
 #include "voter-secrets-controller.h"
@@ -180,8 +180,8 @@ Argosy__Response *secrets_refuse_set(const Argosy__Request *request) {
         return NULL;
 }
 
-static int no_key(Ticket *t, bool lost) {
-        return ticket_refuse(t, ENOKEY, "%s: nothing was changed",
+static int no_key(PendingRequest *t, bool lost) {
+        return request_refuse(t, ENOKEY, "%s: nothing was changed",
                              lost ? SECRETS_KEY_LOST : "the leader has no key to seal secrets with");
 }
 
@@ -226,7 +226,8 @@ static int need_key(Leader *l, uint32_t *ret_number, const SecretBytes **ret) {
         return *ret && (*ret)->len == SECRET_KEY_SIZE ? 0 : -ENOKEY;
 }
 
-static int put(Leader *l, Ticket *t, BatchBuilder *b, const char *name, Argosy__SecretVersion *version) {
+static int put(Leader *l, PendingRequest *t, BatchBuilder *b, const char *name,
+               Argosy__SecretVersion *version) {
         _cleanup_response_ Argosy__Response *answer = response_new(ARGOSY__RESPONSE__WHAT_SECRETS);
         int r = batch_builder_put_secret(b, name, version);
 
@@ -234,17 +235,17 @@ static int put(Leader *l, Ticket *t, BatchBuilder *b, const char *name, Argosy__
                 return r;
         if (!answer || add_row(l, answer, name, version, USES_MAX, false) < 0)
                 return -ENOMEM;
-        return ticket_prepare(t, TAKE_PTR(answer));
+        return request_prepare(t, TAKE_PTR(answer));
 }
 
-bool secrets_may_set(Leader *l, const Ticket *t) {
+bool secrets_may_set(Leader *l, const PendingRequest *t) {
         const SecretBytes *key;
         uint32_t number;
 
         return need_key(l, &number, &key) != -EBUSY;
 }
 
-int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b) {
+int secrets_plan_set(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__SecretSet *m = t->request->secret_set;
         const Argosy__SecretRecord *there = cluster_state_find_secret(l->state, m->name);
         Argosy__SecretVersion version = ARGOSY__SECRET_VERSION__INIT;
@@ -291,24 +292,24 @@ static bool name_user(const char *unit, uint64_t version, void *userdata) {
         return true;
 }
 
-static int refuse_used(Leader *l, Ticket *t, const char *name) {
+static int refuse_used(Leader *l, PendingRequest *t, const char *name) {
         size_t n = secret_users_count(&l->secret_users, name);
         Named named = {};
 
         secret_users_each(&l->secret_users, name, name_user, &named);
-        return ticket_refuse(t, EBUSY, "%zu unit%s the secret %s (%s%s): nothing was changed", n,
+        return request_refuse(t, EBUSY, "%zu unit%s the secret %s (%s%s): nothing was changed", n,
                              n == 1 ? " has" : "s have", name, named.text,
                              n > NAMED_USERS_MAX ? ", ..." : "");
 }
 
-int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
+int secrets_plan_delete(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__SecretDelete *m = t->request->secret_delete;
 
         if (m->n_names == 0 || m->n_names > CLUSTER_SECRETS_MAX)
-                return ticket_refuse(t, EINVAL, "this names %zu secrets", m->n_names);
+                return request_refuse(t, EINVAL, "this names %zu secrets", m->n_names);
         for (size_t i = 0; i < m->n_names; i++) {
                 if (!cluster_state_find_secret(l->state, m->names[i]))
-                        return ticket_refuse(t, ENOENT, "there is no secret '%.64s': nothing was changed",
+                        return request_refuse(t, ENOENT, "there is no secret '%.64s': nothing was changed",
                                              m->names[i]);
                 if (secret_users_count(&l->secret_users, m->names[i]) > 0)
                         return refuse_used(l, t, m->names[i]);
@@ -323,7 +324,7 @@ int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r < 0)
                         return r;
         }
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
 // ------------------------------------------------------------------------------------------- older versions

@@ -7,9 +7,9 @@
 #include "leader-core.h"
 
 // As Handler.may_begin: the first secret of a cluster waits until most voters have its key.
-bool secrets_may_set(Leader *l, const Ticket *t);
-int secrets_plan_set(Leader *l, Ticket *t, BatchBuilder *b); // as Handler.plan
-int secrets_plan_delete(Leader *l, Ticket *t, BatchBuilder *b);
+bool secrets_may_set(Leader *l, const PendingRequest *t);
+int secrets_plan_set(Leader *l, PendingRequest *t, BatchBuilder *b); // as Handler.plan
+int secrets_plan_delete(Leader *l, PendingRequest *t, BatchBuilder *b);
 Argosy__Response *secrets_refuse_set(const Argosy__Request *request); // as Handler.refuse
 Argosy__Response *secrets_answer_list(Leader *l, const Argosy__Request *request);
 // Drops versions that no unit has and that are not the newest. 0 or negative errno.

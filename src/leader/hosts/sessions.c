@@ -77,7 +77,7 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
 
 static void end_session(Leader *l, Host *h) {
         h->attached = h->membership.attaching = false;
-        host_lease_forget_told(h);
+        host_lease_forget_reported(h);
         host_unmark(h, HOST_BARRIER);
         host_unmark(h, HOST_BARRIER_FLYING);
         h->membership.opened_id = 0;
@@ -198,7 +198,7 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         if ((!h->attached && !h->membership.attaching) || h->down)
                 return;
         renew_lease(l, h);
-        h->reported_ms = MAX_OF(h->reported_ms, beat->told_ms);
+        h->reported_ms = MAX_OF(h->reported_ms, beat->reported_ms);
         host_clock_say(l, h, beat->wall_ms * USEC_PER_MSEC, false);
         if (beat->quiet)
                 return;
@@ -503,7 +503,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->leaving = h->down = false; // also as it is counted, while parts of its Attach are still to come
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
-        h->half_told = true;
+        h->half_reported = true;
         h->attach_seq = a->seq;
         host_clock_say(l, h, a->wall_us, true);
         h->cpu_milli = a->cpu_milli;
@@ -535,7 +535,7 @@ static void take_all_held(Leader *l, Host *h, Argosy__UnitReport *const *held, s
 
 static void end_attach(Leader *l, Host *h) {
         h->attached = h->ever_attached = true;
-        h->half_told = false;
+        h->half_reported = false;
         host_news_back(l, h);
         host_mark(l, h, HOST_BARRIER);
         host_touch(l, h);
@@ -701,7 +701,7 @@ void sessions_retire(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                h->attached = h->ever_attached = h->half_told = h->leaving = h->down = false;
+                h->attached = h->ever_attached = h->half_reported = h->leaving = h->down = false;
                 h->membership.opened_id = 0;
         }
         list_init(&l->outcomes);

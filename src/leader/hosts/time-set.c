@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "response.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "utc-time.h"
 
@@ -28,7 +28,7 @@ static bool is_near(uint64_t a, uint64_t b) {
         return (a > b ? a - b : b - a) <= WALL_CLOCK_AGREE_US;
 }
 
-int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int time_set_plan(Leader *l, PendingRequest *t, BatchBuilder *b) {
         uint64_t asked_us = t->request->cluster_set_time->to_us, wall_us = leader_wall(l);
         bool agreed = leader_wall_is_agreed(l);
         uint64_t to_us = agreed ? wall_us : asked_us;
@@ -37,19 +37,19 @@ int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
 
         utc_time_format(to_us, text);
         if (agreed && asked_us > 0 && !is_near(asked_us, wall_us))
-                return ticket_refuse(
+                return request_refuse(
                         t, EINVAL,
                         "by the clocks of the voters it is %s: if that is wrong, set these first; "
                         "nothing was changed",
                         text);
         if (to_us == 0)
-                return ticket_refuse(t, EINVAL,
+                return request_refuse(t, EINVAL,
                                      "the clocks of most voters differ by more than a minute, or were not "
                                      "heard: set these first, or name the time; nothing was changed");
         if (to_us > TIME_MAX_US)
-                return ticket_refuse(t, EINVAL, "that is no time; nothing was changed");
+                return request_refuse(t, EINVAL, "that is no time; nothing was changed");
         if (!cluster_state_takes_time_set(l->state, to_us))
-                return ticket_refuse(
+                return request_refuse(
                         t, ENOSPC,
                         "the time was set to a later one %d times within %d days, as often as dates "
                         "can be brought back; nothing was changed",
@@ -59,7 +59,7 @@ int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b) {
                 r = batch_builder_put_time_set(b, to_us);
         if (r < 0)
                 return r;
-        if (ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
+        if (request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET)) < 0)
                 return -ENOMEM;
         (void) field_printf(&t->response->message,
                             "the log's time is %s; dates of jobs and tokens that were later are that now",

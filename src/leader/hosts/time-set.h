@@ -7,4 +7,4 @@
 #include "leader-core.h"
 
 // As handlers.h has it: PLAN_IN_BATCH, 0 (it is settled), or an error of the batch.
-int time_set_plan(Leader *l, Ticket *t, BatchBuilder *b);
+int time_set_plan(Leader *l, PendingRequest *t, BatchBuilder *b);

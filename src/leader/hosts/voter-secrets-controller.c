@@ -362,15 +362,15 @@ static uint32_t hash_of_handover(const SecretsHandover *to) {
 // A voter that says over and over that it has them not would keep both of us busy. It is told when the time
 // has come.
 static bool may_tell(Leader *l, Host *h, uint32_t hash) {
-        uint64_t again_us = h->membership.secrets_told_us + TELL_AGAIN_US;
+        uint64_t again_us = h->membership.secrets_reported_us + TELL_AGAIN_US;
 
-        if (h->membership.secrets_told == hash && leader_now(l) < again_us) {
+        if (h->membership.secrets_reported == hash && leader_now(l) < again_us) {
                 l->voter_secrets_due_us =
                         l->voter_secrets_due_us ? MIN_OF(l->voter_secrets_due_us, again_us) : again_us;
                 return false;
         }
-        h->membership.secrets_told = hash;
-        h->membership.secrets_told_us = leader_now(l);
+        h->membership.secrets_reported = hash;
+        h->membership.secrets_reported_us = leader_now(l);
         return true;
 }
 

@@ -589,7 +589,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
 void voters_on_attach(Leader *l, Host *h) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        h->membership.secrets_told = 0;
+        h->membership.secrets_reported = 0;
         if (h->membership.opened_in_vain) { // there may be room now
                 h->membership.opened_in_vain = false;
                 if (!l->voters->opening) // else another has its time

@@ -20,20 +20,20 @@
 #include "authorization.h"
 #include "batch-builder.h"
 #include "decide-bound.h"
-#include "decide-parts.h"
+#include "decide-chunks.h"
 #include "decide-queue.h"
 #include "decision.h"
 #include "held-jobs.h"
 #include "job-end.h"
 #include "job-words.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "message.h"
 #include "open-jobs.h"
 #include "queue-subject.h"
 #include "response.h"
 #include "store.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-name.h"
 
@@ -46,7 +46,7 @@ static bool is_current_rollout(const Leader *l, const Argosy__Request__Rollout *
 }
 
 // The answer to a repeated request of which nothing is known but that it was done.
-static Argosy__Response *done_before(const Ticket *t) {
+static Argosy__Response *done_before(const PendingRequest *t) {
         Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
         if (response && t->request->job && t->request->job->age_ms == 0)
@@ -90,48 +90,48 @@ static Argosy__Response *refuse_given_up(uint64_t job) {
 }
 
 // That it is known of it already, and it goes on.
-static int admit_going_on(const Leader *l, Ticket *t) {
+static int admit_going_on(const Leader *l, PendingRequest *t) {
         const ProtobufCBinaryData *id = job_request_id(t->request);
         RequestKey key;
 
         if (!id || !cluster_state_find_key(l->state, id->data, &key) || !key.given_up)
                 return STEP_PASSED;
-        return ticket_settle(t, refuse_given_up(t->job));
+        return request_settle(t, refuse_given_up(t->job));
 }
 
 // What an earlier leader has put into the log of it. 0 or -ENOMEM.
-static int count_kept(const Leader *l, Ticket *t) {
+static int count_kept(const Leader *l, PendingRequest *t) {
         Argosy__JobRecord *job;
         int r = cluster_state_read_job(l->state, t->job, &job);
 
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         for (size_t g = 0; g < job->n_units; g++)
-                log_parts_count_kept(t, job->units[g]->n_names);
+                log_chunk_count_kept(t, job->units[g]->n_names);
         message_free(job);
         return 0;
 }
 
 // A Change, an Undo or an Apply is planned again, for the answer; so is what was begun and is not whole in
 // the log.
-static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const HandlerLog *log) {
+static int admit_known(Leader *l, PendingRequest *t, const RequestKey *key, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
 
         if (key->content != t->content)
-                return ticket_refuse(t, EEXIST,
+                return request_refuse(t, EEXIST,
                                      "the same key was given to another request before (job %" PRIu64
                                      "): nothing was changed",
                                      key->job);
-        ticket_set_job(t, key->job);
+        request_set_job(t, key->job);
         if (key->given_up)
-                return ticket_settle(t, refuse_given_up(key->job));
+                return request_settle(t, refuse_given_up(key->job));
         if (cluster_state_job_state(l->state, key->job) == ARGOSY__JOB_STATE__JOB_HELD)
-                return ticket_settle(t, decide_queue_held_response(l, key->job));
+                return request_settle(t, decide_queue_held_response(l, key->job));
         if (was_cancelled_while_held(l, key->job))
-                return ticket_refuse(t, ECANCELED, "job %" PRIu64 " was cancelled before it began",
+                return request_refuse(t, ECANCELED, "job %" PRIu64 " was cancelled before it began",
                                      key->job);
         if (was_called_off(l, key))
-                return ticket_refuse(t, ECANCELED, "job %" PRIu64 " was called off before all of it began",
+                return request_refuse(t, ECANCELED, "job %" PRIu64 " was called off before all of it began",
                                      key->job);
         if (key->more && count_kept(l, t) < 0)
                 return -ENOMEM;
@@ -140,19 +140,19 @@ static int admit_known(Leader *l, Ticket *t, const RequestKey *key, const Handle
         if (log->again == AGAIN_CURRENT && !q->rollout->abort) {
                 if (is_current_rollout(l, q->rollout))
                         return STEP_PASSED;
-                return ticket_refuse(t, ECANCELED,
+                return request_refuse(t, ECANCELED,
                                      "this was begun before, as job %" PRIu64
                                      ", and %s has had another update or restart since, or is gone",
                                      t->job, q->rollout->name);
         }
-        return ticket_settle(t, done_before(t));
+        return request_settle(t, done_before(t));
 }
 
 // of a request, at about 10 ns each to pack and hash them, beside what else a turn does
 enum { CONTENT_BYTES = 128 * 1024 };
 
-// Hashes the content once for each ticket. A longer one takes a turn of its own (-EBUSY).
-static int know_content(Ticket *t) {
+// Hashes the content once for each pending request. A longer one takes a turn of its own (-EBUSY).
+static int know_content(PendingRequest *t) {
         size_t len;
         int r = t->has_content ? 0 : job_request_content(t->request, &t->content, &len);
 
@@ -165,7 +165,8 @@ static int know_content(Ticket *t) {
         return -EBUSY;
 }
 
-static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, const HandlerLog *log) {
+static int admit_by_id(Decision *d, PendingRequest *t, const ProtobufCBinaryData *id,
+                       const HandlerLog *log) {
         const ClusterState *state = d->leader->state;
         const Argosy__Request__Job *job = t->request->job;
         RequestKey key;
@@ -182,13 +183,13 @@ static int admit_by_id(Decision *d, Ticket *t, const ProtobufCBinaryData *id, co
         if (cluster_state_find_key(state, id->data, &key))
                 return admit_known(d->leader, t, &key, log);
         if (job && job->age_ms > 0 && cluster_state_may_have_forgotten(state, job->age_ms))
-                return ticket_refuse(t, ESTALE,
+                return request_refuse(t, ESTALE,
                                      "outcome unknown: the request is so old that the cluster may have "
                                      "carried it out and forgotten it; look before you send it anew");
         return STEP_PASSED;
 }
 
-int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
+int decide_job_admit(Decision *d, PendingRequest *t, const HandlerLog *log) {
         const ProtobufCBinaryData *id = job_request_id(t->request);
         const Argosy__Request__Job *job = t->request->job;
         const char *error;
@@ -202,7 +203,7 @@ int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log) {
                 return admit_going_on(d->leader, t);
         error = job_form_error(t->request);
         if (error)
-                return ticket_refuse(t, EINVAL, "%s", error);
+                return request_refuse(t, EINVAL, "%s", error);
         if (id)
                 r = admit_by_id(d, t, id, log);
         if (r == STEP_PASSED && t->job == 0 && job && job->if_revision > 0)
@@ -300,7 +301,7 @@ static void ends_done(Argosy__JobRecord *record) {
 }
 
 static bool is_refused(const JobSource *source, const Argosy__Response__UnitResult *u) {
-        return source->is_heard ? log_parts_is_left(u) : u->status != 0;
+        return source->is_heard ? log_chunk_is_left(u) : u->status != 0;
 }
 
 // Those that are refused are named as far as the entry has room for it. 0 or -ENOMEM.
@@ -425,22 +426,22 @@ static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t 
 }
 
 // What was said of the units of this entry; NULL: nothing.
-static const Argosy__Response__Change *results_of(const Ticket *t) {
-        const Argosy__Response__Change *part = log_parts_results(t);
+static const Argosy__Response__Change *results_of(const PendingRequest *t) {
+        const Argosy__Response__Change *part = log_chunk_results(t);
 
         if (part || !t->response || t->response->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return part;
         return t->response->change;
 }
 
-int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
+int decide_job_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
         JobSource source = {.request = t->request,
                             .author = t->author,
                             .id = job_request_id(t->request),
                             .content = t->content,
                             .number = t->job == 0 && t->held ? held_job_number(t->held) : t->job,
                             .more = t->again,
-                            .done = t->again ? decide_parts_end(t) : 0,
+                            .done = t->again ? decide_chunks_end(t) : 0,
                             .limited_by = t->limited_by,
                             .cancels = t->cancels,
                             .n_cancels = t->n_cancels};
@@ -448,7 +449,7 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         int r = 0;
 
         t->job_flying = 0;
-        if (n_ops == 0 && t->n_cancels == 0 && !ticket_has_open_job(t))
+        if (n_ops == 0 && t->n_cancels == 0 && !request_has_open_job(t))
                 return 0;
         if (source.id && t->again && t->job == 0 &&
             !cluster_state_takes_open_keys(d->leader->state, ++d->n_parted))
@@ -473,7 +474,7 @@ int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark) {
         return r;
 }
 
-int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored) {
+int decide_job_hold(Decision *d, PendingRequest *t, Argosy__StoredRequest *stored) {
         JobSource source = {.request = t->request,
                             .author = t->author,
                             .id = job_request_id(t->request),

@@ -7,12 +7,12 @@
 #include "handler-log.h"
 
 // Whether a request of the queue may be planned: STEP_PASSED; PLAN_SETTLED; -EBUSY: next batch; -ENOMEM.
-int decide_job_admit(Decision *d, Ticket *t, const HandlerLog *log);
+int decide_job_admit(Decision *d, PendingRequest *t, const HandlerLog *log);
 // It is in the batch, behind the mark, and so is its job then; also if nothing is, and its job is open
-// (ticket_has_open_job()). 0 or -ENOMEM.
-int decide_job_put(Decision *d, Ticket *t, BatchBuilderMark mark);
+// (request_has_open_job()). 0 or -ENOMEM.
+int decide_job_put(Decision *d, PendingRequest *t, BatchBuilderMark mark);
 // It is held back: its job is in the batch, without any effect, and with what is stored of it. 0 or -ENOMEM.
-int decide_job_hold(Decision *d, Ticket *t, Argosy__StoredRequest *stored);
+int decide_job_hold(Decision *d, PendingRequest *t, Argosy__StoredRequest *stored);
 // The same of moves of the rebalance that is under way, or of its end; if there is something to be said of
 // it.
 int decide_job_put_rebalance(Decision *d, BatchBuilderMark mark);

@@ -36,20 +36,20 @@
 // ---------------------------------------------------------------------------------------- what it waits for
 
 // STEP_PASSED: it may wait for these.
-static int check_after(const Leader *l, Ticket *t) {
+static int check_after(const Leader *l, PendingRequest *t) {
         const Argosy__Request__Job *job = t->request->job;
         uint64_t last = cluster_state_last_job(l->state);
 
         for (size_t i = 0; job && i < job->n_after; i++) {
                 if (job->after[i] == 0 || job->after[i] > last)
-                        return ticket_refuse(t, EINVAL,
+                        return request_refuse(t, EINVAL,
                                              "there is no job %" PRIu64
                                              ": a job waits for jobs that came before it, so "
                                              "that nothing goes in a "
                                              "cycle; nothing was changed",
                                              job->after[i]);
                 if (cluster_state_job_state(l->state, job->after[i]) == ARGOSY__JOB_STATE__JOB_UNKNOWN)
-                        return ticket_refuse(
+                        return request_refuse(
                                 t, ENOENT,
                                 "job %" PRIu64
                                 " is not kept any more, or nobody knows how it ended; nothing was "
@@ -71,16 +71,16 @@ static size_t open_of(const Leader *l, const Argosy__Request__Job *job, uint64_t
         return n;
 }
 
-static int refuse_over(const Leader *l, Ticket *t) {
+static int refuse_over(const Leader *l, PendingRequest *t) {
         const Argosy__Request__Job *job = t->request->job;
 
         for (size_t i = 0; i < job->n_after; i++)
                 if (held_job_after(cluster_state_job_state(l->state, job->after[i])) == HELD_AFTER_FAILED)
-                        return ticket_refuse(t, ECANCELED,
+                        return request_refuse(t, ECANCELED,
                                              "job %" PRIu64
                                              " has ended, and is not done: nothing was changed",
                                              job->after[i]);
-        return ticket_settle(t, NULL);
+        return request_settle(t, NULL);
 }
 
 // --------------------------------------------------------------------------------------------- into the log
@@ -110,12 +110,12 @@ static int pack(const Argosy__Request *request, ProtobufCBinaryData *ret) {
 
 // STEP_PASSED: it is no larger than one may be, and has room in this entry. Whether there may be one more
 // the log is asked as it is put.
-static int check_length(const Decision *d, Ticket *t, const Argosy__StoredRequest *stored) {
+static int check_length(const Decision *d, PendingRequest *t, const Argosy__StoredRequest *stored) {
         size_t len = argosy__stored_request__get_packed_size(stored);
 
         if (len > STORE_BATCH_MAX - 2 * ENTRY_SPARE_BYTES ||
             stored->request.len > CLUSTER_STORED_REQUEST_MAX)
-                return ticket_refuse(
+                return request_refuse(
                         t, E2BIG,
                         "the request has %zu KiB with all files in it, and one that is held back may have "
                         "%d: "
@@ -147,7 +147,7 @@ Argosy__Response *decide_queue_held_response(const Leader *l, uint64_t job) {
 
 // What it waits behind. A rebalance of which the log has nothing yet becomes a job in the same entry. 0 or
 // -ENOMEM.
-static int find_exclusive(Decision *d, const Ticket *t, uint64_t *ret) {
+static int find_exclusive(Decision *d, const PendingRequest *t, uint64_t *ret) {
         RebalanceJob *job = d->leader->rebalance_job;
         int r;
 
@@ -160,7 +160,7 @@ static int find_exclusive(Decision *d, const Ticket *t, uint64_t *ret) {
         return r;
 }
 
-static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule,
+static int put(Decision *d, PendingRequest *t, HeldJobVerdict v, const Argosy__QueueRule *rule,
                Argosy__StoredRequest *stored) {
         int r = check_length(d, t, stored);
         char why[HELD_WHY_SIZE];
@@ -180,8 +180,8 @@ static int put(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule
                 n_after = 1;
         }
         held_verdict_phrase(d->leader, v, rule, &after, n_after, why);
-        ticket_when_committed(t, NULL, t->again);
-        return ticket_prepare(t, tell(t->job_flying, why)) < 0 ? -ENOMEM : QUEUE_HOLDS;
+        request_when_committed(t, NULL, t->again);
+        return request_prepare(t, tell(t->job_flying, why)) < 0 ? -ENOMEM : QUEUE_HOLDS;
 }
 
 static bool is_node(const Leader *l, const char *word, bool *ret_ambiguous) {
@@ -207,7 +207,7 @@ static const char *node_of(const Argosy__Request *q) {
 }
 
 // A name that is mistyped is told now, and not when somebody lets the job go. STEP_PASSED: all are there.
-static int check_nodes(const Leader *l, Ticket *t) {
+static int check_nodes(const Leader *l, PendingRequest *t) {
         const Argosy__Request *q = t->request;
         const char *one = node_of(q);
         bool several = q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE, ambiguous;
@@ -217,14 +217,14 @@ static int check_nodes(const Leader *l, Ticket *t) {
                 const char *word = several ? q->node_change->nodes[i] : one;
 
                 if (!is_node(l, word, &ambiguous))
-                        return ticket_refuse(t, ENOENT, "%s '%s': nothing was changed",
+                        return request_refuse(t, ENOENT, "%s '%s': nothing was changed",
                                              ambiguous ? "several nodes are meant by" : "there is no node",
                                              word);
         }
         return STEP_PASSED;
 }
 
-static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRule *rule) {
+static int hold(Decision *d, PendingRequest *t, HeldJobVerdict v, const Argosy__QueueRule *rule) {
         Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
         const Argosy__Request__Job *job = t->request->job;
         char why[HELD_WHY_SIZE];
@@ -235,7 +235,7 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
 
         if (!held_jobs_can_hold(t->request)) {
                 held_verdict_phrase(d->leader, v, rule, NULL, 0, why);
-                return ticket_refuse(t, EEXIST, "%s cannot be held back%s%s: nothing was changed",
+                return request_refuse(t, EEXIST, "%s cannot be held back%s%s: nothing was changed",
                                      job_verb(t->request), *why ? ", and would wait for " : "", why);
         }
         stored.author = t->author;
@@ -254,7 +254,7 @@ static int hold(Decision *d, Ticket *t, HeldJobVerdict v, const Argosy__QueueRul
 // ------------------------------------------------------------------------------------------------ how many
 
 // STEP_PASSED: its author may have one more job that is open.
-static int check_author(const Leader *l, Ticket *t, bool is_held) {
+static int check_author(const Leader *l, PendingRequest *t, bool is_held) {
         size_t max = cluster_state_queue(l->state)->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT;
         bool opens = is_held || job_end_at_once(t->request) == ARGOSY__JOB_STATE__JOB_RUNNING;
         char who[AUTHOR_TEXT_SIZE];
@@ -262,7 +262,7 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
         if (!opens || !queue_policy_is_limited(t->request) || queue_undoes_rules(l, t->request) ||
             author_jobs_open(l, t->author) < max)
                 return STEP_PASSED;
-        return ticket_refuse(t, EDQUOT,
+        return request_refuse(t, EDQUOT,
                              "%s has %zu jobs that are running or held back, as many as an author may have "
                              "(see argosyctl queue limit): nothing was changed",
                              author_text(t->author, who), author_jobs_open(l, t->author));
@@ -270,7 +270,7 @@ static int check_author(const Leader *l, Ticket *t, bool is_held) {
 
 // ---------------------------------------------------------------------------------------------- the request
 
-int decide_queue_admit(Decision *d, Ticket *t) {
+int decide_queue_admit(Decision *d, PendingRequest *t) {
         const Argosy__QueueRule *rule;
         Leader *l = d->leader;
         HeldJobVerdict v;
@@ -297,7 +297,7 @@ int decide_queue_admit(Decision *d, Ticket *t) {
                 return QUEUE_PUT_BACK;
         }
         if (v == HELD_JOB_REFUSED)
-                return ticket_refuse(t, EPERM, "%s (rule %" PRIu32 " of the queue); nothing was changed",
+                return request_refuse(t, EPERM, "%s (rule %" PRIu32 " of the queue); nothing was changed",
                                      rule->text, rule->number);
         if (v == HELD_JOB_OVER)
                 return refuse_over(l, t);

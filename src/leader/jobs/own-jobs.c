@@ -315,7 +315,7 @@ static int put_host(Decision *d, Host *h) {
         }
         if (e < 0)
                 return e;
-        host_news_told(d->leader, h);
+        host_news_reported(d->leader, h);
         return 0;
 }
 

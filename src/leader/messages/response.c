@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which ticket_send() turns into
+// Responses that own all that they point to. NULL or -ENOMEM: out of memory, which request_send() turns into
 // an answer of its own. An answer that is too long loses the reasons of single nodes first; if that is not
 // enough, it becomes an error that says so, and whether something was changed nevertheless.
 

@@ -31,7 +31,7 @@
 
 // Under the host's system manager: no other has units with files. An order that is held back has not brought
 // another content yet.
-static bool is_told_to_have(const Host *h, const Unit *u, uint32_t *ret_node) {
+static bool is_reported_to_have(const Host *h, const Unit *u, uint32_t *ret_node) {
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
                 const UnitOnNode *s = streq(n->manager, "system") ? unit_on_node_find(u, n) : NULL;
@@ -50,7 +50,7 @@ static bool may_have(const Leader *l, const Host *h, const char *unit, const Has
         const Unit *u = unit_find(l, unit);
         uint32_t node;
 
-        if (!e || !file || !u || !is_told_to_have(h, u, &node))
+        if (!e || !file || !u || !is_reported_to_have(h, u, &node))
                 return false;
         return spec_entry_names(e->spec, file) || spec_entry_names(rollout_content(l, e, node).spec, file);
 }

@@ -116,7 +116,7 @@ static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
         if (s && !unit_on_node_is_heard(s)) // lists show it where it is wanted
                 event_mark_unit_on_node(l, s);
         if (s && !wanted)
-                tombstones_part(l, s);
+                tombstones_chunk(l, s);
         if (wanted)
                 tombstones_on_wanted(l, u, n);
         if (wanted != (s && unit_on_node_is_to_have(s)) && (wanted || s))

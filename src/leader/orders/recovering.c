@@ -26,7 +26,7 @@ bool recovering_is(const Leader *l, const Unit *u) {
         const UnitWork *w = unit_work_seen(u);
         Standing standing;
 
-        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&w->unscheduled) ||
+        if (u->life == LIFE_MOVING || u->life == LIFE_COMMITTING || list_is_linked(&w->unscheduled) ||
             unit_has_deadline(u, UNIT_MOVES))
                 return true;
         standing = u->down ? ordering_standing(l, u->name) : STANDING_UP;

@@ -9,7 +9,7 @@
 // An author that may not see everything sees the jobs that have changed units which it may see now, with the
 // names of these instead of what was typed. So it does not see a job about nodes, nor one whose units are
 // gone. A job that is held and has changed nothing yet is shown to its own author.
-#include "answer-job-parts.h"
+#include "answer-job-chunks.h"
 #include "answer-job-units.h"
 #include "answer-jobs.h"
 
@@ -30,7 +30,7 @@
 #include "response.h"
 #include "setting-words.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "unit-state.h"
 #include "utc-time.h"
 
@@ -383,7 +383,7 @@ static int give_reason_of_unit(Argosy__Response__JobRow *row, const Argosy__JobR
         return moved && row->n_units > 0 ? field_set(&row->reason, row->units[0]->message) : 0;
 }
 
-static int add_changes(const Leader *l, JobParts *parts, Argosy__Response__JobRow *row,
+static int add_changes(const Leader *l, JobChunks *parts, Argosy__Response__JobRow *row,
                        const Argosy__JobRecord *job, const NamePatterns *names) {
         for (size_t g = 0; g < job->n_units; g++)
                 for (size_t i = 0; i < job->units[g]->n_names; i++) {
@@ -396,7 +396,7 @@ static int add_changes(const Leader *l, JobParts *parts, Argosy__Response__JobRo
                                 continue;
                         }
                         unit = job_add_change(row, job->units[g], i);
-                        if (!unit || job_parts_fill(parts, job->units[g], unit) < 0)
+                        if (!unit || job_chunks_fill(parts, job->units[g], unit) < 0)
                                 return -ENOMEM;
                 }
         return 0;
@@ -429,11 +429,11 @@ static int list_one(const Leader *l, const Viewer *v, const Argosy__Request__Lis
                 if (r == 0 && job->state == ARGOSY__JOB_STATE__JOB_HELD)
                         r = add_waiting(l, row);
                 if (r == 0 && m->changes && is_whole(job)) {
-                        JobParts parts = {.leader = l};
+                        JobChunks parts = {.leader = l};
 
                         r = add_changes(l, &parts, row, job, &v->names) ?:
                             add_moves(l, row, job, &v->names, 0);
-                        job_parts_done(&parts);
+                        job_chunks_done(&parts);
                         *looked += parts.n_bytes / BYTES_IN_A_LOOK;
                         if (r == 0 && v->names.n == 0)
                                 r = add_settings(v, row, job);

@@ -14,7 +14,7 @@
 #include "response.h"
 #include "scheduler.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot go on
 
@@ -59,7 +59,7 @@ static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node,
         return TAKE_PTR(r);
 }
 
-void drain_wait_judge(Leader *l, Ticket *t) {
+void drain_wait_judge(Leader *l, PendingRequest *t) {
         const char *word = t->request->drain_wait->node;
         const Argosy__HostRecord *host;
         const Host *h;
@@ -69,23 +69,23 @@ void drain_wait_judge(Leader *l, Ticket *t) {
         host = node_request_resolve(l, t, word, &node);
         h = host ? host_find(l, host->host) : NULL;
         if (!h) {
-                ticket_leave(t, TICKET_WAIT); // refused
+                request_leave(t, PENDING_WAIT); // refused
                 return;
         }
         v = drain_view(h, node);
         switch (drain_view_judge(l, &v)) {
         case DRAIN_OVER:
-                ticket_refuse(t, ECANCELED, "%s is not being drained any more", word);
+                request_refuse(t, ECANCELED, "%s is not being drained any more", word);
                 break;
         case DRAIN_EMPTY:
-                ticket_settle(t, response_progress(0));
+                request_settle(t, response_progress(0));
                 break;
         case DRAIN_STUCK:
-                ticket_settle(t, stuck_response(l, h, node, v.stuck));
+                request_settle(t, stuck_response(l, h, node, v.stuck));
                 break;
         case DRAIN_GOES_ON:
-                if (ticket_report(t, v.left))
-                        ticket_send(t, response_progress(v.left));
+                if (request_report(t, v.left))
+                        request_send(t, response_progress(v.left));
                 break;
         case DRAIN_GONE: // is a refusal by now
                 break;

@@ -5,4 +5,4 @@
 
 #include "leader-core.h"
 
-void drain_wait_judge(Leader *l, Ticket *t);
+void drain_wait_judge(Leader *l, PendingRequest *t);

@@ -13,18 +13,18 @@
 #include "answer-jobs.h"
 #include "authorization.h"
 #include "registry.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "wait-seen.h"
 
 typedef struct JobShow {
-        TicketWork work;
+        RequestWork work;
         JobLooks looks;
         size_t at;      // of these
         WaitWalk *walk; // through the nodes of that unit; NULL: none was begun
 } JobShow;
 
-static void show_free(Ticket *t, TicketWork *work) {
+static void show_free(PendingRequest *t, RequestWork *work) {
         JobShow *s = CONTAINER_OF(work, JobShow, work);
 
         wait_walk_free(s->walk);
@@ -32,28 +32,28 @@ static void show_free(Ticket *t, TicketWork *work) {
         free(s);
 }
 
-static const TicketWorkKind show_kind = {show_free};
+static const RequestWorkKind show_kind = {show_free};
 
-static JobShow *show_of(const Ticket *t) {
-        return CONTAINER_OF(ticket_work(t, &show_kind), JobShow, work);
+static JobShow *show_of(const PendingRequest *t) {
+        return CONTAINER_OF(request_work(t, &show_kind), JobShow, work);
 }
 
 bool job_show_is_long(const Leader *l, const Argosy__Request *request) {
         return request->list_jobs->number > 0 && l->leading && wait_seen_may_be_wide(l);
 }
 
-static void queue(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_TURN, &l->job_shows);
+static void queue(Leader *l, PendingRequest *t) {
+        request_join(t, PENDING_TURN, &l->job_shows);
         leader_mark(l);
 }
 
-int job_show_start(Leader *l, Ticket *t) {
+int job_show_start(Leader *l, PendingRequest *t) {
         JobShow *s = calloc(1, sizeof(*s));
 
         if (!s)
                 return -ENOMEM;
-        ticket_add_work(t, &show_kind, &s->work);
-        if (ticket_prepare(t, answer_jobs_with(l, t->author, t->request, &s->looks)) < 0)
+        request_add_work(t, &show_kind, &s->work);
+        if (request_prepare(t, answer_jobs_with(l, t->author, t->request, &s->looks)) < 0)
                 return -ENOMEM;
         queue(l, t);
         return 0;
@@ -79,22 +79,22 @@ static int look(Leader *l, JobShow *s, size_t *left) {
 }
 
 // As who is told at once hears it.
-static void end(const Leader *l, Ticket *t) {
-        Argosy__Response *r = ticket_take_prepared(t);
+static void end(const Leader *l, PendingRequest *t) {
+        Argosy__Response *r = request_take_prepared(t);
 
         authorization_filter(l, t->author, r);
         r->no_leader = !l->leading;
-        ticket_settle(t, r);
+        request_settle(t, r);
 }
 
-static void go_on(Leader *l, Ticket *t, size_t *left) {
+static void go_on(Leader *l, PendingRequest *t, size_t *left) {
         JobShow *s = show_of(t);
         int r = 1;
 
         while (r > 0 && *left > 0 && s->at < s->looks.n)
                 r = look(l, s, left);
         if (r < 0)
-                ticket_settle(t, NULL);
+                request_settle(t, NULL);
         else if (s->at < s->looks.n)
                 queue(l, t);
         else
@@ -105,9 +105,9 @@ void job_shows_turn(Leader *l) {
         size_t left = l->limits.job_show_looks;
 
         while (left > 0 && !list_is_empty(&l->job_shows)) {
-                Ticket *t = ticket_in(l->job_shows.next, TICKET_TURN);
+                PendingRequest *t = request_in(l->job_shows.next, PENDING_TURN);
 
-                ticket_leave(t, TICKET_TURN);
+                request_leave(t, PENDING_TURN);
                 go_on(l, t, &left);
                 left--;
         }
@@ -115,7 +115,7 @@ void job_shows_turn(Leader *l) {
 
 void job_shows_on_unit_gone(Leader *l, const Unit *u) {
         list_foreach (i, &l->job_shows) {
-                JobShow *s = show_of(ticket_in(i, TICKET_TURN));
+                JobShow *s = show_of(request_in(i, PENDING_TURN));
 
                 if (s->walk && wait_walk_is_of(s->walk, u))
                         s->walk = wait_walk_free(s->walk);

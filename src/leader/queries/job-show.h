@@ -9,6 +9,6 @@
 typedef struct JobShow JobShow;
 
 bool job_show_is_long(const Leader *l, const Argosy__Request *request);
-int job_show_start(Leader *l, Ticket *t);
+int job_show_start(Leader *l, PendingRequest *t);
 void job_shows_turn(Leader *l); // once per turn
 void job_shows_on_unit_gone(Leader *l, const Unit *u);

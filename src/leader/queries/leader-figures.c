@@ -13,8 +13,8 @@
 #include "unit-state.h"
 
 static const char *const lives[LIFE_STATES] = {
-        [LIFE_ABSENT] = "absent",   [LIFE_EVERYWHERE] = "everywhere", [LIFE_RESIDENT] = "resident",
-        [LIFE_MOVING] = "moving",   [LIFE_FLYING] = "flying",         [LIFE_HELD] = "held",
+        [LIFE_ABSENT] = "absent",   [LIFE_GLOBAL] = "everywhere", [LIFE_RESIDENT] = "resident",
+        [LIFE_MOVING] = "moving",   [LIFE_COMMITTING] = "flying",         [LIFE_HELD] = "held",
         [LIFE_DELAYED] = "delayed", [LIFE_STRANDED] = "stranded",     [LIFE_PENDING] = "pending",
 };
 

@@ -17,7 +17,7 @@
 #include "answer.h"
 #include "message.h"
 #include "response.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 enum { GIVEN_PER_TURN = 2000 }; // rows, at about 0.5 us each
 
@@ -138,7 +138,7 @@ static void say(Listing *g, bool final) {
                 answer->no_leader = !g->leader->leading;
         if (answer && final && *g->tag)
                 (void) field_set(&answer->tag, g->tag);
-        ticket_send_now(g->ticket, answer, final);
+        request_send_now(g->pending, answer, final);
 }
 
 int listing_give_some(Listing *g) {

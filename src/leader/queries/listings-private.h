@@ -9,7 +9,7 @@
 #include "listings.h"
 #include "macro.h"
 #include "row-filter.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 enum { LISTING_RUN = 512 }; // names that are sorted at a time
 
@@ -21,9 +21,9 @@ typedef struct Run {
 typedef enum ListingPhase { LISTING_WAITS, LISTING_MADE, LISTING_GIVEN } ListingPhase;
 
 struct Listing {
-        TicketWork work; // while somebody listens
+        RequestWork work; // while somebody listens
         Leader *leader;
-        Ticket *ticket; // NULL: nobody listens
+        PendingRequest *pending; // NULL: nobody listens
         ListNode all;   // in Leader.listings
         const ListKind *kind;
         char **patterns; // of the request

@@ -60,7 +60,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-marks.h"
 #include "unit-name.h"
@@ -85,25 +85,25 @@ static void take_patterns(Listing *g, const Argosy__Request *q) {
 }
 
 // Nobody listens any more. What the list holds is freed in turns.
-static void on_unheard(Ticket *t, TicketWork *work) {
+static void on_unheard(PendingRequest *t, RequestWork *work) {
         Listing *g = CONTAINER_OF(work, Listing, work);
 
-        g->ticket = NULL;
+        g->pending = NULL;
         if (g->leader->listing_made == g)
                 g->leader->listing_made = NULL;
         leader_mark(g->leader);
 }
 
-static const TicketWorkKind listing_kind = {on_unheard};
+static const RequestWorkKind listing_kind = {on_unheard};
 
-int listing_start(Leader *l, Ticket *t) {
+int listing_start(Leader *l, PendingRequest *t) {
         const Argosy__Request *q = t->request;
         Listing *g = calloc(1, sizeof(*g));
 
         if (!g)
                 return -ENOMEM;
         g->leader = l;
-        g->ticket = t;
+        g->pending = t;
         g->sees_all = authorization_views_all(l, t->author);
         g->m = listing_filter(q);
         row_filter_init(&g->filter, g->m);
@@ -119,7 +119,7 @@ int listing_start(Leader *l, Ticket *t) {
         }
         list_init(&g->stale);
         list_append(&l->listings, &g->all);
-        ticket_add_work(t, &listing_kind, &g->work);
+        request_add_work(t, &listing_kind, &g->work);
         leader_mark(l);
         return 0;
 }
@@ -307,7 +307,7 @@ static int make_rows(Listing *g, ListedName *n, size_t *left) {
 
         if (!g->sees_all)
                 listing_spend(left, HIDING_ROWS);
-        if (g->sees_all || authorization_may_view(g->leader, g->ticket->author, n->name))
+        if (g->sees_all || authorization_may_view(g->leader, g->pending->author, n->name))
                 r = listed_name_make(g->leader, g->kind, &g->filter, n);
         else
                 listed_name_hide(n);
@@ -482,7 +482,7 @@ static int end_making(Listing *g) {
         return end_pieces(g) < 0 ? -ENOMEM : listing_give_begin(g);
 }
 
-// Lists are made before it is judged where global units run (followers.c): those that give way to what was
+// Lists are made before it is judged where global units run (reconcile.c): those that give way to what was
 // placed just now are not touched yet.
 static bool globals_may_give_way(const Leader *l) {
         return l->leading && (leader_is_due(l, DUE_GLOBALS) || hosts_have_mark(l, HOST_GLOBALS));
@@ -515,7 +515,7 @@ static int make_some(Listing *g) {
         if (!g->walked || !list_is_empty(&g->stale) || (globals_may_give_way(g->leader) && !g->late))
                 return 0;
         if (g->m && g->m->tagged && !g->late)
-                (void) list_tag(g->leader, g->ticket->author, g->tag);
+                (void) list_tag(g->leader, g->pending->author, g->tag);
         return end_making(g);
 }
 
@@ -524,11 +524,11 @@ static int make_some(Listing *g) {
 static bool can_go_on(const Listing *g) {
         const Leader *l = g->leader;
 
-        if (!g->ticket || g->phase == LISTING_MADE)
+        if (!g->pending || g->phase == LISTING_MADE)
                 return true;
         if (g->phase == LISTING_WAITS && (l->listing_made || l->n_listings_kept >= l->limits.listings_kept))
                 return false;
-        return !ticket_taker_is_full(g->ticket);
+        return !request_taker_is_full(g->pending);
 }
 
 static Listing *next_listing(const Leader *l) {
@@ -539,7 +539,7 @@ static Listing *next_listing(const Leader *l) {
 }
 
 static bool is_known(const Listing *g, char ret_tag[LIST_TAG_SIZE]) {
-        return g->m && *g->m->known && list_tag(g->leader, g->ticket->author, ret_tag) &&
+        return g->m && *g->m->known && list_tag(g->leader, g->pending->author, ret_tag) &&
                list_tag_is_known(ret_tag, g->m->known);
 }
 
@@ -550,7 +550,7 @@ static void say_unchanged(Listing *g, const char *tag) {
                 answer->unchanged = true;
                 g->kind->set_place(answer, 0, false);
         }
-        ticket_send_now(g->ticket, answer, true);
+        request_send_now(g->pending, answer, true);
 }
 
 // Those for which there is none are gone on with when a host takes more again, or is lost.
@@ -562,7 +562,7 @@ void listings_step(Leader *l) {
         if (!g)
                 return;
         leader_mark(l);
-        if (!g->ticket) {
+        if (!g->pending) {
                 (void) free_some(g, l->limits.rows_freed);
                 return;
         }
@@ -574,10 +574,10 @@ void listings_step(Leader *l) {
                 begin(g);
         r = g->phase == LISTING_MADE ? make_some(g) : listing_give_some(g);
         if (r == -EAGAIN)
-                ticket_send_now(g->ticket,
+                request_send_now(g->pending,
                                 response_error(EAGAIN, "there is a leader again: it is to be asked"), true);
         else if (r < 0)
-                ticket_send_now(g->ticket, NULL, true);
+                request_send_now(g->pending, NULL, true);
         else if (l->listing_made == g && g->n_bytes_made > ANSWER_BYTES_MAX)
-                ticket_send_now(g->ticket, response_too_long(g->n_bytes_made, false), true);
+                request_send_now(g->pending, response_too_long(g->n_bytes_made, false), true);
 }

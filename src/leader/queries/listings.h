@@ -6,7 +6,7 @@
 #include "leader-core.h"
 
 // Begins a long list (listing-question.h). 0 or -ENOMEM.
-int listing_start(Leader *l, Ticket *t);
+int listing_start(Leader *l, PendingRequest *t);
 // What was seen or changed, while the list is made: about a unit, also one that goes; and about a node. What
 // hosts note of themselves is Leader.n_host_changes.
 void listings_on_unit(Leader *l, const char *name);

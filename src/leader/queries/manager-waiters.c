@@ -17,7 +17,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 static const Argosy__NodeRecord *find_record(const Argosy__HostRecord *host, const char *manager) {
         for (size_t i = 0; i < host->n_nodes; i++)
@@ -37,7 +37,7 @@ static Argosy__Response *attached_response(const Node *n) {
         return r;
 }
 
-void manager_wait_judge(Leader *l, Ticket *t) {
+void manager_wait_judge(Leader *l, PendingRequest *t) {
         const Argosy__Request__ManagerWait *q = t->request->manager_wait;
         const Argosy__HostRecord *host = cluster_state_resolve_host(l->state, q->host, NULL);
         const Argosy__NodeRecord *record = host ? find_record(host, q->manager) : NULL;
@@ -45,11 +45,11 @@ void manager_wait_judge(Leader *l, Ticket *t) {
         const Host *h = host ? host_find(l, host->host) : NULL;
 
         if (!h)
-                ticket_refuse(t, ENOENT, "this host is no member of the cluster any more");
+                request_refuse(t, ENOENT, "this host is no member of the cluster any more");
         else if (q->detached && !record)
-                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))
-                ticket_settle(t, attached_response(n));
+                request_settle(t, attached_response(n));
         else if (h->complaint && (q->detached || !n))
-                ticket_refuse(t, EINVAL, "%s", h->complaint);
+                request_refuse(t, EINVAL, "%s", h->complaint);
 }

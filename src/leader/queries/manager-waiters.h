@@ -5,4 +5,4 @@
 
 #include "leader-core.h"
 
-void manager_wait_judge(Leader *l, Ticket *t);
+void manager_wait_judge(Leader *l, PendingRequest *t);

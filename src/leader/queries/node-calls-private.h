@@ -6,7 +6,7 @@
 
 #include "author-questions.h"
 #include "node-calls.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 enum {
         NODE_CALLS_MORE = 1,    // no looks are left in this turn
@@ -23,11 +23,11 @@ typedef union RequestOfOne {
 struct NodeQuestion {
         // node_calls_ask() for each node, or node_calls_respond() why there is none; or
         // node_calls_ask_some()
-        int (*ask)(Leader *l, Ticket *t);
+        int (*ask)(Leader *l, PendingRequest *t);
         // goes on with that: 0, NODE_CALLS_MORE or a negative errno
-        int (*more)(Leader *l, Ticket *t, size_t *left);
+        int (*more)(Leader *l, PendingRequest *t, size_t *left);
         // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
-        void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
+        void (*narrow)(const PendingRequest *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
         // May be NULL. To an answer comes what only the leader knows.
         void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
         Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
@@ -35,10 +35,10 @@ struct NodeQuestion {
 
 // What a pending request asks of nodes.
 typedef struct NodeAsking {
-        TicketWork work;
+        RequestWork work;
         const struct NodeQuestion *question; // the row of its kind; NULL: it only asks about names
         AuthorQuestions *questions;          // of whoever asks nodes this; NULL likewise
-        ListNode calls;                      // NodeCall.by_ticket
+        ListNode calls;                      // NodeCall.by_pending_request
         size_t n_calls;
         ListNode marks; // of lines of journals, that were not taken yet
         uint64_t last_mark;
@@ -51,40 +51,41 @@ typedef struct NodeAsking {
         size_t n_said; // of a Status: nodes of which something is said of the unit that is at hand
 } NodeAsking;
 
-NodeAsking *node_asking(const Ticket *t); // NULL: it asks nothing
-NodeAsking *node_asking_begin(Ticket *t); // the same, made if it is not there; NULL: out of memory
+NodeAsking *node_asking(const PendingRequest *t); // NULL: it asks nothing
+NodeAsking *node_asking_begin(PendingRequest *t); // the same, made if it is not there; NULL: out of memory
 
 // What the leader says by itself. 0.
-int node_calls_respond(Ticket *t, Argosy__Response *r);
+int node_calls_respond(PendingRequest *t, Argosy__Response *r);
 // Asks the node, which can be asked (node_is_heard()), or says why not. 0 or -ENOMEM.
-int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n);
+int node_calls_ask(Leader *l, PendingRequest *t, const char *unit, Node *n);
 // The nodes of all hosts behind those that were asked. 0: these were the last; NODE_CALLS_MORE; or a
 // negative errno.
-int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n));
-// The ticket's share of this turn; a ticket with more to ask stands behind the others for the next one. 0 or
-// a negative errno.
-int node_calls_ask_some(Leader *l, Ticket *t);
+int node_calls_ask_hosts(Leader *l, PendingRequest *t, size_t *left,
+                         int (*ask)(Leader *l, PendingRequest *t, Node *n));
+// The pending request's share of this turn; a pending request with more to ask stands behind the others for
+// the next one. 0 or a negative errno.
+int node_calls_ask_some(Leader *l, PendingRequest *t);
 // Whether it names units that were not looked at; false of any request but a Status.
-bool node_calls_has_more(const Ticket *t);
-// The ticket's end, unless an answer is to come.
-void node_calls_end_without_calls(Ticket *t);
-bool node_calls_is_called(const Ticket *t, const Node *n);
-// The mark in a node's answer becomes the next one of the ticket.
-void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j);
+bool node_calls_has_more(const PendingRequest *t);
+// The pending request's end, unless an answer is to come.
+void node_calls_end_without_calls(PendingRequest *t);
+bool node_calls_is_called(const PendingRequest *t, const Node *n);
+// The mark in a node's answer becomes the next one of the pending request.
+void node_calls_pass_mark_on(PendingRequest *t, NodeCall *c, Argosy__Response__Journal *j);
 // Tells nodes that nobody waits for their answers, some in each turn.
 void node_calls_cancel_some(Leader *l);
 
 // ---- of units: Request.Status (status-calls.c). As a row of node-questions.c says.
-int status_calls_ask(Leader *l, Ticket *t);
-int status_calls_ask_more(Leader *l, Ticket *t, size_t *left);
-void status_calls_narrow(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
+int status_calls_ask(Leader *l, PendingRequest *t);
+int status_calls_ask_more(Leader *l, PendingRequest *t, size_t *left);
+void status_calls_narrow(const PendingRequest *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
 void status_calls_complete(Leader *l, Argosy__Response *r, NodeCall *c);
 Argosy__Response *status_calls_lost(Leader *l, const NodeCall *c);
 // Whether the unit is to be on the node, or is there by its host's word. `u`, `e`: may be NULL.
 bool status_calls_unit_is_at(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
 
 // ---- of contents: Request.Verify (verify-calls.c). The same.
-int verify_calls_ask(Leader *l, Ticket *t);
+int verify_calls_ask(Leader *l, PendingRequest *t);
 void verify_calls_complete(Leader *l, Argosy__Response *r, NodeCall *c);
 // Sends contents to nodes that are yet to be asked, as many as a turn has time for.
 void verify_calls_turn(Leader *l);

@@ -8,8 +8,8 @@
 // (agent/queries/agent-remote.c).
 //
 // Lines of journals come no faster than the client takes them: the window that it offers is shared by the
-// nodes, and each mark of theirs goes on as the next mark of the ticket. When the client has taken it, the
-// mark's node is told.
+// nodes, and each mark of theirs goes on as the next mark of the pending request. When the client has taken
+// it, the mark's node is told.
 
 #include <errno.h>
 
@@ -25,7 +25,7 @@
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-on-node.h"
 
@@ -44,13 +44,13 @@ static void mark_free(Mark *m) {
         free(m);
 }
 
-static bool is_status(const Ticket *t) {
+static bool is_status(const PendingRequest *t) {
         return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS;
 }
 
 static void node_call_free(Leader *l, NodeCall *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
-        list_unlink(&c->by_ticket);
+        list_unlink(&c->by_pending_request);
         list_unlink(&c->by_node);
         if (c->asking)
                 c->asking->n_calls--;
@@ -76,23 +76,23 @@ static void cancel(Leader *l, NodeCall *c) {
         node_call_free(l, c);
 }
 
-// Of thousands the first: the others wait for their turn without a ticket.
+// Of thousands the first: the others wait for their turn without a pending request.
 static void end_calls(Leader *l, NodeAsking *a) {
         for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&a->calls); n++)
-                cancel(l, CONTAINER_OF(a->calls.next, NodeCall, by_ticket));
+                cancel(l, CONTAINER_OF(a->calls.next, NodeCall, by_pending_request));
         if (!list_is_empty(&a->calls))
                 leader_mark(l);
         while (!list_is_empty(&a->calls)) {
-                NodeCall *c = CONTAINER_OF(a->calls.next, NodeCall, by_ticket);
+                NodeCall *c = CONTAINER_OF(a->calls.next, NodeCall, by_pending_request);
 
-                c->ticket = NULL;
+                c->pending = NULL;
                 c->asking = NULL;
-                list_unlink(&c->by_ticket);
-                list_append(&l->calls_over, &c->by_ticket);
+                list_unlink(&c->by_pending_request);
+                list_append(&l->calls_over, &c->by_pending_request);
         }
 }
 
-static void asking_free(Ticket *t, TicketWork *work) {
+static void asking_free(PendingRequest *t, RequestWork *work) {
         NodeAsking *a = CONTAINER_OF(work, NodeAsking, work);
 
         author_questions_drop(t->leader, a->questions);
@@ -102,15 +102,15 @@ static void asking_free(Ticket *t, TicketWork *work) {
         free(a);
 }
 
-static const TicketWorkKind asking_kind = {asking_free};
+static const RequestWorkKind asking_kind = {asking_free};
 
-NodeAsking *node_asking(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &asking_kind);
+NodeAsking *node_asking(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &asking_kind);
 
         return work ? CONTAINER_OF(work, NodeAsking, work) : NULL;
 }
 
-NodeAsking *node_asking_begin(Ticket *t) {
+NodeAsking *node_asking_begin(PendingRequest *t) {
         NodeAsking *a = node_asking(t);
 
         if (a)
@@ -120,39 +120,39 @@ NodeAsking *node_asking_begin(Ticket *t) {
                 return NULL;
         list_init(&a->calls);
         list_init(&a->marks);
-        ticket_add_work(t, &asking_kind, &a->work);
+        request_add_work(t, &asking_kind, &a->work);
         return a;
 }
 
-void node_calls_end(Ticket *t) {
-        ticket_drop_work(t, &asking_kind);
+void node_calls_end(PendingRequest *t) {
+        request_drop_work(t, &asking_kind);
 }
 
 void node_calls_cancel_some(Leader *l) {
         for (unsigned n = 0; n < l->limits.calls_cancelled && !list_is_empty(&l->calls_over); n++)
-                cancel(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
+                cancel(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_pending_request));
         if (!list_is_empty(&l->calls_over))
                 leader_mark(l);
 }
 
 void node_calls_retire(Leader *l) {
         while (!list_is_empty(&l->calls_over))
-                node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_ticket));
+                node_call_free(l, CONTAINER_OF(l->calls_over.next, NodeCall, by_pending_request));
 }
 
-int node_calls_respond(Ticket *t, Argosy__Response *r) {
-        ticket_send(t, r);
+int node_calls_respond(PendingRequest *t, Argosy__Response *r) {
+        request_send(t, r);
         return 0;
 }
 
-static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool listens) {
+static NodeCall *call_new(Leader *l, PendingRequest *t, const char *unit, Node *n, bool listens) {
         NodeAsking *a = node_asking_begin(t);
         NodeCall *c = a ? calloc(1, sizeof(*c)) : NULL;
 
         if (!c)
                 return NULL;
         *c = (NodeCall){.id = ++l->last_call,
-                        .ticket = t,
+                        .pending = t,
                         .asking = a,
                         .node = n,
                         .unit = strdup(unit),
@@ -162,7 +162,7 @@ static NodeCall *call_new(Leader *l, Ticket *t, const char *unit, Node *n, bool 
                 free(c);
                 return NULL;
         }
-        list_append(&a->calls, &c->by_ticket);
+        list_append(&a->calls, &c->by_pending_request);
         list_append(&n->questions.calls, &c->by_node);
         a->n_calls++;
         n->questions.n_listeners += listens;
@@ -179,7 +179,7 @@ static void send_call(Leader *l, const NodeCall *c, Argosy__ToHost__Call *call) 
         leader_to_host(l, c->node->host, &m);
 }
 
-int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **ret) {
+int node_call_begin(Leader *l, PendingRequest *t, const char *unit, Node *n, NodeCall **ret) {
         bool listens = !is_status(t) && !t->author->owner;
         NodeCall *c;
 
@@ -199,19 +199,19 @@ int node_call_begin(Leader *l, Ticket *t, const char *unit, Node *n, NodeCall **
 
 void node_call_send(Leader *l, NodeCall *c) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__Request request = *c->ticket->request;
+        Argosy__Request request = *c->pending->request;
         const struct NodeQuestion *question = c->asking->question;
         RequestOfOne room;
 
         if (question->narrow)
-                question->narrow(c->ticket, c, &request, &room);
+                question->narrow(c->pending, c, &request, &room);
         message.request = &request;
-        message.asker = author_key(c->ticket->author);
+        message.asker = author_key(c->pending->author);
         c->unsent = false;
         send_call(l, c, &message);
 }
 
-int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n) {
+int node_calls_ask(Leader *l, PendingRequest *t, const char *unit, Node *n) {
         NodeCall *c;
         int r = node_call_begin(l, t, unit, n, &c);
 
@@ -222,7 +222,8 @@ int node_calls_ask(Leader *l, Ticket *t, const char *unit, Node *n) {
 
 // ------------------------------------------------------------------------------------------------ in turns
 
-int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *l, Ticket *t, Node *n)) {
+int node_calls_ask_hosts(Leader *l, PendingRequest *t, size_t *left,
+                         int (*ask)(Leader *l, PendingRequest *t, Node *n)) {
         const Argosy__HostRecord *next;
         NodeAsking *a = node_asking(t);
         int r = 0;
@@ -247,13 +248,13 @@ int node_calls_ask_hosts(Leader *l, Ticket *t, size_t *left, int (*ask)(Leader *
         return 0;
 }
 
-int node_calls_ask_some(Leader *l, Ticket *t) {
+int node_calls_ask_some(Leader *l, PendingRequest *t) {
         size_t left = l->limits.status_share;
         int r = node_asking(t)->question->more(l, t, &left);
 
         if (r != NODE_CALLS_MORE)
                 return r;
-        ticket_join(t, TICKET_TURN, &l->asking);
+        request_join(t, PENDING_TURN, &l->asking);
         leader_mark(l);
         return 0;
 }
@@ -265,7 +266,7 @@ bool node_calls_knows_names(const Node *n) {
 }
 
 // A call to one node that has one answer. *ret: its number. NULL: out of memory.
-static NodeCall *single_call(Leader *l, Ticket *t, Node *n, void *userdata, uint64_t *ret) {
+static NodeCall *single_call(Leader *l, PendingRequest *t, Node *n, void *userdata, uint64_t *ret) {
         NodeCall *c;
 
         node_calls_on_sessions_ended(l); // as in node_call_begin()
@@ -277,7 +278,7 @@ static NodeCall *single_call(Leader *l, Ticket *t, Node *n, void *userdata, uint
         return c;
 }
 
-int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__NameCheck *names,
+int node_calls_ask_names(Leader *l, PendingRequest *t, Node *n, const Argosy__ToHost__NameCheck *names,
                          NodeNamesAnswered *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c = single_call(l, t, n, userdata, ret);
@@ -290,7 +291,7 @@ int node_calls_ask_names(Leader *l, Ticket *t, Node *n, const Argosy__ToHost__Na
         return 0;
 }
 
-int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion *question,
+int node_calls_ask_image(Leader *l, PendingRequest *t, Node *n, const NodeImageQuestion *question,
                          NodeImageAnswered *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         NodeCall *c = single_call(l, t, n, userdata, ret);
@@ -305,7 +306,7 @@ int node_calls_ask_image(Leader *l, Ticket *t, Node *n, const NodeImageQuestion 
         return 0;
 }
 
-int node_calls_ask_verify(Leader *l, Ticket *t, Node *n, const Argosy__Request__Verify *question,
+int node_calls_ask_verify(Leader *l, PendingRequest *t, Node *n, const Argosy__Request__Verify *question,
                           NodeVerified *answered, void *userdata, uint64_t *ret) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -326,36 +327,36 @@ static void answer_verify(Leader *l, NodeCall *c, const Argosy__Response *answer
         const NodeCall gone = *c;
 
         node_call_free(l, c);
-        gone.verified(gone.ticket, gone.node, answer, gone.id, gone.userdata);
+        gone.verified(gone.pending, gone.node, answer, gone.id, gone.userdata);
 }
 
 static void answer_image(Leader *l, NodeCall *c, const Argosy__ToVoter__ImageAnswer *answer) {
         const NodeCall gone = *c;
 
         node_call_free(l, c);
-        gone.image_answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
+        gone.image_answered(gone.pending, gone.node, answer, gone.id, gone.userdata);
 }
 
 static void answer_names(Leader *l, NodeCall *c, const Argosy__ToVoter__NameAnswer *answer) {
         const NodeCall gone = *c;
 
         node_call_free(l, c);
-        gone.answered(gone.ticket, gone.node, answer, gone.id, gone.userdata);
+        gone.answered(gone.pending, gone.node, answer, gone.id, gone.userdata);
 }
 
 // ------------------------------------------------------------------------------------------------ top
 
-bool node_calls_is_called(const Ticket *t, const Node *n) {
+bool node_calls_is_called(const PendingRequest *t, const Node *n) {
         list_foreach (i, &n->questions.calls)
-                if (CONTAINER_OF(i, NodeCall, by_node)->ticket == t)
+                if (CONTAINER_OF(i, NodeCall, by_node)->pending == t)
                         return true;
         return false;
 }
 
-// Goes through all tickets, which is little beside a Welcome.
+// Goes through all pending requests, which is little beside a Welcome.
 static void watch_nodes_of(Leader *l, Host *h) {
-        list_foreach (i, &l->tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
 
                 if (t->request->what_case != ARGOSY__REQUEST__WHAT_TOP || *t->request->top->node ||
                     !t->request->top->interval_ms || !node_asking(t) || !node_asking(t)->n_calls)
@@ -390,8 +391,8 @@ static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
         leader_to_host(l, c->node->host, &m);
 }
 
-// The mark of a node's lines goes on as the ticket's next one.
-void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j) {
+// The mark of a node's lines goes on as the pending request's next one.
+void node_calls_pass_mark_on(PendingRequest *t, NodeCall *c, Argosy__Response__Journal *j) {
         NodeAsking *a = node_asking(t);
         uint64_t theirs = j->mark;
         Mark *m;
@@ -410,7 +411,7 @@ void node_calls_pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *
         j->mark = m->ours;
 }
 
-void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
+void node_calls_on_taken(Leader *l, PendingRequest *t, uint64_t mark) {
         NodeAsking *a = node_asking(t);
 
         if (!a)
@@ -429,32 +430,32 @@ void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
         }
 }
 
-bool node_calls_has_more(const Ticket *t) {
+bool node_calls_has_more(const PendingRequest *t) {
         return t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS &&
                node_asking(t)->n_asked < t->request->status->n_names;
 }
 
-void node_calls_end_without_calls(Ticket *t) {
+void node_calls_end_without_calls(PendingRequest *t) {
         const NodeAsking *a = node_asking(t);
 
         if (!a || (!a->n_calls && !a->asks_hosts && !node_calls_has_more(t)))
-                ticket_end(t);
+                request_end(t);
 }
 
 // Since the question was taken on, its unit may have come to another role.
 static bool is_not_for_him(const Leader *l, const NodeCall *c, char why[AUTHORIZATION_WHY_SIZE]) {
-        return *c->unit && authorization_refuses_view(l, c->ticket->author, c->unit, why);
+        return *c->unit && authorization_refuses_view(l, c->pending->author, c->unit, why);
 }
 
 void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
         char why[AUTHORIZATION_WHY_SIZE];
         Argosy__Response *r;
-        Ticket *t;
+        PendingRequest *t;
         NodeCall *c;
 
         node_calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
         c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
-        if (!c || c->node->host != h || !c->ticket)
+        if (!c || c->node->host != h || !c->pending)
                 return;
         if (c->answered) {
                 answer_names(l, c, reply->names);
@@ -470,9 +471,9 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 answer_verify(l, c, reply->response);
                 return;
         }
-        t = c->ticket;
+        t = c->pending;
         if (is_not_for_him(l, c, why)) {
-                ticket_fail(t, response_error(EACCES, "%s", why));
+                request_fail(t, response_error(EACCES, "%s", why));
                 return;
         }
         r = message_copy(reply->response);
@@ -482,7 +483,7 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 authorization_filter(l, t->author, r);
         if (reply->response->final)
                 node_call_free(l, c);
-        ticket_send(t, r);
+        request_send(t, r);
         node_calls_end_without_calls(t);
 }
 
@@ -493,7 +494,7 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
         list_splice(&lost, &n->questions.calls);
         while (!list_is_empty(&lost)) {
                 NodeCall *c = CONTAINER_OF(lost.next, NodeCall, by_node);
-                Ticket *t = c->ticket;
+                PendingRequest *t = c->pending;
                 Argosy__Response *r;
 
                 if (!t) {
@@ -514,7 +515,7 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                 }
                 r = c->asking->question->lost(l, c);
                 node_call_free(l, c);
-                ticket_send(t, r);
+                request_send(t, r);
                 node_calls_end_without_calls(t);
         }
 }

@@ -11,7 +11,7 @@
 #include "authorization.h"
 #include "response.h"
 #include "row-filter.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 
 static bool is_status(const Argosy__Request *request) {
@@ -68,68 +68,68 @@ bool node_list_is_long(const Leader *l, const Argosy__Request *request) {
         return n > l->limits.nodes_at_once;
 }
 
-static void queue(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_TURN, &l->node_lists);
+static void queue(Leader *l, PendingRequest *t) {
+        request_join(t, PENDING_TURN, &l->node_lists);
         leader_mark(l);
 }
 
 typedef struct NodeList {
-        TicketWork work;
+        RequestWork work;
         uint32_t host; // the last that was listed; 0: none yet
 } NodeList;
 
-static void list_free(Ticket *t, TicketWork *work) {
+static void list_free(PendingRequest *t, RequestWork *work) {
         free(CONTAINER_OF(work, NodeList, work));
 }
 
-static const TicketWorkKind list_kind = {list_free};
+static const RequestWorkKind list_kind = {list_free};
 
-static NodeList *list_of(const Ticket *t) {
-        return CONTAINER_OF(ticket_work(t, &list_kind), NodeList, work);
+static NodeList *list_of(const PendingRequest *t) {
+        return CONTAINER_OF(request_work(t, &list_kind), NodeList, work);
 }
 
-int node_list_start(Leader *l, Ticket *t) {
+int node_list_start(Leader *l, PendingRequest *t) {
         NodeList *list = calloc(1, sizeof(*list));
 
         if (!list)
                 return -ENOMEM;
-        ticket_add_work(t, &list_kind, &list->work);
-        if (ticket_prepare(t, answer_new(t->request)) < 0)
+        request_add_work(t, &list_kind, &list->work);
+        if (request_prepare(t, answer_new(t->request)) < 0)
                 return -ENOMEM;
         queue(l, t);
         return 0;
 }
 
 // As who is told at once hears it.
-static void end(const Leader *l, Ticket *t) {
-        Argosy__Response *r = ticket_take_prepared(t);
+static void end(const Leader *l, PendingRequest *t) {
+        Argosy__Response *r = request_take_prepared(t);
 
         authorization_filter(l, t->author, r);
         r->no_leader = !l->leading;
-        ticket_settle(t, r);
+        request_settle(t, r);
 }
 
 // One that is left out goes on when its host takes more again, or is lost.
-static Ticket *next_due(const Leader *l) {
+static PendingRequest *next_due(const Leader *l) {
         list_foreach (i, &l->node_lists) {
-                Ticket *t = ticket_in(i, TICKET_TURN);
+                PendingRequest *t = request_in(i, PENDING_TURN);
 
-                if (!ticket_taker_is_full(t))
+                if (!request_taker_is_full(t))
                         return t;
         }
         return NULL;
 }
 
 void node_lists_turn(Leader *l) {
-        Ticket *t = next_due(l);
+        PendingRequest *t = next_due(l);
         int done;
 
         if (!t)
                 return;
-        ticket_leave(t, TICKET_TURN);
+        request_leave(t, PENDING_TURN);
         done = list_some(l, t->request, l->limits.nodes_listed, &list_of(t)->host, t->response);
         if (done < 0)
-                ticket_settle(t, NULL);
+                request_settle(t, NULL);
         else if (done)
                 end(l, t);
         else

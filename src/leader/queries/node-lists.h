@@ -8,5 +8,5 @@
 
 Argosy__Response *node_list_answer(Leader *l, const Argosy__Request *request);
 bool node_list_is_long(const Leader *l, const Argosy__Request *request);
-int node_list_start(Leader *l, Ticket *t);
+int node_list_start(Leader *l, PendingRequest *t);
 void node_lists_turn(Leader *l);

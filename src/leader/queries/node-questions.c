@@ -18,7 +18,7 @@
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-on-node.h"
 
@@ -28,13 +28,14 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
 
 // ------------------------------------------------------------------------------------------------ journal
 
-static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
+static void narrow_journal(const PendingRequest *t, NodeCall *c, Argosy__Request *request,
+                           RequestOfOne *room) {
         room->journal = *request->journal;
         room->journal.window = node_asking(t)->window;
         request->journal = &room->journal;
 }
 
-static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
+static int ask_journal_of(Leader *l, PendingRequest *t, Node *n) {
         const char *name = t->request->journal->name;
 
         return node_is_heard(n) && status_calls_unit_is_at(l, unit_find(l, name),
@@ -43,7 +44,7 @@ static int ask_journal_of(Leader *l, Ticket *t, Node *n) {
                        : 0;
 }
 
-static int ask_journal_of_one(Leader *l, Ticket *t) {
+static int ask_journal_of_one(Leader *l, PendingRequest *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         uint32_t number = 0;
         Node *n = cluster_state_resolve_node(l->state, m->node, &number, NULL) ? node_find(l, number) : NULL;
@@ -57,7 +58,7 @@ static int ask_journal_of_one(Leader *l, Ticket *t) {
         return node_calls_ask(l, t, m->name, n);
 }
 
-static int ask_for_more_journals(Leader *l, Ticket *t, size_t *left) {
+static int ask_for_more_journals(Leader *l, PendingRequest *t, size_t *left) {
         int r = node_calls_ask_hosts(l, t, left, ask_journal_of);
 
         if (r != 0 || node_asking(t)->n_calls || !list_is_empty(&t->responses))
@@ -77,7 +78,7 @@ static size_t count_holders(const Unit *u) {
         return n;
 }
 
-static int ask_for_journal(Leader *l, Ticket *t) {
+static int ask_for_journal(Leader *l, PendingRequest *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const Unit *u = unit_find(l, m->name);
 
@@ -92,18 +93,18 @@ static int ask_for_journal(Leader *l, Ticket *t) {
 static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
                 return;
-        node_calls_pass_mark_on(c->ticket, c, r->journal);
+        node_calls_pass_mark_on(c->pending, c, r->journal);
         (void) field_set(&r->journal->node, c->node->name);
 }
 
 // ------------------------------------------------------------------------------------------------ top
 
 // Asks a node for usage, unless it attached meanwhile and was asked already.
-static int ask_usage_of(Leader *l, Ticket *t, Node *n) {
+static int ask_usage_of(Leader *l, PendingRequest *t, Node *n) {
         return node_is_heard(n) && !node_calls_is_called(t, n) ? node_calls_ask(l, t, "", n) : 0;
 }
 
-static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
+static int ask_for_more_usage(Leader *l, PendingRequest *t, size_t *left) {
         int r = node_calls_ask_hosts(l, t, left, ask_usage_of);
 
         if (r != 0 || node_asking(t)->n_calls || !list_is_empty(&t->responses))
@@ -111,7 +112,7 @@ static int ask_for_more_usage(Leader *l, Ticket *t, size_t *left) {
         return node_calls_respond(t, response_error(EHOSTUNREACH, "no node can be reached"));
 }
 
-static int ask_for_usage(Leader *l, Ticket *t) {
+static int ask_for_usage(Leader *l, PendingRequest *t) {
         const Argosy__Request__Top *m = t->request->top;
         uint32_t number = 0;
         Node *n;
@@ -169,7 +170,7 @@ bool node_questions_has(Argosy__Request__WhatCase what) {
         return (size_t) what < ELEMENTSOF(questions) && questions[what].ask;
 }
 
-int node_questions_start(Leader *l, Ticket *t) {
+int node_questions_start(Leader *l, PendingRequest *t) {
         NodeAsking *a = node_asking_begin(t);
         int r;
 
@@ -190,11 +191,11 @@ void node_questions_turn(Leader *l) {
         verify_calls_turn(l);
         for (size_t n = 0; n < l->limits.status_looks && !list_is_empty(&l->asking);
              n += l->limits.status_share) {
-                Ticket *t = ticket_in(l->asking.next, TICKET_TURN);
+                PendingRequest *t = request_in(l->asking.next, PENDING_TURN);
 
-                ticket_leave(t, TICKET_TURN);
+                request_leave(t, PENDING_TURN);
                 if (node_calls_ask_some(l, t) < 0)
-                        ticket_settle(t, NULL);
+                        request_settle(t, NULL);
                 else
                         node_calls_end_without_calls(t);
         }

@@ -8,6 +8,6 @@
 
 bool node_questions_has(Argosy__Request__WhatCase what);
 // 0 or a negative errno: then nothing was asked.
-int node_questions_start(Leader *l, Ticket *t);
+int node_questions_start(Leader *l, PendingRequest *t);
 // Asks more nodes, or about more units, for those who have named thousands, or ask all nodes.
 void node_questions_turn(Leader *l);

@@ -21,21 +21,21 @@ typedef struct JobItem {
 } JobItem;
 
 // The results of one log entry of a job.
-typedef struct JobPart {
-        struct JobPart *next;
+typedef struct JobChunk {
+        struct JobChunk *next;
         size_t n;
         JobItem items[];
-} JobPart;
+} JobChunk;
 
 struct OpenJob {
         uint64_t number;
         // in Leader.jobs_watched, .jobs_ended or .jobs_flying; unlinked: units of it are waited for
         ListNode queue;
-        ListNode told;  // in Leader.jobs_told: who waits for it is to hear how far it is
-        ListNode tickets; // Ticket.in[TICKET_WAIT] of those
+        ListNode reported;  // in Leader.jobs_reported: who waits for it is to hear how far it is
+        ListNode pending_requests; // PendingRequest.in[PENDING_WAIT] of those
         ListNode reverting;  // JobItem.reverting
         ListNode reverts;    // in Leader.jobs_reverting, while it may have such
-        JobPart *parts;
+        JobChunk *parts;
         size_t n_open; // items that have not ended
         JobCounts counts;
         size_t n_bytes;           // of what is said of units

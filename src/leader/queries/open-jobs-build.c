@@ -106,7 +106,7 @@ static size_t follow_piece(Leader *l, OpenJob *job, JobWalk *w) {
                 return 0;
         if (job_end_overtakes(job->verb))
                 open_job_overtake_others(l, w->number, record);
-        open_job_add_part(l, job, record, &w->removed.units);
+        open_job_add_chunk(l, job, record, &w->removed.units);
         n = open_job_count_units(record) + 1;
         message_free(record);
         return n;

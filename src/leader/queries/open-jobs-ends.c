@@ -32,7 +32,7 @@
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 
 // --------------------------------------------------------------------------------------- what else there is
@@ -50,14 +50,14 @@ static bool is_partial(const Leader *l, const OpenJob *job) {
 }
 
 // Its client may come again and go on with it, here or at a leader that is not there any more. With what was
-// held the leader does that itself: while the log has no room it is no ticket between two tries.
+// held the leader does that itself: while the log has no room it is no pending request between two tries.
 static bool waits_for_rest(const Leader *l, const OpenJob *job) {
         if (!is_partial(l, job) || job->n_cancelled_by > 0)
                 return false;
         if (held_job_goes_on(l, job->number))
                 return true;
-        list_foreach (i, &l->tickets) {
-                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                const PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
 
                 if ((t->job == job->number || t->job_flying == job->number) && list_is_linked(&t->queue))
                         return true;
@@ -185,7 +185,7 @@ static void into_ended(Leader *l, OpenJob *job) {
         list_append(&l->jobs_ended, &job->queue);
         if (!l->jobs_due_us)
                 l->jobs_due_us = leader_now(l) + l->limits.job_end_delay_ms * USEC_PER_MSEC;
-        l->jobs_urgent |= !list_is_empty(&job->tickets);
+        l->jobs_urgent |= !list_is_empty(&job->pending_requests);
         leader_mark(l);
 }
 
@@ -295,10 +295,10 @@ static void answer(Leader *l, OpenJob *job) {
         Argosy__JobRecord end = job->end;
 
         end.verb = job->verb;
-        list_foreach_safe (i, &job->tickets) {
-                Ticket *t = ticket_in(i, TICKET_WAIT);
+        list_foreach_safe (i, &job->pending_requests) {
+                PendingRequest *t = request_in(i, PENDING_WAIT);
 
-                ticket_settle(t, is_kept ? answer_job(l, t->author, job->number)
+                request_settle(t, is_kept ? answer_job(l, t->author, job->number)
                                          : answer_job_end(l, t->author, &end));
         }
 }
@@ -329,11 +329,11 @@ void open_jobs_landed(Leader *l, bool committed) {
 // ------------------------------------------------------------------------------------------------ each turn
 
 static void tell(OpenJob *job) {
-        list_foreach (i, &job->tickets) {
-                Ticket *t = ticket_in(i, TICKET_WAIT);
+        list_foreach (i, &job->pending_requests) {
+                PendingRequest *t = request_in(i, PENDING_WAIT);
 
-                if (ticket_report(t, job->n_open))
-                        ticket_send(t, response_progress(job->n_open));
+                if (request_report(t, job->n_open))
+                        request_send(t, response_progress(job->n_open));
         }
 }
 
@@ -359,10 +359,10 @@ void open_jobs_turn(Leader *l) {
                 list_unlink(&job->queue);
                 open_job_end(l, job);
         }
-        while (!list_is_empty(&l->jobs_told)) {
-                OpenJob *job = CONTAINER_OF(l->jobs_told.next, OpenJob, told);
+        while (!list_is_empty(&l->jobs_reported)) {
+                OpenJob *job = CONTAINER_OF(l->jobs_reported.next, OpenJob, reported);
 
-                list_unlink(&job->told);
+                list_unlink(&job->reported);
                 tell(job);
         }
 }
@@ -377,15 +377,15 @@ uint64_t open_jobs_next_deadline(const Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ who waits
 
-void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t) {
-        ticket_join(t, TICKET_WAIT, &job->tickets);
+void open_job_add_waiter(Leader *l, OpenJob *job, PendingRequest *t) {
+        request_join(t, PENDING_WAIT, &job->pending_requests);
         open_job_notify(l, job);
         if (job->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 l->jobs_urgent = true;
         leader_mark(l);
 }
 
-int job_waiter_start(Leader *l, Ticket *t) {
+int job_waiter_start(Leader *l, PendingRequest *t) {
         uint64_t number = t->request->job_wait->number;
         Argosy__Response *now = answer_job(l, t->author, number);
         OpenJob *job = open_job_find(l, number);
@@ -395,7 +395,7 @@ int job_waiter_start(Leader *l, Ticket *t) {
                 return 0;
         }
         if (!job || !now || now->status != 0) { // it has ended, there is none, or the author may not see it
-                ticket_settle(t, now);
+                request_settle(t, now);
                 return 0;
         }
         message_free(now);

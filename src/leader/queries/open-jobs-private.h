@@ -16,7 +16,7 @@ void open_job_notify(Leader *l, OpenJob *job); // it is further than it was
 OpenJob *open_job_begin(Leader *l, uint64_t number, const Argosy__JobRecord *record);
 void open_job_overtake_others(Leader *l, uint64_t number, const Argosy__JobRecord *record);
 // of RemovedUnit
-void open_job_add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record, const Map *removed);
+void open_job_add_chunk(Leader *l, OpenJob *job, const Argosy__JobRecord *record, const Map *removed);
 void open_job_begun(Leader *l, OpenJob *job);
 size_t open_job_count_units(const Argosy__JobRecord *record);
 
@@ -44,4 +44,4 @@ void open_jobs_build_end(Leader *l); // it leads no more
 // became of it.
 bool open_job_is_over(Leader *l, OpenJob *job);
 void open_job_end(Leader *l, OpenJob *job); // it is in no queue
-void open_job_add_waiter(Leader *l, OpenJob *job, Ticket *t);
+void open_job_add_waiter(Leader *l, OpenJob *job, PendingRequest *t);

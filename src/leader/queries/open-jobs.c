@@ -36,7 +36,7 @@
 #include "str.h"
 #include "tables.h"
 #include "tallies.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-marks.h"
 #include "unit-record.h"
@@ -64,7 +64,7 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
         OpenJob *job = oom_checked(calloc(1, sizeof(*job)));
 
         job->number = number;
-        list_init(&job->tickets);
+        list_init(&job->pending_requests);
         list_init(&job->reverting);
         argosy__job_record__init(&job->end);
         job->end.number = number;
@@ -91,7 +91,7 @@ static OpenJob *job_new(Leader *l, uint64_t number, const Argosy__JobRecord *rec
 
 void open_job_discard(OpenJob *job) {
         while (job->parts) {
-                JobPart *part = job->parts;
+                JobChunk *part = job->parts;
 
                 job->parts = part->next;
                 for (size_t i = 0; i < part->n; i++) {
@@ -120,7 +120,7 @@ void open_job_free(Leader *l, OpenJob *job) {
         if (!job->end_tallied)
                 tally_job(l, job->tally, ARGOSY__JOB_STATE__JOB_RUNNING, ARGOSY__JOB_STATE__JOB_UNKNOWN);
         list_unlink(&job->queue);
-        list_unlink(&job->told);
+        list_unlink(&job->reported);
         list_unlink(&job->reverts);
         held_limit_end(l, job->limited_by);
         author_jobs_drop(l, job->author);
@@ -133,15 +133,15 @@ void open_jobs_retire(Leader *l) {
         list_init(&l->jobs_watched);
         list_init(&l->jobs_ended);
         list_init(&l->jobs_flying);
-        list_init(&l->jobs_told);
+        list_init(&l->jobs_reported);
         list_init(&l->jobs_reverting);
         l->jobs_due_us = l->jobs_walked = l->rebalance_open = 0;
         l->jobs_urgent = false;
 }
 
 void open_job_notify(Leader *l, OpenJob *job) {
-        if (!list_is_empty(&job->tickets) && !list_is_linked(&job->told))
-                list_append(&l->jobs_told, &job->told);
+        if (!list_is_empty(&job->pending_requests) && !list_is_linked(&job->reported))
+                list_append(&l->jobs_reported, &job->reported);
 }
 
 // ------------------------------------------------------------------------------------------------ units
@@ -415,9 +415,9 @@ size_t open_job_count_units(const Argosy__JobRecord *record) {
         return n;
 }
 
-void open_job_add_part(Leader *l, OpenJob *job, const Argosy__JobRecord *record, const Map *removed) {
+void open_job_add_chunk(Leader *l, OpenJob *job, const Argosy__JobRecord *record, const Map *removed) {
         size_t n = open_job_count_units(record);
-        JobPart *part;
+        JobChunk *part;
 
         // which say by themselves how they ended
         if (n == 0 || *job->rollout || job_end_is_effect(job->verb))
@@ -488,7 +488,7 @@ static void follow(Leader *l, uint64_t number, Argosy__JobState state, const Arg
         if (record->n_units > 0)
                 while (open_job_note_removed(l, job, &removed))
                         ;
-        open_job_add_part(l, job, record, &removed.units);
+        open_job_add_chunk(l, job, record, &removed.units);
         removed_units_done(&removed);
         open_job_begun(l, job);
 }
@@ -509,21 +509,21 @@ static size_t begin_of(const Leader *l, const JobNews *news) {
 
 // Those who wait for a job that was held back wait for it as it runs; or it has ended.
 static void follow_held(Leader *l, uint64_t number) {
-        ListNode tickets = LIST_INIT(tickets);
+        ListNode pending_requests = LIST_INIT(pending_requests);
         OpenJob *job;
 
         if (l->building) // the walk comes to it
                 return;
-        held_jobs_on_news(l, number, &tickets);
+        held_jobs_on_news(l, number, &pending_requests);
         job = open_job_find(l, number);
-        while (!list_is_empty(&tickets)) {
-                Ticket *t = ticket_in(tickets.next, TICKET_WAIT);
+        while (!list_is_empty(&pending_requests)) {
+                PendingRequest *t = request_in(pending_requests.next, PENDING_WAIT);
 
-                ticket_leave(t, TICKET_WAIT);
+                request_leave(t, PENDING_WAIT);
                 if (job)
                         open_job_add_waiter(l, job, t);
                 else
-                        ticket_settle(t, answer_job(l, t->author, number));
+                        request_settle(t, answer_job(l, t->author, number));
         }
 }
 

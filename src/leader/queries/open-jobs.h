@@ -67,4 +67,4 @@ bool open_job_item_reverts(Leader *l, JobItem *item);
 // It cannot be done: its unit has failed as it is.
 void open_job_item_keep(Leader *l, JobItem *item);
 
-int job_waiter_start(Leader *l, Ticket *t);
+int job_waiter_start(Leader *l, PendingRequest *t);

@@ -20,7 +20,7 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -28,7 +28,8 @@
 
 enum { LOOKS_OF_NAME = 4 }; // what a unit costs besides the nodes that are looked at
 
-void status_calls_narrow(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
+void status_calls_narrow(const PendingRequest *t, NodeCall *c, Argosy__Request *request,
+                         RequestOfOne *room) {
         room->status = *request->status;
         room->status.names = &c->unit;
         room->status.n_names = 1;
@@ -128,7 +129,7 @@ static Argosy__Response *status_of_held(Leader *l, const char *unit, const Node 
         return NULL;
 }
 
-static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
+static int status_of_node(Leader *l, PendingRequest *t, const char *unit, Node *n) {
         const Unit *u = unit_find(l, unit);
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         Argosy__Response *r;
@@ -150,7 +151,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
 }
 
 // A global unit leaves this node out: the name belongs to somebody else there, or it conflicts with one.
-static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, const char *why) {
+static int status_of_refusal(Leader *l, PendingRequest *t, const UnitEntry *e, Node *n, const char *why) {
         _cleanup_response_ Argosy__Response *r = status_new(l, e->record->name, n, why);
         Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
 
@@ -160,7 +161,7 @@ static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, 
         return node_calls_respond(t, TAKE_PTR(r));
 }
 
-static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
+static int status_of_nowhere(Leader *l, PendingRequest *t, const UnitEntry *e) {
         bool wanted = e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
         _cleanup_response_ Argosy__Response *r = status_new(
                 l, e->record->name, NULL, wanted ? "no node takes it at present" : "the unit is not loaded");
@@ -195,7 +196,7 @@ bool status_calls_unit_is_at(const Leader *l, const Unit *u, const UnitEntry *e,
 }
 
 // Destroyed, and its host is not heard.
-static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *n) {
+static int status_of_silent(Leader *l, PendingRequest *t, const char *name, const Node *n) {
         _cleanup_response_ Argosy__Response *r =
                 status_new(l, name, n, "destroyed; it may still run until the host is heard");
 
@@ -211,13 +212,13 @@ static bool is_remembered(const Leader *l, const Unit *u, const char *name, cons
 
 // A unit, and the nodes about which something is said of it (NodeAsking.n_said).
 typedef struct StatusQuestion {
-        Ticket *ticket;
+        PendingRequest *pending;
         const char *name;
         const UnitEntry *e;
         const Unit *u;
 } StatusQuestion;
 
-static StatusQuestion status_question(const Leader *l, Ticket *t) {
+static StatusQuestion status_question(const Leader *l, PendingRequest *t) {
         const char *name = t->request->status->names[node_asking(t)->n_asked];
 
         return (StatusQuestion){t, name, cluster_state_find_unit(l->state, name), unit_find(l, name)};
@@ -231,13 +232,13 @@ static int status_on(Leader *l, const StatusQuestion *q, Node *node) {
 
         if (!why && !silent && !status_calls_unit_is_at(l, q->u, q->e, node))
                 return 0;
-        node_asking(q->ticket)->n_said++;
-        return why      ? status_of_refusal(l, q->ticket, q->e, node, why)
-               : silent ? status_of_silent(l, q->ticket, q->name, node)
-                        : status_of_node(l, q->ticket, q->name, node);
+        node_asking(q->pending)->n_said++;
+        return why      ? status_of_refusal(l, q->pending, q->e, node, why)
+               : silent ? status_of_silent(l, q->pending, q->name, node)
+                        : status_of_node(l, q->pending, q->name, node);
 }
 
-static int status_on_node(Leader *l, Ticket *t, Node *node) {
+static int status_on_node(Leader *l, PendingRequest *t, Node *node) {
         const StatusQuestion q = status_question(l, t);
 
         return status_on(l, &q, node);
@@ -261,12 +262,12 @@ static bool is_anywhere(const Leader *l, const StatusQuestion *q) {
 }
 
 static int status_of_nobody(Leader *l, const StatusQuestion *q) {
-        return q->e ? status_of_nowhere(l, q->ticket, q->e)
-                    : node_calls_respond(q->ticket, unknown_unit(l, q->name));
+        return q->e ? status_of_nowhere(l, q->pending, q->e)
+                    : node_calls_respond(q->pending, unknown_unit(l, q->name));
 }
 
 // Goes on with the unit that is at hand. NODE_CALLS_MORE; or 0, with the next one at hand.
-static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
+static int status_of_unit(Leader *l, PendingRequest *t, size_t *left) {
         const StatusQuestion q = status_question(l, t);
         NodeAsking *a = node_asking(t);
         int r = 0;
@@ -282,11 +283,11 @@ static int status_of_unit(Leader *l, Ticket *t, size_t *left) {
         if (r != 0)
                 return r;
         a->n_said = 0;
-        a->n_asked++; // not before: as long as there are more, nothing ends the ticket
+        a->n_asked++; // not before: as long as there are more, nothing ends the pending request
         return 0;
 }
 
-int status_calls_ask_more(Leader *l, Ticket *t, size_t *left) {
+int status_calls_ask_more(Leader *l, PendingRequest *t, size_t *left) {
         int r = 0;
 
         while (r == 0 && *left > 0 && node_calls_has_more(t))
@@ -294,7 +295,7 @@ int status_calls_ask_more(Leader *l, Ticket *t, size_t *left) {
         return r == 0 && node_calls_has_more(t) ? NODE_CALLS_MORE : r;
 }
 
-int status_calls_ask(Leader *l, Ticket *t) {
+int status_calls_ask(Leader *l, PendingRequest *t) {
         if (t->request->status->n_names == 0)
                 return node_calls_respond(t, response_error(EINVAL, "no unit is named"));
         return node_calls_ask_some(l, t);

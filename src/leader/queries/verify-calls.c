@@ -6,10 +6,11 @@
 // (author-turns.h), and nothing to a host that has not taken what it was sent before. When it has, the
 // leader hears so (leader_on_host_drained()).
 //
-//      a ticket -> its calls, unsent -> in Leader.verifies until the last of them is sent -> answers, as of
-//      any question
+//      a pending request -> its calls, unsent -> in Leader.verifies until the last of them is sent
+//      -> answers, as of any question
 //
-// Failures: a node that is lost meanwhile has an error as its answer. Without memory the ticket ends.
+// Failures: a node that is lost meanwhile has an error as its answer. Without memory the pending request
+// ends.
 
 #include <errno.h>
 
@@ -20,7 +21,7 @@
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-name.h"
 
@@ -60,13 +61,13 @@ static Argosy__Response *refuse(const Argosy__Request__Verify *m) {
         return NULL;
 }
 
-static int respond(Ticket *t, Argosy__Response *r) {
-        ticket_send(t, r);
+static int respond(PendingRequest *t, Argosy__Response *r) {
+        request_send(t, r);
         return 0;
 }
 
 // `number` 0: of all nodes the first ones.
-static int begin_calls(Leader *l, Ticket *t, uint32_t number) {
+static int begin_calls(Leader *l, PendingRequest *t, uint32_t number) {
         NodeAsking *a = node_asking(t);
         NodeCall *c;
         int r = 0;
@@ -83,7 +84,7 @@ static int begin_calls(Leader *l, Ticket *t, uint32_t number) {
         return r;
 }
 
-int verify_calls_ask(Leader *l, Ticket *t) {
+int verify_calls_ask(Leader *l, PendingRequest *t) {
         const Argosy__Request__Verify *m = t->request->verify;
         Argosy__Response *refused = refuse(m);
         uint32_t number = 0;
@@ -97,7 +98,7 @@ int verify_calls_ask(Leader *l, Ticket *t) {
         if (r < 0)
                 return r;
         if (node_asking(t)->n_calls > 0)
-                return ticket_wait(t, &l->verifies);
+                return request_wait(t, &l->verifies);
         if (!list_is_empty(&t->responses))
                 return 0;
         return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
@@ -107,12 +108,12 @@ int verify_calls_ask(Leader *l, Ticket *t) {
 // ---------------------------------------------------------------------------------------- some in each turn
 
 // To a host that is not behind. *ret_more: there are others, or such as wait for their hosts.
-static NodeCall *next_of(Leader *l, const Ticket *t, bool *ret_more) {
+static NodeCall *next_of(Leader *l, const PendingRequest *t, bool *ret_more) {
         NodeCall *next = NULL;
 
         *ret_more = false;
         list_foreach (i, &node_asking(t)->calls) {
-                NodeCall *c = CONTAINER_OF(i, NodeCall, by_ticket);
+                NodeCall *c = CONTAINER_OF(i, NodeCall, by_pending_request);
 
                 if (!c->unsent)
                         continue;
@@ -125,17 +126,17 @@ static NodeCall *next_of(Leader *l, const Ticket *t, bool *ret_more) {
 }
 
 // False: nothing can be sent at present.
-static bool send_next(Leader *l, Ticket *t) {
+static bool send_next(Leader *l, PendingRequest *t) {
         bool more;
         NodeCall *c = next_of(l, t, &more);
 
         if (c || !more)
-                ticket_leave_queue(t);
+                request_leave_queue(t);
         if (!c)
                 return false;
         node_call_send(l, c);
         if (more)
-                ticket_wait_again(t, false);
+                request_wait_again(t, false);
         return true;
 }
 
@@ -144,7 +145,7 @@ void verify_calls_turn(Leader *l) {
         ListNode *next;
 
         while ((next = author_turns_next(&l->verifies))) {
-                Ticket *t = CONTAINER_OF(next, Ticket, queue);
+                PendingRequest *t = CONTAINER_OF(next, PendingRequest, queue);
                 size_t bytes = VERIFY_CALL_BYTES + bytes_of(t->request->verify);
 
                 if (sent > 0 && sent + bytes > VERIFY_TURN_BYTES) {

@@ -119,7 +119,7 @@ static void add_unseen(const Node *n, void *userdata) {
 
 // Whether the node is to run the unit, and its host has not reported its units to this leader.
 static bool is_unheard(const WaitSeen *v, const Node *n) {
-        return !host_is_told(n->host) && unit_wanted_on(v->l, v->unit, v->entry, n);
+        return !host_has_reported(n->host) && unit_wanted_on(v->l, v->unit, v->entry, n);
 }
 
 void wait_seen_add_unheard(WaitSeen *v) {

@@ -22,7 +22,7 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-event.h"
@@ -42,8 +42,8 @@ enum {
 };
 
 struct Waiter {
-        TicketWork work;
-        Ticket *ticket;
+        RequestWork work;
+        PendingRequest *pending;
         ListNode all; // in Leader.waiters
         ListNode due; // in Leader.waiters_due: not all of it has begun, or there is something to be said
         Argosy__UnitGoal goal;
@@ -65,7 +65,7 @@ void waiter_item_end(Leader *l, WaiterItem *item) {
         item->unit = NULL;
 }
 
-static void waiter_free(Ticket *t, TicketWork *work) {
+static void waiter_free(PendingRequest *t, RequestWork *work) {
         Waiter *w = CONTAINER_OF(work, Waiter, work);
         Leader *l = t->leader;
 
@@ -84,7 +84,7 @@ static void waiter_free(Ticket *t, TicketWork *work) {
         free(w);
 }
 
-static const TicketWorkKind waiter_kind = {waiter_free};
+static const RequestWorkKind waiter_kind = {waiter_free};
 
 static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
                          Argosy__Response__UnitResult *result) {
@@ -293,9 +293,9 @@ static void notify(Waiter *w) {
         if (news)
                 news->progress->remaining = (uint32_t) w->n_open;
         if (w->n_open)
-                ticket_send(w->ticket, news);
+                request_send(w->pending, news);
         else
-                ticket_settle(w->ticket, news);
+                request_settle(w->pending, news);
 }
 
 // They come nearly in the order in which they began.
@@ -365,7 +365,7 @@ static void mark_all(Leader *l) {
         l->wait_round++;
 }
 
-// -ENOMEM: the ticket is to be ended.
+// -ENOMEM: the pending request is to be ended.
 static int judge_item(Leader *l, WaiterItem *item, const WaitSeen *seen) {
         Waiter *w = item->waiter;
         Unit *u = item->unit;
@@ -396,7 +396,7 @@ static Argosy__Verb verb_of_goal(Argosy__UnitGoal goal) {
                                                           : ARGOSY__VERB__VERB_START;
 }
 
-int waiter_start(Leader *l, Ticket *t) {
+int waiter_start(Leader *l, PendingRequest *t) {
         const Argosy__Request__Wait *m = t->request->wait;
         Waiter *w;
 
@@ -405,20 +405,20 @@ int waiter_start(Leader *l, Ticket *t) {
         w = calloc(1, sizeof(*w) + m->n_items * sizeof(*w->items));
         if (!w)
                 return -ENOMEM;
-        w->ticket = t;
+        w->pending = t;
         w->goal = m->goal;
         w->verb = m->goal ? verb_of_goal(m->goal) : m->verb;
         w->n_items = w->n_open = m->n_items;
         l->n_wait_items += m->n_items;
         list_append(&l->waiters, &w->all);
-        ticket_add_work(t, &waiter_kind, &w->work);
+        request_add_work(t, &waiter_kind, &w->work);
         waiter_mark(l, w);
         leader_mark(l);
         return 0;
 }
 
 static int begin_item(Leader *l, Waiter *w) {
-        const Argosy__Request__Wait__Item *m = w->ticket->request->wait->items[w->n_begun];
+        const Argosy__Request__Wait__Item *m = w->pending->request->wait->items[w->n_begun];
         WaiterItem *item = &w->items[w->n_begun++];
 
         item->waiter = w;
@@ -508,7 +508,7 @@ static bool is_for_a_walk(const Leader *l, const Unit *u) {
         size_t n = 0;
 
         list_foreach (i, &unit_work_seen(u)->waiters)
-                if (++n > l->limits.waits_told)
+                if (++n > l->limits.waits_reported)
                         return true;
         return wait_seen_is_wide(l, u);
 }
@@ -549,7 +549,7 @@ void waiters_drain(Leader *l) {
 
                 list_unlink(&w->due);
                 if (w->failed)
-                        ticket_settle(w->ticket, NULL);
+                        request_settle(w->pending, NULL);
                 else {
                         if (w->n_begun < w->n_items)
                                 list_append(&later, &w->due);

@@ -29,7 +29,7 @@ typedef struct WaitDue {
         uint64_t lived_ms;
 } WaitDue;
 
-int waiter_start(Leader *l, Ticket *t);
+int waiter_start(Leader *l, PendingRequest *t);
 // What a wait of this verb for the unit would be told now. `seen`: what was seen of it in this turn; NULL:
 // it is looked at now.
 WaitVerdict waiter_judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,

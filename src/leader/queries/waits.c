@@ -13,11 +13,11 @@
 #include "drain-waiters.h"
 #include "manager-waiters.h"
 #include "rollout-controller.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 
-// Says what is news to the client: progress (ticket_report()), or the end.
-typedef void (*WaitJudge)(Leader *l, Ticket *t);
+// Says what is news to the client: progress (request_report()), or the end.
+typedef void (*WaitJudge)(Leader *l, PendingRequest *t);
 
 static const WaitJudge judges[] = {
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = drain_wait_judge,
@@ -25,15 +25,15 @@ static const WaitJudge judges[] = {
         [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = manager_wait_judge,
 };
 
-int wait_start(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_WAIT, &l->waits);
+int wait_start(Leader *l, PendingRequest *t) {
+        request_join(t, PENDING_WAIT, &l->waits);
         leader_mark(l);
         return 0;
 }
 
 void waits_turn(Leader *l) {
         list_foreach_safe (i, &l->waits) {
-                Ticket *t = ticket_in(i, TICKET_WAIT);
+                PendingRequest *t = request_in(i, PENDING_WAIT);
 
                 judges[t->request->what_case](l, t);
         }

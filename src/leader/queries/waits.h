@@ -5,5 +5,5 @@
 
 #include "leader-core.h"
 
-int wait_start(Leader *l, Ticket *t);
+int wait_start(Leader *l, PendingRequest *t);
 void waits_turn(Leader *l);

@@ -37,7 +37,7 @@
 #include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-name.h"
@@ -282,7 +282,7 @@ static Argosy__Response *why_new(const UnitEntry *e, const char *node, const cha
 
 typedef struct Responder {
         const Argosy__Request *request;
-        Ticket *ticket; // of an answer in turns; NULL: at once
+        PendingRequest *pending; // of an answer in turns; NULL: at once
         LeaderRespond respond;
         void *userdata;
         uint32_t n; // that were told
@@ -297,39 +297,39 @@ typedef struct WhyPlace {
 
 // Of a question that is answered in turns.
 typedef struct WhyWork {
-        TicketWork work;
+        RequestWork work;
         size_t n_asked;  // units that were told of
-        uint32_t n_told; // reasons
+        uint32_t n_reported; // reasons
         size_t bytes;    // of these
         WhyPlace at;     // in the unit that is at hand
 } WhyWork;
 
-static void why_free(Ticket *t, TicketWork *work) {
+static void why_free(PendingRequest *t, RequestWork *work) {
         free(CONTAINER_OF(work, WhyWork, work));
 }
 
-static const TicketWorkKind why_kind = {why_free};
+static const RequestWorkKind why_kind = {why_free};
 
 // NULL: it was answered.
-static WhyWork *why_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &why_kind);
+static WhyWork *why_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &why_kind);
 
         return work ? CONTAINER_OF(work, WhyWork, work) : NULL;
 }
 
 // Takes the response. The last one that there is room for says that the answer is too long.
-static void send_in_turn(Ticket *t, Argosy__Response *r) {
+static void send_in_turn(PendingRequest *t, Argosy__Response *r) {
         WhyWork *w = why_of(t);
 
         if (w)
                 w->bytes += argosy__response__get_packed_size(r);
         if (w && w->bytes <= ANSWER_BYTES_MAX) {
-                ticket_send(t, r);
+                request_send(t, r);
                 return;
         }
         message_free(r);
         if (w)
-                ticket_settle(t, response_too_long(w->bytes, false));
+                request_settle(t, response_too_long(w->bytes, false));
 }
 
 // Takes the response; NULL stands for out of memory.
@@ -341,8 +341,8 @@ static void send_response(Responder *t, const Leader *l, Argosy__Response *r) {
         r->no_leader = !l->leading;
         if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
                 r->status_reply->number = ++t->n;
-        if (t->ticket) {
-                send_in_turn(t->ticket, r);
+        if (t->pending) {
+                send_in_turn(t->pending, r);
                 return;
         }
         r->id = t->request->id;
@@ -609,42 +609,42 @@ bool why_is_long(const Leader *l, const Argosy__Request *request) {
         return n > l->limits.why_at_once;
 }
 
-static void queue(Leader *l, Ticket *t) {
-        ticket_join(t, TICKET_WHY, &l->whys_due);
+static void queue(Leader *l, PendingRequest *t) {
+        request_join(t, PENDING_WHY, &l->whys_due);
         leader_mark(l);
 }
 
-int why_start(Leader *l, Ticket *t) {
+int why_start(Leader *l, PendingRequest *t) {
         WhyWork *w = calloc(1, sizeof(*w));
 
         if (!w)
                 return -ENOMEM;
-        ticket_add_work(t, &why_kind, &w->work);
+        request_add_work(t, &why_kind, &w->work);
         queue(l, t);
         return 0;
 }
 
 // Since the question was taken on it may have come to another role.
-static bool is_refused(const Leader *l, Ticket *t, const char *name) {
+static bool is_refused(const Leader *l, PendingRequest *t, const char *name) {
         char why[AUTHORIZATION_WHY_SIZE];
 
         if (!authorization_refuses_view(l, t->author, name, why))
                 return false;
-        ticket_fail(t, response_error(EACCES, "%s", why));
+        request_fail(t, response_error(EACCES, "%s", why));
         return true;
 }
 
 // As who is told at once hears it.
-static void end(const Leader *l, Ticket *t) {
+static void end(const Leader *l, PendingRequest *t) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
         if (r)
                 r->no_leader = !l->leading;
-        ticket_settle(t, r);
+        request_settle(t, r);
 }
 
 // A unit, or some nodes of one that runs everywhere. Returns how much was looked at.
-static size_t explain_next(Leader *l, Ticket *t, Responder *to, size_t most) {
+static size_t explain_next(Leader *l, PendingRequest *t, Responder *to, size_t most) {
         WhyWork *w = why_of(t);
         const char *name = t->request->why->names[w->n_asked];
         WhyPlace at = w->at;
@@ -665,9 +665,9 @@ static size_t explain_next(Leader *l, Ticket *t, Responder *to, size_t most) {
 }
 
 // Returns how much was looked at: that much, and the rest of a unit.
-static size_t explain_some(Leader *l, Ticket *t, size_t most) {
+static size_t explain_some(Leader *l, PendingRequest *t, size_t most) {
         const Argosy__Request__Why *m = t->request->why;
-        Responder to = {.request = t->request, .ticket = t, .n = why_of(t)->n_told};
+        Responder to = {.request = t->request, .pending = t, .n = why_of(t)->n_reported};
         WhyWork *w = why_of(t);
         size_t looks = 0;
 
@@ -676,7 +676,7 @@ static size_t explain_some(Leader *l, Ticket *t, size_t most) {
         l->n_why_looks += looks;
         if (t->ended)
                 return looks;
-        w->n_told = to.n;
+        w->n_reported = to.n;
         if (w->n_asked < m->n_names)
                 queue(l, t);
         else
@@ -685,21 +685,21 @@ static size_t explain_some(Leader *l, Ticket *t, size_t most) {
 }
 
 // One that is left out goes on when its host takes more again, or is lost.
-static Ticket *next_due(const Leader *l) {
+static PendingRequest *next_due(const Leader *l) {
         list_foreach (i, &l->whys_due) {
-                Ticket *t = ticket_in(i, TICKET_WHY);
+                PendingRequest *t = request_in(i, PENDING_WHY);
 
-                if (!ticket_taker_is_full(t))
+                if (!request_taker_is_full(t))
                         return t;
         }
         return NULL;
 }
 
 void why_turn(Leader *l) {
-        Ticket *t;
+        PendingRequest *t;
 
         for (size_t looks = 0; looks < l->limits.why_looks && (t = next_due(l));) {
-                ticket_leave(t, TICKET_WHY);
+                request_leave(t, PENDING_WHY);
                 looks += explain_some(l, t,
                                       MIN_OF((size_t) l->limits.why_share, l->limits.why_looks - looks));
         }

@@ -18,5 +18,5 @@ int why_phrase(Leader *l, const UnitEntry *e, const Node *n, char **ret);
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 // Whether the request is about more than that.
 bool why_is_long(const Leader *l, const Argosy__Request *request);
-int why_start(Leader *l, Ticket *t); // then it is answered in turns
+int why_start(Leader *l, PendingRequest *t); // then it is answered in turns
 void why_turn(Leader *l);            // once per turn

@@ -3,9 +3,9 @@
 // See held-jobs.h. Happy path: the log brings a job that is held; it is judged once, and stands where what
 // holds it will be noticed: with the job that it waits for, with the queue that is closed, with the limit
 // that is full. When that changes, jobs that stand there are due, are judged again, and one that may go
-// becomes a ticket, as if its author had just asked for it: its rights and conditions are judged, and its
-// effect is in one entry with the end of what the log kept of it. Nothing else is written on the way, so a
-// leader that begins makes all of this anew.
+// becomes a pending request, as if its author had just asked for it: its rights and conditions are judged,
+// and its effect is in one entry with the end of what the log kept of it. Nothing else is written on the
+// way, so a leader that begins makes all of this anew.
 //
 // Cost: what is due. Nobody looks at those that wait, but when the rules change, once at each of those that
 // rules hold. So many units of these are compared with rules in one turn; the job at which that ends stays
@@ -17,10 +17,10 @@
 // limit, so those that are due are judged in that order, whatever made them due. As long as some are due
 // that could not be judged yet, who comes is none of the first of a limit.
 //
-// Failures: a ticket that could not be decided for want of a leader, or of room on the voters' disks, is
-// made again, a second later in the latter case. One that was refused ends its job as cancelled, with the
-// words of the refusal. What the log keeps and this build cannot read is no request, and ends likewise.
-// Without memory the process ends (oom.h).
+// Failures: a pending request that could not be decided for want of a leader, or of room on the voters'
+// disks, is made again, a second later in the latter case. One that was refused ends its job as cancelled,
+// with the words of the refusal. What the log keeps and this build cannot read is no request, and ends
+// likewise. Without memory the process ends (oom.h).
 
 #include "held-jobs.h"
 
@@ -71,8 +71,8 @@ struct HeldJob {
         uint64_t number;
         ListNode queue;
         Deadline due; // its number is when
-        ListNode tickets; // Ticket.in[TICKET_WAIT], of who waits for its end
-        Ticket *ticket;   // it goes
+        ListNode pending_requests; // PendingRequest.in[PENDING_WAIT], of who waits for its end
+        PendingRequest *pending;   // it goes
         HeldLimit *limit; // it waits for, or for which it goes; NULL: none
         HeldLimit *woken; // the limit whose room it may take: it is due; NULL: none
         // it is due, and is of so many units that it is judged in several turns; NULL: it is not
@@ -148,7 +148,7 @@ static void leave(HeldJob *h) {
         list_unlink(&h->queue);
         deadline_heap_clear(&h->leader->held_due, &h->due);
         give_up_room(h);
-        if (limit && h->ticket) {
+        if (limit && h->pending) {
                 limit->n_going--;
                 limit_wake(h->leader, limit);
         } else if (limit)
@@ -161,7 +161,7 @@ static void stay_due(Leader *l, HeldJob *h) {
 }
 
 static void make_due(Leader *l, HeldJob *h) {
-        if (h->ticket || h->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
+        if (h->pending || h->end.state != ARGOSY__JOB_STATE__JOB_UNKNOWN)
                 return;
         leave(h);
         stay_due(l, h);
@@ -304,7 +304,7 @@ static void tally_leave(Leader *l, const HeldJob *h) {
 
         if (h->begun)
                 return;
-        if (job_state_is_open(state) || (h->ticket && h->ticket->job_flying))
+        if (job_state_is_open(state) || (h->pending && h->pending->job_flying))
                 state = ARGOSY__JOB_STATE__JOB_UNKNOWN;
         tally_job(l, h->tally, ARGOSY__JOB_STATE__JOB_HELD, state);
 }
@@ -318,7 +318,7 @@ static HeldJob *held_new(Leader *l, const Argosy__StoredRequest *m) {
         h->begun = has_begun(l, h);
         h->author = m->author && !h->begun ? author_jobs_add(l, m->author) : NULL;
         list_init(&h->queue);
-        list_init(&h->tickets);
+        list_init(&h->pending_requests);
         argosy__job_record__init(&h->end);
         h->end.number = m->job;
         for (size_t i = 0; i < m->n_after; i++)
@@ -346,20 +346,20 @@ static void end_done(HeldJob *h) {
 }
 
 // What it asked for is in the log, and nobody listens; or it has ended before it could be decided.
-static void drop_ticket(Leader *l, Ticket *t) {
+static void drop_pending_request(Leader *l, PendingRequest *t) {
         l->n_held_going--;
-        ticket_stop_answering(t);
+        request_stop_answering(t);
         t->held = NULL;
         if (t->job == 0 && t->job_flying == 0)
-                ticket_free(t);
+                request_free(t);
 }
 
 static void held_free(Leader *l, HeldJob *h) {
         leave(h);
         tally_leave(l, h);
         stop_awaiting(l, h);
-        if (h->ticket)
-                drop_ticket(l, TAKE_PTR(h->ticket));
+        if (h->pending)
+                drop_pending_request(l, TAKE_PTR(h->pending));
         forget_request(h);
         map_take(&l->held_jobs, &h->number, sizeof(h->number));
         author_jobs_drop(l, h->author);
@@ -371,7 +371,7 @@ static void free_value(void *value) {
         free(value);
 }
 
-// Tickets have ended by then.
+// Pending requests have ended by then.
 void held_jobs_retire(Leader *l) {
         map_foreach (slot, &l->held_jobs) {
                 HeldJob *h = slot->value;
@@ -428,10 +428,10 @@ static void wake_those_who_wait(Leader *l, uint64_t number) {
 
 // The log has a part of it, and more is to come: from here on it counts as one that runs
 // (queries/open-jobs.c).
-static void begin(Leader *l, HeldJob *h, ListNode *ret_tickets) {
-        HeldLimit *limit = h->ticket ? TAKE_PTR(h->limit) : NULL;
+static void begin(Leader *l, HeldJob *h, ListNode *ret_pending) {
+        HeldLimit *limit = h->pending ? TAKE_PTR(h->limit) : NULL;
 
-        list_splice(ret_tickets, &h->tickets);
+        list_splice(ret_pending, &h->pending_requests);
         tally_leave(l, h);
         h->begun = true;
         author_jobs_drop(l, TAKE_PTR(h->author));
@@ -441,18 +441,18 @@ static void begin(Leader *l, HeldJob *h, ListNode *ret_tickets) {
         limit_wake(l, limit);
 }
 
-void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets) {
+void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_pending) {
         const Argosy__StoredRequest *m = cluster_state_find_stored_request(l->state, number);
         HeldJob *h = find(l, number);
 
         if (h && !m) {
-                list_splice(ret_tickets, &h->tickets);
+                list_splice(ret_pending, &h->pending_requests);
                 held_free(l, h);
         } else if (h && !has_begun(l, h)) { // it was released
                 stop_awaiting(l, h);
                 make_due(l, h);
         } else if (h && !h->begun)
-                begin(l, h, ret_tickets);
+                begin(l, h, ret_pending);
         else if (m && !h)
                 take_on(l, m);
         wake_those_who_wait(l, number);
@@ -551,7 +551,8 @@ static bool is_to_be_tried_again(const Argosy__Response *r) {
         return r->no_leader || r->status == ENOMEM;
 }
 
-// The answer to its ticket, if its effect is not in the log with all of it: then nobody asks any more.
+// The answer to its pending request, if its effect is not in the log with all of it: then nobody asks any
+// more.
 static void on_response(const Argosy__Response *r, void *userdata) {
         HeldJob *h = userdata;
         Leader *l = h->leader;
@@ -559,7 +560,7 @@ static void on_response(const Argosy__Response *r, void *userdata) {
         if (!r->final)
                 return;
         leave(h);
-        h->ticket = NULL;
+        h->pending = NULL;
         l->n_held_going--;
         if (is_to_be_tried_again(r))
                 make_due(l, h);
@@ -572,31 +573,31 @@ static void on_response(const Argosy__Response *r, void *userdata) {
 }
 
 static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argosy__QueueRule *rule) {
-        Ticket *t = oom_checked(ticket_take(l, TAKE_PTR(h->request), on_response, h));
+        PendingRequest *t = oom_checked(request_take(l, TAKE_PTR(h->request), on_response, h));
 
         queue_look_keep(t, TAKE_PTR(h->look));
         t->author = oom_checked(message_copy(m->author));
         authorization_drop_files(l, t);
         t->held = h;
-        ticket_set_job(t, has_begun(l, h) ? h->number : 0); // of which another leader has written a part
-        h->ticket = t;
+        request_set_job(t, has_begun(l, h) ? h->number : 0); // of which another leader has written a part
+        h->pending = t;
         l->n_held_going++;
         if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {
                 h->limit = limit_get(l, rule->number);
                 h->limit->n_going++;
         }
         give_up_room(h);
-        (void) oom_check(ticket_wait(t, &l->queue));
+        (void) oom_check(request_wait(t, &l->queue));
 }
 
-void held_job_put_back(Leader *l, Ticket *t) {
+void held_job_put_back(Leader *l, PendingRequest *t) {
         HeldJob *h = t->held;
 
         leave(h);
-        h->ticket = NULL;
+        h->pending = NULL;
         l->n_held_going--;
-        ticket_stop_answering(t);
-        ticket_free(t);
+        request_stop_answering(t);
+        request_free(t);
         make_due(l, h);
 }
 
@@ -714,7 +715,7 @@ void held_jobs_step(Leader *l) {
                 leader_mark(l);
 }
 
-bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
+bool held_jobs_judge(Leader *l, PendingRequest *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m =
                 t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
         QueueLook *look = queue_look_take(t);
@@ -738,7 +739,7 @@ bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__Qu
 // Claims the key of the held request, as everything that begins does.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
         const HeldJob *h = find(l, number);
-        const ProtobufCBinaryData *id = h && h->ticket ? job_request_id(h->ticket->request) : NULL;
+        const ProtobufCBinaryData *id = h && h->pending ? job_request_id(h->pending->request) : NULL;
 
         return id ? batch_builder_claim(b, id->data, id->len) : 0;
 }
@@ -746,15 +747,15 @@ int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number) {
 bool held_job_goes_on(const Leader *l, uint64_t number) {
         const HeldJob *h = find(l, number);
 
-        return h && (h->ticket || h->due.place > 0);
+        return h && (h->pending || h->due.place > 0);
 }
 
-bool held_job_wait(Leader *l, uint64_t number, Ticket *t) {
+bool held_job_wait(Leader *l, uint64_t number, PendingRequest *t) {
         HeldJob *h = find(l, number);
 
         if (!h || h->begun)
                 return false;
-        ticket_join(t, TICKET_WAIT, &h->tickets);
+        request_join(t, PENDING_WAIT, &h->pending_requests);
         return true;
 }
 
@@ -764,7 +765,7 @@ void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]) 
         size_t n_open = 0;
 
         *ret = '\0';
-        if (!h || has_begun(l, h) || h->ticket)
+        if (!h || has_begun(l, h) || h->pending)
                 return;
         for (size_t i = h->n_after; i-- > 0;)
                 if (h->after[i].awaited) {
@@ -794,7 +795,7 @@ size_t held_jobs_of_rule(const Leader *l, uint32_t rule) {
         map_foreach (slot, &l->held_jobs) {
                 const HeldJob *h = slot->value;
 
-                n += h->rule == rule && !h->ticket && (h->why == HELD_JOB_RULE || h->why == HELD_JOB_LIMIT);
+                n += h->rule == rule && !h->pending && (h->why == HELD_JOB_RULE || h->why == HELD_JOB_LIMIT);
         }
         return n;
 }

@@ -8,15 +8,15 @@
 //                   for the queue to open (.held_closed), for the rules (.held_by_rules), for its limit
 //                   (HeldLimit.waiting)
 //      is due       one of these may have come                              Leader.held_due
-//      goes         its request is a ticket of the queue, as if it had just come; HeldJob.ticket
-//      has begun    the log has a part of its effect; its ticket goes on until it has all of it
+//      goes         its request is a pending request of the queue, as if it had just come; HeldJob.pending
+//      has begun    the log has a part of its effect; its pending request goes on until it has all of it
 //      is over      it ends without having begun: to be written             Leader.held_over
 //      is gone      the log has its effect, or its end                      held_jobs_on_news()
 
 #include "batch-builder.h"
 #include "held-verdict.h"
 #include "leader-core.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 typedef struct HeldJob HeldJob;
 
@@ -25,8 +25,9 @@ void held_jobs_build(Leader *l);
 void held_jobs_retire(Leader *l);
 
 // An entry has brought something of this job, which may be held, or be waited for. If it is held no more,
-// since it has begun or is over: those who wait for its end, in *ret_tickets (Ticket.in[TICKET_WAIT]).
-void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_tickets);
+// since it has begun or is over: those who wait for its end, in *ret_pending
+// (PendingRequest.in[PENDING_WAIT]).
+void held_jobs_on_news(Leader *l, uint64_t number, ListNode *ret_pending);
 // The rules of the queue may be other ones.
 void held_jobs_on_applied(Leader *l);
 // The rebalance that is under way has got the number of its job, or is over without one.
@@ -39,9 +40,9 @@ bool held_jobs_can_hold(const Argosy__Request *request);
 // What holds a request that has come, or one of a job that is held, when its turn has come to be decided.
 // *ret_rule: by which rule it is held or refused, or which counts it; NULL: none. False: of so many units
 // that it is known in a later turn.
-bool held_jobs_judge(Leader *l, Ticket *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
-// It does not go after all, since somebody else came first. Ends the ticket.
-void held_job_put_back(Leader *l, Ticket *t);
+bool held_jobs_judge(Leader *l, PendingRequest *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule);
+// It does not go after all, since somebody else came first. Ends the pending request.
+void held_job_put_back(Leader *l, PendingRequest *t);
 uint64_t held_job_number(const HeldJob *h);
 // Into the batch: the ends of those that are over. 0 or -ENOMEM.
 int held_jobs_decide(Leader *l, BatchBuilder *b);
@@ -63,8 +64,8 @@ int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);
 // Whether the leader goes on by itself with a job that was held, and of which the log may have a part, now
 // or when it is judged next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);
-// The ticket is answered when the job ends. False: it is not held, or has begun.
-bool held_job_wait(Leader *l, uint64_t number, Ticket *t);
+// The pending request is answered when the job ends. False: it is not held, or has begun.
+bool held_job_wait(Leader *l, uint64_t number, PendingRequest *t);
 // What holds it, for people; "": nothing, or nobody knows.
 void held_job_phrase(const Leader *l, uint64_t number, char ret[HELD_WHY_SIZE]);
 // Numbers of held jobs that wait for this one, smallest first, at most `max`. Returns how many.

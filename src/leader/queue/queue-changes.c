@@ -27,7 +27,7 @@
 #include "queue-policy.h"
 #include "response.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 
 // ------------------------------------------------------------------------------------------------ rules
@@ -58,54 +58,54 @@ static int insert(Argosy__QueueRecord *queue, const Argosy__QueueRule *rule, siz
 }
 
 // STEP_PASSED: the record is as it was asked for; so it is with the three below.
-static int add(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+static int add(PendingRequest *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
         const char *error = queue_rule_error(m->add);
         size_t at = m->before > 0 ? find_rule(queue, m->before) : queue->n_rules;
         int r;
 
         if (error)
-                return ticket_refuse(t, EINVAL, "%s", error);
+                return request_refuse(t, EINVAL, "%s", error);
         if (at == SIZE_MAX)
-                return ticket_settle(t, no_such_rule(m->before));
+                return request_settle(t, no_such_rule(m->before));
         r = insert(queue, m->add, at);
         return r < 0 ? r : STEP_PASSED;
 }
 
-static int remove_rule(Ticket *t, uint32_t number, Argosy__QueueRecord *queue) {
+static int remove_rule(PendingRequest *t, uint32_t number, Argosy__QueueRecord *queue) {
         size_t at = find_rule(queue, number);
 
         if (at == SIZE_MAX)
-                return ticket_settle(t, no_such_rule(number));
+                return request_settle(t, no_such_rule(number));
         message_free(queue->rules[at]);
         memmove(&queue->rules[at], &queue->rules[at + 1], (--queue->n_rules - at) * sizeof(*queue->rules));
         return STEP_PASSED;
 }
 
-static int set_closed(Ticket *t, bool closed, Argosy__QueueRecord *queue) {
+static int set_closed(PendingRequest *t, bool closed, Argosy__QueueRecord *queue) {
         const char *reason = closed && t->request->job ? t->request->job->reason : "";
 
         if (queue->closed == closed && strcmp(queue->reason, reason) == 0)
-                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->closed = closed;
         return field_set(&queue->reason, reason) < 0 ? -ENOMEM : STEP_PASSED;
 }
 
-static int set_open_max(Ticket *t, uint32_t max, Argosy__QueueRecord *queue) {
+static int set_open_max(PendingRequest *t, uint32_t max, Argosy__QueueRecord *queue) {
         if (max > CLUSTER_OPEN_JOBS_MAX)
-                return ticket_refuse(t, EINVAL, "an author may have up to %d open jobs",
+                return request_refuse(t, EINVAL, "an author may have up to %d open jobs",
                                      CLUSTER_OPEN_JOBS_MAX);
         if ((queue->open_max ?: CLUSTER_OPEN_JOBS_DEFAULT) == max)
-                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->open_max = max;
         return STEP_PASSED;
 }
 
-static int set_history(Ticket *t, uint32_t mib, Argosy__QueueRecord *queue) {
+static int set_history(PendingRequest *t, uint32_t mib, Argosy__QueueRecord *queue) {
         if (mib > CLUSTER_HISTORY_MIB_MAX)
-                return ticket_refuse(t, EINVAL, "up to %d MiB of the past can be kept",
+                return request_refuse(t, EINVAL, "up to %d MiB of the past can be kept",
                                      CLUSTER_HISTORY_MIB_MAX);
         if ((queue->history_mib ?: CLUSTER_HISTORY_MIB_DEFAULT) == mib)
-                return ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         queue->history_mib = mib;
         return STEP_PASSED;
 }
@@ -122,7 +122,7 @@ static bool set_size(uint32_t *field, uint32_t size, uint32_t otherwise) {
         return !same;
 }
 
-static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+static int set_files(PendingRequest *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
         enum {
                 FILE_KIB = CARRIED_FILE_MAX / 1024,
                 UNIT_KIB = CARRIED_UNIT_MAX / 1024,
@@ -131,21 +131,21 @@ static int set_files(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__Q
         bool changed;
 
         if (m->file_kib > FILE_KIB || m->unit_files_kib > UNIT_KIB || m->files_mib > ALL_MIB)
-                return ticket_refuse(t, EINVAL,
+                return request_refuse(t, EINVAL,
                                      "a file of a unit may have up to %d KiB, a unit with its files %d KiB, "
                                      "and all of them %d MiB",
                                      FILE_KIB, UNIT_KIB, ALL_MIB);
         changed = set_size(&queue->file_kib, m->file_kib, FILE_KIB);
         changed |= set_size(&queue->unit_files_kib, m->unit_files_kib, UNIT_KIB);
         changed |= set_size(&queue->files_mib, m->files_mib, ALL_MIB);
-        return changed ? STEP_PASSED : ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return changed ? STEP_PASSED : request_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }
 
-static int change(Ticket *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
+static int change(PendingRequest *t, const Argosy__Request__QueueChange *m, Argosy__QueueRecord *queue) {
         if ((m->add != NULL) + (m->remove > 0) + m->close + m->open + (m->open_max > 0) +
                     (m->history_mib > 0) + is_about_files(m) !=
             1)
-                return ticket_refuse(t, EINVAL, "the request does not say what is to become of the queue");
+                return request_refuse(t, EINVAL, "the request does not say what is to become of the queue");
         if (m->add)
                 return add(t, m, queue);
         if (m->open_max > 0)
@@ -204,7 +204,7 @@ static Argosy__Response *tell_change(const Leader *l, const Argosy__Request__Que
         return TAKE_PTR(r);
 }
 
-static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queue) {
+static int plan(Leader *l, PendingRequest *t, BatchBuilder *b, Argosy__QueueRecord *queue) {
         const Argosy__Request__QueueChange *m = t->request->queue_change;
         int r = change(t, m, queue);
 
@@ -213,10 +213,10 @@ static int plan(Leader *l, Ticket *t, BatchBuilder *b, Argosy__QueueRecord *queu
         r = batch_builder_put_queue(b, queue);
         if (r < 0)
                 return r;
-        return ticket_prepare(t, tell_change(l, m, queue));
+        return request_prepare(t, tell_change(l, m, queue));
 }
 
-int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b) {
+int queue_plan_change(Leader *l, PendingRequest *t, BatchBuilder *b) {
         Argosy__QueueRecord *queue;
         int r;
 
@@ -297,7 +297,7 @@ Argosy__Response *queue_forbid_held(const Leader *l, const Argosy__Author *autho
         return refuses ? response_error(EACCES, "job %" PRIu64 ": %s", number, why) : NULL;
 }
 
-int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
+int queue_plan_release(Leader *l, PendingRequest *t, BatchBuilder *b) {
         const Argosy__Request__JobRelease *m = t->request->job_release;
         bool past_rules =
                 access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL);
@@ -307,11 +307,11 @@ int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b) {
                 Argosy__Response *refusal = queue_forbid_held(l, t->author, m->numbers[i]);
 
                 if (refusal)
-                        return ticket_settle(t, refusal);
+                        return request_settle(t, refusal);
         }
         for (size_t i = 0; r == 0 && i < m->n_numbers; i++)
                 r = batch_builder_release_request(b, m->numbers[i], past_rules);
         if (r < 0)
                 return r;
-        return ticket_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        return request_prepare(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
 }

@@ -9,8 +9,8 @@
 enum { RELEASE_MAX = 1000 }; // jobs in one request
 
 // As Handler.plan and .answer_to.
-int queue_plan_change(Leader *l, Ticket *t, BatchBuilder *b);
-int queue_plan_release(Leader *l, Ticket *t, BatchBuilder *b);
+int queue_plan_change(Leader *l, PendingRequest *t, BatchBuilder *b);
+int queue_plan_release(Leader *l, PendingRequest *t, BatchBuilder *b);
 Argosy__Response *queue_answer_list(Leader *l, const Argosy__Request *request);
 // As Handler.refuse.
 Argosy__Response *queue_refuse_release(const Argosy__Request *request);

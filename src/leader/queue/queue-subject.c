@@ -33,7 +33,7 @@
 #include "queue-policy.h"
 #include "scheduler-roles.h"
 #include "str.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
@@ -107,7 +107,7 @@ typedef struct Subject {
 } Subject;
 
 struct QueueLook {
-        TicketWork work; // while it is a pending request's
+        RequestWork work; // while it is a pending request's
         Subject subject;
         QueueWalk walk;
         uint64_t revision; // of the rules
@@ -627,21 +627,21 @@ QueueLook *queue_look_free(QueueLook *look) {
         return NULL;
 }
 
-static void look_free(Ticket *t, TicketWork *work) {
+static void look_free(PendingRequest *t, RequestWork *work) {
         (void) queue_look_free(CONTAINER_OF(work, QueueLook, work));
 }
 
-static const TicketWorkKind look_kind = {look_free};
+static const RequestWorkKind look_kind = {look_free};
 
-QueueLook *queue_look_take(Ticket *t) {
-        TicketWork *work = ticket_take_work(t, &look_kind);
+QueueLook *queue_look_take(PendingRequest *t) {
+        RequestWork *work = request_take_work(t, &look_kind);
 
         return work ? CONTAINER_OF(work, QueueLook, work) : NULL;
 }
 
-void queue_look_keep(Ticket *t, QueueLook *look) {
+void queue_look_keep(PendingRequest *t, QueueLook *look) {
         if (look)
-                ticket_add_work(t, &look_kind, &look->work);
+                request_add_work(t, &look_kind, &look->work);
 }
 
 static size_t count_sent(const Argosy__Request *request) {

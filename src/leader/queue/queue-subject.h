@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-// The job of a rebalance that is under way, for which others may wait (campaigns/rebalances.h).
+// The job of a rebalance that is under way, for which others may wait (rollouts/rebalances.h).
 struct RebalanceJob {
         Argosy__Request *request; // owned, as is
         Argosy__Author *author;
@@ -39,8 +39,8 @@ bool queue_rule_find(Leader *l, const Argosy__Author *author, const Argosy__Requ
 QueueLook *queue_look_free(QueueLook *look); // NULL
 // That of a pending request, which keeps it from one turn to the next. NULL: there is none, or it is
 // dropped.
-QueueLook *queue_look_take(Ticket *t);
-void queue_look_keep(Ticket *t, QueueLook *look);
+QueueLook *queue_look_take(PendingRequest *t);
+void queue_look_keep(PendingRequest *t, QueueLook *look);
 // What was asked of units for that. NULL: nothing, since no rule is about the request.
 typedef struct QueueWatch QueueWatch;
 struct HeldJob;

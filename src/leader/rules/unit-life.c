@@ -10,10 +10,10 @@
 
 enum {
         A = LIFE_ABSENT,
-        E = LIFE_EVERYWHERE,
+        E = LIFE_GLOBAL,
         R = LIFE_RESIDENT,
         M = LIFE_MOVING,
-        F = LIFE_FLYING,
+        F = LIFE_COMMITTING,
         H = LIFE_HELD,
         D = LIFE_DELAYED,
         S = LIFE_STRANDED,
@@ -27,10 +27,10 @@ static const uint8_t table[LIFE_STATES][LIFE_EVENTS] = {
         //                                                              untaken
         //                  unwanted global placed unplaced   is gone     anyway          goes   waits
         [LIFE_ABSENT] =     {A,      E,     R,     P,         o,        A,A,      o,      o,o,  o,o,   o},
-        [LIFE_EVERYWHERE] = {A,      E,     R,     P,         o,        E,E,      o,      o,o,  o,o,   o},
+        [LIFE_GLOBAL] =     {A,      E,     R,     P,         o,        E,E,      o,      o,o,  o,o,   o},
         [LIFE_RESIDENT] =   {A,      E,     R,     P,         P,        M,M,      o,      o,F,  o,o,   o},
         [LIFE_MOVING] =     {A,      E,     M,     P,         P,        M,M,      o,      R,F,  H,D,   S},
-        [LIFE_FLYING] =     {A,      E,     F,     P,         P,        F,F,      M,      o,o,  o,o,   o},
+        [LIFE_COMMITTING] = {A,      E,     F,     P,         P,        F,F,      M,      o,o,  o,o,   o},
         [LIFE_HELD] =       {A,      E,     M,     P,         P,        H,M,      o,      o,o,  o,o,   o},
         [LIFE_DELAYED] =    {A,      E,     R,     P,         P,        M,M,      o,      o,o,  o,o,   o},
         [LIFE_STRANDED] =   {A,      E,     R,     P,         P,        M,M,      o,      R,F,  H,D,   o},
@@ -47,5 +47,5 @@ bool unit_life_is_queued(UnitLife life) {
 }
 
 bool unit_life_is_moving(UnitLife life) {
-        return life == LIFE_MOVING || life == LIFE_FLYING || life == LIFE_HELD;
+        return life == LIFE_MOVING || life == LIFE_COMMITTING || life == LIFE_HELD;
 }

@@ -25,10 +25,10 @@
 
 typedef enum UnitLife { // zero-initialised: absent
         LIFE_ABSENT,
-        LIFE_EVERYWHERE,
+        LIFE_GLOBAL,
         LIFE_RESIDENT,
         LIFE_MOVING,
-        LIFE_FLYING,
+        LIFE_COMMITTING,
         LIFE_HELD,
         LIFE_DELAYED,
         LIFE_STRANDED,
@@ -53,7 +53,7 @@ typedef enum LifeEvent {
         LIFE_GOES,    // the batch in the making moves it, or takes its node away for another unit
         LIFE_IS_HELD, // its budget holds it back
         LIFE_WAITS,   // time has to pass
-        LIFE_UNTAKEN, // no node takes it, or not before its turn
+        LIFE_UNSCHEDULABLE, // no node takes it, or not before its turn
         LIFE_EVENTS,
 } LifeEvent;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // What a unit is on one node: one state at a time, and what follows after each event. For a unit that runs
-// on all nodes (LIFE_EVERYWHERE of unit-life.h) this is where it lives, node by node; for one that is
+// on all nodes (LIFE_GLOBAL of unit-life.h) this is where it lives, node by node; for one that is
 // placed, what its node was told of it, and the nodes that it has left.
 //
 //      ABSENT      nothing is known of it there, and nothing was said: there is no UnitOnNode

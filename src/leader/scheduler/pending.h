@@ -14,7 +14,7 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
 // What a round has to know of units that it may or may not preempt.
 typedef struct PendingView {
         const BatchBuilder *batch; // units that it touches stay
-        // In a dry run: whether it has given the unit a node, where the unit will be by then; NULL: no dry
+        // In a preview: whether it has given the unit a node, where the unit will be by then; NULL: no dry
         // run.
         bool (*is_planned)(const char *name, void *userdata);
         void *userdata;

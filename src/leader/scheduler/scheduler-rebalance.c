@@ -180,9 +180,9 @@ void scheduler_rebalance_take(SchedulerRebalance *r, const Scheduler *p, Schedul
                 if (is_current(r, &m))
                         r->moves[n++] = m;
         }
-        placement_dry_run_begin(l->places->placement);
+        placement_preview_begin(l->places->placement);
         rebalance_revise(l->places->placement, r->moves, &n);
-        placement_dry_run_end(l->places->placement);
+        placement_preview_end(l->places->placement);
         result = oom_checked(calloc(n + 1, sizeof *result));
         for (size_t i = 0; i < n; i++)
                 result[i] = (SchedulerMove){.unit = unit_at(l, r->moves[i].unit),

@@ -20,12 +20,12 @@ static void add_where(PlacementSpec *spec, const UnitOptions *o, EligibilityTerm
         eligibility_terms(o, terms);
         spec->terms = terms->of;
         spec->n_terms = terms->n;
-        spec->prefers = preferences;
-        for (size_t i = 0; i < o->n_wishes; i++) {
-                preferences[i] = eligibility_term(&o->wishes[i].match);
-                spec->weights[i] = o->wishes[i].weight;
+        spec->preferences = preferences;
+        for (size_t i = 0; i < o->n_preferences; i++) {
+                preferences[i] = eligibility_term(&o->preferences[i].match);
+                spec->weights[i] = o->preferences[i].weight;
         }
-        spec->n_prefers = o->n_wishes;
+        spec->n_preferences = o->n_preferences;
 }
 
 static int add_demands(Placement *p, PlacementSpec *spec, const UnitOptions *o, bool *ret_new) {
@@ -55,7 +55,7 @@ int scheduler_class(Placement *p, const char *name, const UnitOptions *o, uint32
         PlacementSpec spec = {.conflicts = (const char *const *) o->conflicts,
                               .replaces = (const char *const *) o->replaces,
                               .policy = o->pack ? PLACEMENT_BEST_FIT : PLACEMENT_LEAST_LOADED};
-        PlacementTerm preferences[UNIT_WISHES_MAX];
+        PlacementTerm preferences[UNIT_PREFERENCES_MAX];
         _cleanup_free_ char *group = NULL;
         EligibilityTerms terms;
         int r;

@@ -33,18 +33,18 @@ struct SchedulerTables {
         uint32_t labelled_host; // they were, of the hosts up to that one
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
-        Map guests; // Guest by name: units without a record, while a Scheduler lives
-        // `placement` and `guests` are those of a Scheduler that has a copy (scheduler_enter())
+        Map provisional; // ProvisionalUnit by name: units without a record, while a Scheduler lives
+        // `placement` and `provisional units` are those of a Scheduler that has a copy (scheduler_enter())
         bool is_copy;
         uint64_t n_renumbered; // units and nodes that were given a number or lost it; and kinds of resources
         // that were asked for last, the last one first. Of `placement` as it is while it is no copy
         KnownClass classes[KNOWN_CLASSES];
 };
 
-typedef struct Guest {
+typedef struct ProvisionalUnit {
         uint32_t unit;
         char name[];
-} Guest;
+} ProvisionalUnit;
 
 struct Scheduler {
         Leader *leader;
@@ -52,10 +52,10 @@ struct Scheduler {
         size_t n_touched;
         Unit **released; // recorded units: they live longer
         size_t n_released;
-        bool dry_run;
-        // For a Scheduler with a copy: that and its guests; from scheduler_enter() to scheduler_leave() what
-        // the tables had.
+        bool preview;
+        // For a Scheduler with a copy: that and its provisional units; from scheduler_enter() to
+        // scheduler_leave() what the tables had.
         Placement *copy;
-        Map guests;
+        Map provisional;
         uint64_t n_renumbered; // when it was made
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units in the Placement: as their records are, and guests without a record as long as a Scheduler lives.
+// Units in the Placement: as their records are, and provisional units without a record as long as a
+// Scheduler lives.
 //
 //      scheduler_on_unit(): a number, class, affinity, node -> scheduler_enqueue() -> placed or dequeued
 //      scheduler_set_refusals(): nodes that refused it, and fleet's nodes, are excluded or admitted
@@ -137,23 +138,23 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
 }
 
 // The unit's number in the Placement, added if it is missing: with a record, named by another unit's
-// options, or a guest.
-uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
+// options, or a provisional unit.
+uint32_t scheduler_get_unit(Leader *l, const char *name, bool provisional) {
         SchedulerTables *t = l->places;
-        const Guest *known = map_find_str(&t->guests, name);
+        const ProvisionalUnit *known = map_find_str(&t->provisional, name);
         Unit *u = unit_find(l, name);
-        Guest *g;
+        ProvisionalUnit *g;
 
         if (u && u->scheduling.place)
                 return u->scheduling.place - 1;
         if (known)
                 return known->unit;
-        if (!guest && !t->is_copy) // numbers in a copy are not those of Unit.place
+        if (!provisional && !t->is_copy) // numbers in a copy are not those of Unit.place
                 return add_unit(l, oom_checked(unit_get(l, name)), t->anything, t->role, 0);
         g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
         strcpy(g->name, name);
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
-        oom_check(map_add_str(&t->guests, g->name, g));
+        oom_check(map_add_str(&t->provisional, g->name, g));
         (void) confine_fleet_unit(l, name, g->unit);
         return g->unit;
 }
@@ -182,15 +183,15 @@ static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names
         return scheduler_add_affinity(l, name, unit, names);
 }
 
-static uint32_t number_of_guest(const Leader *l, const char *name) {
-        const Guest *g = map_find_str(&l->places->guests, name);
+static uint32_t number_of_provisional(const Leader *l, const char *name) {
+        const ProvisionalUnit *g = map_find_str(&l->places->provisional, name);
 
         return g ? g->unit : PLACEMENT_NONE;
 }
 
-// The number of a unit or guest; PLACEMENT_NONE: it is not in the Placement.
+// The number of a unit or provisional unit; PLACEMENT_NONE: it is not in the Placement.
 static uint32_t number_of_unit(const Leader *l, const Unit *u) {
-        return u->scheduling.place ? u->scheduling.place - 1 : number_of_guest(l, u->name);
+        return u->scheduling.place ? u->scheduling.place - 1 : number_of_provisional(l, u->name);
 }
 
 // Returns the cost, in units of REFUSALS.
@@ -301,7 +302,7 @@ static void mark_mismatch(Leader *l, const Unit *u) {
                                 ? unit_on_node_find(u, u->node)
                                 : NULL;
 
-        if (s && !s->mismatch_told)
+        if (s && !s->mismatch_reported)
                 event_mark_unit_on_node(l, s);
 }
 
@@ -311,8 +312,8 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions
 
         if (!e && !u->scheduling.place)
                 return;
-        if (map_find_str(&l->places->guests, u->name))
-                return; // a Scheduler has it as a guest; done again when that is freed
+        if (map_find_str(&l->places->provisional, u->name))
+                return; // a Scheduler has it as a provisional unit; done again when that is freed
         unit = number_with_options(l, u, options);
         leave_queue(l, u);
         // also for global units, as others may conflict with them; on failure the unit demands nothing
@@ -338,7 +339,7 @@ void scheduler_on_unit_freed(Leader *l, Unit *u) {
 static uint32_t number_of(const Leader *l, const char *name) {
         const Unit *u = unit_find(l, name);
 
-        return u ? number_of_unit(l, u) : number_of_guest(l, name);
+        return u ? number_of_unit(l, u) : number_of_provisional(l, name);
 }
 
 void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
@@ -358,7 +359,7 @@ static size_t sync_refusals_of(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
         list_unlink(&unit_work(l, u)->refusals_due);
-        l->n_refusals_told++;
+        l->n_refusals_reported++;
         keep_with_data(l, u->name, e && failing_options_of(e)->has_data);
         return scheduler_set_refusals(l, u);
 }
@@ -474,25 +475,25 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-void scheduler_reconsider_follower(Leader *l, Unit *u) {
+void scheduler_reconsider_colocated(Leader *l, Unit *u) {
         if (u->node && u->scheduling.place &&
             placement_unit_follows(l->places->placement, u->scheduling.place - 1))
                 unit_event(l, u, LIFE_RECONSIDER);
 }
 
-size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
+size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t number = number_of(l, name), unit;
         size_t n = 0;
 
         while (number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&
-               placement_unit_follower(l->places->placement, number, (uint32_t) n, &unit))
+               placement_unit_colocated(l->places->placement, number, (uint32_t) n, &unit))
                 ret[n++] = placement_unit_name(l->places->placement, unit);
         return n;
 }
 
-size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
         const char *names[PLACEMENT_FOLLOWS_MAX];
-        size_t n_names = scheduler_follower_names(l, name, names), n = 0;
+        size_t n_names = scheduler_colocated_names(l, name, names), n = 0;
 
         for (size_t i = 0; i < n_names; i++) {
                 ret[n] = unit_find(l, names[i]);
@@ -501,12 +502,12 @@ size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMEN
         return n;
 }
 
-void scheduler_refresh_followers(Leader *l, const char *name) {
-        Unit *followers[PLACEMENT_FOLLOWS_MAX];
-        size_t n = scheduler_followers(l, name, followers);
+void scheduler_refresh_colocated(Leader *l, const char *name) {
+        Unit *colocated[PLACEMENT_FOLLOWS_MAX];
+        size_t n = scheduler_colocated(l, name, colocated);
 
         for (size_t i = 0; i < n; i++) {
-                Unit *u = followers[i];
+                Unit *u = colocated[i];
 
                 if (unit_life_is_queued(u->life))
                         leader_set_due(l, DUE_PLACEMENT);

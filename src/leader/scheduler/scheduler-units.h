@@ -41,13 +41,13 @@ bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 // The unit has a node, and is to be where others are, which may be elsewhere: puts it into Leader.moving.
-void scheduler_reconsider_follower(Leader *l, Unit *u);
+void scheduler_reconsider_colocated(Leader *l, Unit *u);
 // Those who are to be with it: how many. Their names live as long as they are in the Placement.
-size_t scheduler_follower_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
+size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);
 // The same, as far as they are in the tables.
-size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
+size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
-void scheduler_refresh_followers(Leader *l, const char *name);
+void scheduler_refresh_colocated(Leader *l, const char *name);
 // Lets a recorded unit on a node wait in the Placement for another one, and notes it in this list of Leader
 // (Unit.enqueued), until its record says where it is, or it is taken out again. What it is counted as
 // meanwhile does not change.
@@ -58,8 +58,8 @@ void scheduler_dequeue(Leader *l, Unit *u);
 bool scheduler_replaces(const Leader *l, const char *name);
 bool scheduler_replaces_unit(const Leader *l, const char *name, const char *other);
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's
-// options, or a guest.
-uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest);
+// options, or a provisional unit.
+uint32_t scheduler_get_unit(Leader *l, const char *name, bool provisional);
 // Gives it the class that its options mean. 0; SCHEDULER_TOO_MANY_TIED: as if it named fewer that it is to
 // be with;
 // -ENOSPC, -EINVAL: they demand what cannot be counted any more.

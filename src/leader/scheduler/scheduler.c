@@ -8,8 +8,8 @@
 // it touched are again as their records are.
 //
 // A Scheduler with a copy has nothing to put back: while it is asked, its copy stands in the tables for the
-// Placement, and for that long a unit without a number is a guest of the copy. A number is the same in both
-// as long as none was given or lost since the copy was made; else it is outdated.
+// Placement, and for that long a unit without a number is a provisional unit of the copy. A number is the
+// same in both as long as none was given or lost since the copy was made; else it is outdated.
 #include <errno.h>
 
 #include "array.h"
@@ -46,11 +46,11 @@ Scheduler *scheduler_new(Leader *l, uint32_t without_host) {
         return p;
 }
 
-Scheduler *scheduler_new_dry_run(Leader *l) {
+Scheduler *scheduler_new_preview(Leader *l) {
         Scheduler *p = scheduler_new(l, 0);
 
-        p->dry_run = true;
-        placement_dry_run_begin(l->places->placement);
+        p->preview = true;
+        placement_preview_begin(l->places->placement);
         return p;
 }
 
@@ -65,13 +65,13 @@ Scheduler *scheduler_new_copy(Leader *l) {
 static void exchange(Scheduler *p) {
         SchedulerTables *t = p->leader->places;
         Placement *placement = t->placement;
-        Map guests = t->guests;
+        Map provisional = t->provisional;
 
         t->placement = p->copy;
-        t->guests = p->guests;
+        t->provisional = p->provisional;
         t->is_copy = !t->is_copy;
         p->copy = placement;
-        p->guests = guests;
+        p->provisional = provisional;
 }
 
 void scheduler_enter(Scheduler *p) {
@@ -97,7 +97,7 @@ static Scheduler *free_with_copy(Scheduler *p) {
         for (size_t i = 0; i < p->n_touched; i++)
                 free(p->touched[i]);
         placement_free(p->copy);
-        map_done_with(&p->guests, free); // after the copy, which has their names
+        map_done_with(&p->provisional, free); // after the copy, which has their names
         free(p->touched);
         free(p->released);
         free(p);
@@ -128,8 +128,9 @@ Scheduler *scheduler_free(Scheduler *p) {
 
         if (p && p->copy)
                 return free_with_copy(p);
-        for (size_t i = 0; p && i < p->n_touched; i++) { // guests go first: others may follow them
-                Guest *g = map_take_str(&l->places->guests, p->touched[i]);
+        for (size_t i = 0; p && i < p->n_touched;
+             i++) { // provisional units go first: others may follow them
+                ProvisionalUnit *g = map_take_str(&l->places->provisional, p->touched[i]);
 
                 if (g)
                         placement_unit_remove(l->places->placement, g->unit);
@@ -148,8 +149,8 @@ Scheduler *scheduler_free(Scheduler *p) {
                 if (p->released[i]->scheduling.place)
                         placement_unit_release(l->places->placement, p->released[i]->scheduling.place - 1,
                                                false);
-        if (p && p->dry_run)
-                placement_dry_run_end(l->places->placement);
+        if (p && p->preview)
+                placement_preview_end(l->places->placement);
         if (p) {
                 free(p->touched);
                 free(p->released);
@@ -239,7 +240,7 @@ void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half
 void scheduler_note_placements(const Scheduler *p, size_t n, uint64_t began_us) {
         Leader *l = p->leader;
 
-        if (p->copy || p->dry_run)
+        if (p->copy || p->preview)
                 return; // what is only said to be possible
         l->n_placements += n;
         time_histogram_add(&l->placement_times, leader_now(l) - began_us);
@@ -276,7 +277,7 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         scheduler_note_placements(p, node != PLACEMENT_NONE, began_us);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
-                scheduler_refresh_followers(l, name);
+                scheduler_refresh_colocated(l, name);
         }
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));
@@ -328,7 +329,7 @@ int scheduler_place_for_both(Scheduler *p, const char *name, const UnitOptions *
         if (node != PLACEMENT_NONE) {
                 ret->node = l->places->nodes[node]->number;
                 ret->possible = true;
-                scheduler_refresh_followers(l, name);
+                scheduler_refresh_colocated(l, name);
         }
         return 0;
 }
@@ -414,7 +415,7 @@ SchedulerTables *scheduler_close(Leader *l) {
 }
 
 SchedulerTables *scheduler_tables_free(SchedulerTables *t) {
-        map_done_with(&t->guests, free);
+        map_done_with(&t->provisional, free);
         placement_free(t->placement);
         scheduler_roles_done(t);
         free(t->nodes);

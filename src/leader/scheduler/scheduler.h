@@ -34,7 +34,7 @@ SchedulerTables *scheduler_tables_free(SchedulerTables *t); // on any thread; re
 Scheduler *scheduler_new(Leader *l, uint32_t without_host) _warn_unused_;
 Scheduler *scheduler_free(Scheduler *p);
 // One whose answers change nothing, also not who is next. No other one lives beside it.
-Scheduler *scheduler_new_dry_run(Leader *l);
+Scheduler *scheduler_new_preview(Leader *l);
 // One that lives for many turns, on a copy of the Placement: what others ask and decide between two of its
 // times, each from scheduler_enter() to scheduler_leave(), which last no longer than a turn, is as if it
 // were not there. For others both do nothing. When it is outdated, numbers in the copy may be those of

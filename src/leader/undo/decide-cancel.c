@@ -58,7 +58,7 @@
 #include "unit-state.h"
 
 enum {
-        TOLD_MAX = 1000,   // units of which it is said that they go on
+        REPORTED_MAX = 1000,   // units of which it is said that they go on
         WHO_SIZE = 256,
 };
 
@@ -87,7 +87,7 @@ typedef struct CancelItem {
 } CancelItem;
 
 typedef struct CancelWork {
-        TicketWork work;
+        RequestWork work;
         AimList aims;
         Leader *leader;
         CancelJob *jobs; // newest first
@@ -97,13 +97,13 @@ typedef struct CancelWork {
         size_t n_said, n_not_said;
         char who[WHO_SIZE];
         Argosy__Response *said; // of what is no unit
-        void (*part_committed)(Leader *l, Ticket *t);
+        void (*part_committed)(Leader *l, PendingRequest *t);
 } CancelWork;
 
-static void cancel_free(Ticket *t, TicketWork *work) {
+static void cancel_free(PendingRequest *t, RequestWork *work) {
         CancelWork *w = CONTAINER_OF(work, CancelWork, work);
 
-        ticket_calls_off(t, NULL, 0);
+        request_calls_off(t, NULL, 0);
         for (size_t i = 0; i < w->n_jobs; i++)
                 undo_list_done(&w->jobs[i].list);
         map_done(&w->aims.by_name);
@@ -114,17 +114,17 @@ static void cancel_free(Ticket *t, TicketWork *work) {
         free(w);
 }
 
-static const TicketWorkKind cancel_kind = {cancel_free};
+static const RequestWorkKind cancel_kind = {cancel_free};
 
 // NULL: it has not begun.
-static CancelWork *cancel_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &cancel_kind);
+static CancelWork *cancel_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &cancel_kind);
 
         return work ? CONTAINER_OF(work, CancelWork, work) : NULL;
 }
 
 // Something of it is in the log: what is no unit, or there is none.
-static bool has_begun(const Ticket *t) {
+static bool has_begun(const PendingRequest *t) {
         return t->job > 0;
 }
 
@@ -220,7 +220,7 @@ static Argosy__Response *forbid_running(const Leader *l, const Argosy__Author *a
 }
 
 // 0 and *ret NULL, or why it cannot be.
-static int read_job(CancelWork *w, const Ticket *t, CancelJob *job, Argosy__Response **ret) {
+static int read_job(CancelWork *w, const PendingRequest *t, CancelJob *job, Argosy__Response **ret) {
         const Argosy__Author *author = t->author;
         Leader *l = w->leader;
         Argosy__JobState state = cluster_state_job_state(l->state, job->number);
@@ -254,20 +254,20 @@ static int read_job(CancelWork *w, const Ticket *t, CancelJob *job, Argosy__Resp
         return *ret ? 0 : -ENOMEM;
 }
 
-static void name_author(CancelWork *w, const Ticket *t) {
+static void name_author(CancelWork *w, const PendingRequest *t) {
         const Argosy__HostRecord *host = cluster_state_find_host(w->leader->state, t->author->host);
         char user[AUTHOR_TEXT_SIZE];
 
         str_fit(w->who, sizeof(w->who), "%s@%s", author_text(t->author, user), host ? host->name : "?");
 }
 
-static int work_new(Leader *l, Ticket *t) {
+static int work_new(Leader *l, PendingRequest *t) {
         const Argosy__Request__JobCancel *m = t->request->job_cancel;
         CancelWork *w = calloc(1, sizeof(*w));
 
         if (!w)
                 return -ENOMEM;
-        ticket_add_work(t, &cancel_kind, &w->work);
+        request_add_work(t, &cancel_kind, &w->work);
         w->leader = l;
         name_author(w, t);
         w->jobs = calloc(m->n_numbers, sizeof(*w->jobs));
@@ -284,7 +284,7 @@ static int work_new(Leader *l, Ticket *t) {
 }
 
 // STEP_PASSED: all of them can be looked at.
-static int read_jobs(CancelWork *w, Ticket *t) {
+static int read_jobs(CancelWork *w, PendingRequest *t) {
         for (size_t i = 0; i < w->n_jobs; i++) {
                 Argosy__Response *refusal;
                 int r = read_job(w, t, &w->jobs[i], &refusal);
@@ -292,14 +292,14 @@ static int read_jobs(CancelWork *w, Ticket *t) {
                 if (r < 0)
                         return r;
                 if (refusal && !has_begun(t))
-                        return ticket_settle(t, refusal);
+                        return request_settle(t, refusal);
                 message_free(refusal);
         }
         return STEP_PASSED;
 }
 
-// Whether the ticket's turn is yet to come: a job goes on in another entry, or is about to end. One that is
-// held has nothing in the log that could be waited for, whatever its request waits for.
+// Whether the pending request's turn is yet to come: a job goes on in another entry, or is about to end. One
+// that is held has nothing in the log that could be waited for, whatever its request waits for.
 static bool has_to_wait(Leader *l, const CancelJob *job) {
         if (job->kind == KIND_HELD)
                 return false;
@@ -307,8 +307,8 @@ static bool has_to_wait(Leader *l, const CancelJob *job) {
                 return true;
         if (!cluster_state_job_is_partial(l->state, job->number))
                 return false;
-        list_foreach (i, &l->tickets) {
-                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                const PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
 
                 if (t->job == job->number && list_is_linked(&t->queue))
                         return true;
@@ -422,21 +422,21 @@ static const char *why_it_stays(const CancelItem *item) {
         }
 }
 
-static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
-                       Argosy__Response__UnitResult *ret) {
+static int on_describe(const Leader *l, const PendingRequest *t, const AimList *aims,
+                       const AimItem *aim_item, Argosy__Response__UnitResult *ret) {
         const CancelItem *item = CONTAINER_OF(aim_item, const CancelItem, to);
         const char *why = why_it_stays(item);
         CancelWork *w = cancel_of(t);
         int r;
 
         if (item->lost) {
-                ret->status = ENODATA; // log_parts_is_left()
+                ret->status = ENODATA; // log_chunk_is_left()
                 r = field_set(&ret->message, "the file that it had before is not kept any more: it stays");
                 return r < 0 ? r : AIM_SAID;
         }
         if (!why)
                 return 0;
-        if (w->n_said == TOLD_MAX) {
+        if (w->n_said == REPORTED_MAX) {
                 w->n_not_said++;
                 return 0;
         }
@@ -636,7 +636,7 @@ static uint64_t newest_of(const CancelWork *w, const CancelJob *job) {
 
 // STEP_PASSED: nothing of all that has changed after the revision that the request names. It is asked about
 // all of them in the turn of the first entry, at about 0.1 us each.
-static int refuse_if_changed(const CancelWork *w, Ticket *t) {
+static int refuse_if_changed(const CancelWork *w, PendingRequest *t) {
         uint64_t newest = t->request->job && t->request->job->if_revision > 0 ? newest_of_units(w) : 0;
 
         for (size_t i = 0; i < w->n_jobs; i++)
@@ -645,7 +645,7 @@ static int refuse_if_changed(const CancelWork *w, Ticket *t) {
 }
 
 // STEP_PASSED: something of each can be.
-static int check(CancelWork *w, Ticket *t) {
+static int check(CancelWork *w, PendingRequest *t) {
         size_t n = 0;
 
         for (size_t i = 0; i < w->n_jobs; i++) {
@@ -655,20 +655,20 @@ static int check(CancelWork *w, Ticket *t) {
                 if (has_to_wait(w->leader, &w->jobs[i]))
                         return PLAN_SETTLED;
                 if (w->jobs[i].kind != KIND_HELD && !open_job_is_known(w->leader, w->jobs[i].number))
-                        return ticket_settle(t, refuse_over(w->leader, w->jobs[i].number));
+                        return request_settle(t, refuse_over(w->leader, w->jobs[i].number));
                 r = look_at(w, &w->jobs[i], &n, &found);
                 if (r == PLAN_SETTLED)
                         leader_mark(w->leader);
                 if (r != STEP_PASSED)
                         return r;
                 if (!found)
-                        return ticket_settle(t, refuse_begun(&w->jobs[i]));
+                        return request_settle(t, refuse_begun(&w->jobs[i]));
         }
         return STEP_PASSED;
 }
 
 // One that was held back has begun, or is over.
-static bool is_outdated(const CancelWork *w, const Ticket *t) {
+static bool is_outdated(const CancelWork *w, const PendingRequest *t) {
         for (size_t i = 0; !has_begun(t) && i < w->n_jobs; i++)
                 if (w->jobs[i].kind == KIND_HELD &&
                     cluster_state_job_state(w->leader->state, w->jobs[i].number) !=
@@ -680,7 +680,7 @@ static bool is_outdated(const CancelWork *w, const Ticket *t) {
 // --------------------------------------------------------------------------------------------- into the log
 
 // The jobs of one of these kinds, that the log does not know yet to be called off.
-static void name_jobs(Ticket *t, bool of_units) {
+static void name_jobs(PendingRequest *t, bool of_units) {
         CancelWork *w = cancel_of(t);
         size_t n = 0;
 
@@ -691,7 +691,7 @@ static void name_jobs(Ticket *t, bool of_units) {
                     !(t->job > 0 && open_job_is_cancelled_by(w->leader, job->number, t->job)))
                         w->cancels[n++] = job->number;
         }
-        ticket_calls_off(t, w->cancels, n);
+        request_calls_off(t, w->cancels, n);
 }
 
 static bool has_more_than_units(const CancelWork *w) {
@@ -716,24 +716,24 @@ static int finish(CancelWork *w, Argosy__Response *to) {
                                   : field_printf(&to->message, "and %zu more units go on", w->n_not_said);
 }
 
-static void on_begun(Leader *l, Ticket *t) {
+static void on_begun(Leader *l, PendingRequest *t) {
         CancelWork *w = cancel_of(t);
 
         for (size_t i = 0; i < w->n_jobs; i++)
                 if (is_rebalance(l, &w->jobs[i]))
                         rebalance_abort(l);
         if (!has_units(w))
-                (void) ticket_prepare(t, TAKE_PTR(w->said));
+                (void) request_prepare(t, TAKE_PTR(w->said));
 }
 
-static void on_part(Leader *l, Ticket *t) {
+static void on_part(Leader *l, PendingRequest *t) {
         cancel_of(t)->part_committed(l, t);
         if (t->response)
                 (void) oom_check(finish(cancel_of(t), t->response));
 }
 
 // What is no unit. PLAN_IN_BATCH.
-static int begin(Decision *d, Ticket *t) {
+static int begin(Decision *d, PendingRequest *t) {
         CancelWork *w = cancel_of(t);
         int r = 0;
 
@@ -746,11 +746,11 @@ static int begin(Decision *d, Ticket *t) {
         if (r < 0)
                 return r;
         name_jobs(t, false);
-        ticket_when_committed(t, on_begun, has_units(w));
+        request_when_committed(t, on_begun, has_units(w));
         return PLAN_IN_BATCH;
 }
 
-static int go_on(Decision *d, Ticket *t) {
+static int go_on(Decision *d, PendingRequest *t) {
         CancelWork *w = cancel_of(t);
         int r;
 
@@ -759,17 +759,17 @@ static int go_on(Decision *d, Ticket *t) {
         r = decide_aims(d, t, &w->aims);
         if (r == PLAN_IN_BATCH) {
                 w->part_committed = t->committed;
-                ticket_when_committed(t, on_part, t->again);
+                request_when_committed(t, on_part, t->again);
         }
         return r;
 }
 
-int decide_cancel(Decision *d, Ticket *t) {
+int decide_cancel(Decision *d, PendingRequest *t) {
         Leader *l = d->leader;
         int r = STEP_PASSED;
 
         if (cancel_of(t) && is_outdated(cancel_of(t), t))
-                ticket_drop_work(t, &cancel_kind);
+                request_drop_work(t, &cancel_kind);
         if (!cancel_of(t)) {
                 r = work_new(l, t);
                 r = r < 0 ? r : read_jobs(cancel_of(t), t);

@@ -5,4 +5,4 @@
 
 #include "decision.h"
 
-int decide_cancel(Decision *d, Ticket *t); // as decide_change()
+int decide_cancel(Decision *d, PendingRequest *t); // as decide_change()

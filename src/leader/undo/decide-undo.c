@@ -7,16 +7,13 @@
 //
 //      1. of more than limits.undo_looks so many are looked at in each turn, to refuse early
 //      2. in the turn of the first entry the first limits.undo_looks are judged, and what is no unit. If
-//         somebody has changed
-//         one since, or its content of before is not kept any more, nothing is done, unless the request says
-//         what is to
-//         become of those. What is no unit goes into that entry
-//      3. limits.undo_part_units after limits.undo_part_units is judged, planned and committed in one turn,
-//         as one job. What is as before
-//         already stays, also what an earlier leader has put back. What somebody has changed since the undo
-//         was asked for
-//         (changed-since.h) is left, named, and fails the job
-//      4. the client is answered about each part as the log has it (log-parts.c)
+//         somebody has changed one since, or its content of before is not kept any more, nothing is done,
+//         unless the request says what is to become of those. What is no unit goes into that entry
+//      3. limits.undo_chunk_units after limits.undo_chunk_units are judged, planned and committed in one
+//         turn, as one job. What is as before already stays, also what an earlier leader has put back. What
+//         somebody has changed since the undo was asked for (changed-since.h) is left, named, and fails the
+//         job
+//      4. the client is answered about each chunk as the log has it (log-chunks.c)
 //
 // Or, a few units at a time, by a rollout (undo-rollout.c), which is begun by one entry (decide-rolling.c):
 // then all are judged in the turn of that entry, at about 0.3 us each, unless no other entry has come since
@@ -42,7 +39,7 @@
 #include "decide-complete.h"
 #include "decide-rolling.h"
 #include "decision.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "message.h"
 #include "request.h"
 #include "response.h"
@@ -57,22 +54,22 @@ enum {
         UNDO_TOLD_MAX = 2000,   // units that are named although nothing is done about them, or in a plan
 };
 
-// Where a ticket is with it.
+// Where a pending request is with it.
 typedef struct UndoWork {
-        TicketWork work;
-        Ticket *ticket;
+        RequestWork work;
+        PendingRequest *pending;
         UndoList list;
         AimList aims;     // its units
         size_t n_judged;  // of these, in the turn of a part: those before
         uint64_t own_job; // that an earlier leader has begun; 0: none has
         UndoList own;     // units of that: what the undo has put back already
-        size_t n_looked, n_told;
+        size_t n_looked, n_reported;
         uint64_t looked_index; // of the log, when it was begun to look at them
         uint64_t newest;    // revision of those that were looked at
         RolloutGroup rolls; // what gets its files back a few at a time
 } UndoWork;
 
-static void undo_free(Ticket *t, TicketWork *work) {
+static void undo_free(PendingRequest *t, RequestWork *work) {
         UndoWork *w = CONTAINER_OF(work, UndoWork, work);
 
         undo_list_done(&w->list);
@@ -82,11 +79,11 @@ static void undo_free(Ticket *t, TicketWork *work) {
         free(w);
 }
 
-static const TicketWorkKind undo_kind = {undo_free};
+static const RequestWorkKind undo_kind = {undo_free};
 
 // NULL: it has not begun.
-static UndoWork *undo_of(const Ticket *t) {
-        TicketWork *work = ticket_work(t, &undo_kind);
+static UndoWork *undo_of(const PendingRequest *t) {
+        RequestWork *work = request_work(t, &undo_kind);
 
         return work ? CONTAINER_OF(work, UndoWork, work) : NULL;
 }
@@ -161,7 +158,7 @@ static uint64_t revision_of_setting(const ClusterState *state, Argosy__SettingKi
 }
 
 // STEP_PASSED: nothing that the job changed has changed after the revision that the request names.
-static int refuse_if_changed(const Leader *l, Ticket *t) {
+static int refuse_if_changed(const Leader *l, PendingRequest *t) {
         const UndoSettings *settings = &undo_of(t)->list.settings;
         uint64_t newest = undo_of(t)->newest;
 
@@ -170,7 +167,7 @@ static int refuse_if_changed(const Leader *l, Ticket *t) {
         return decide_bound_check_revision(t, "what the job changed", newest);
 }
 
-static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
+static int refuse_if_in_the_way(const Leader *l, PendingRequest *t, UndoList *list) {
         const Argosy__Request__Undo *m = t->request->undo;
         _cleanup_(obstacles_done) Obstacles o = {};
 
@@ -178,7 +175,7 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
                 return -ENOMEM;
         if (o.n == 0 || m->only_untouched || m->force)
                 return STEP_PASSED;
-        return ticket_settle(
+        return request_settle(
                 t,
                 o.n == 1 ? response_error(
                                    EEXIST,
@@ -193,18 +190,18 @@ static int refuse_if_in_the_way(const Leader *l, Ticket *t, UndoList *list) {
 }
 
 // STEP_PASSED: there may be something to do.
-static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
+static int refuse_hopeless(const Leader *l, PendingRequest *t, UndoList *list) {
         const Argosy__JobRecord *job = list->job;
 
         if (list->n == 0 && list->settings.n == 0)
-                return ticket_refuse(
+                return request_refuse(
                         t, EOPNOTSUPP,
                         "job %" PRIu64
                         " (%s) has changed nothing that can be put back: these are units, labels, "
                         "what nodes are to do, roles, pools and rules of the queue",
                         job->number, job->verb);
         if (list->settings.n == 0 && undo_list_count(list, UNDO_RAN) == list->n)
-                return ticket_refuse(t, EOPNOTSUPP,
+                return request_refuse(t, EOPNOTSUPP,
                                      "job %" PRIu64
                                      " (%s) has changed neither the files of its units nor what "
                                      "these are to be, and that something ran cannot be undone",
@@ -214,13 +211,13 @@ static int refuse_hopeless(const Leader *l, Ticket *t, UndoList *list) {
 
 // Refuses an author without the rights for the settings: the right to bring files is not enough to close
 // nodes.
-static int refuse_unauthorised(const Leader *l, Ticket *t, const UndoList *list) {
+static int refuse_unauthorised(const Leader *l, PendingRequest *t, const UndoList *list) {
         char who[AUTHOR_TEXT_SIZE];
 
         if (list->settings.n == 0 ||
             access_has(authorization_list(l), t->author, ARGOSY__RIGHT__RIGHT_ADMIN, NULL))
                 return STEP_PASSED;
-        return ticket_refuse(t, EACCES,
+        return request_refuse(t, EACCES,
                              "job %" PRIu64
                              " (%s) has changed more than units, and to put that back needs the right "
                              "'admin', which %s does not have",
@@ -239,14 +236,14 @@ static Argosy__Verb verb_of_done(const UndoState *now) {
 }
 
 // AIM_SAID; 0: so many were named already; -ENOMEM.
-static int on_describe(const Leader *l, const Ticket *t, const AimList *aims, const AimItem *aim_item,
-                       Argosy__Response__UnitResult *ret) {
+static int on_describe(const Leader *l, const PendingRequest *t, const AimList *aims,
+                       const AimItem *aim_item, Argosy__Response__UnitResult *ret) {
         const UndoItem *item = CONTAINER_OF(aim_item, const UndoItem, to);
         UndoWork *w = undo_of(t);
 
-        if (w->n_told == UNDO_TOLD_MAX)
+        if (w->n_reported == UNDO_TOLD_MAX)
                 return 0;
-        w->n_told++;
+        w->n_reported++;
         if (undo_item_describe(&w->list, l->state, item, ret) < 0)
                 return -ENOMEM;
         if (item->verdict == UNDO_DONE && undo_list_find(&w->own, item->to.name))
@@ -291,11 +288,11 @@ static int add_settings(const Leader *l, UndoWork *w, bool plans, Argosy__Respon
         return r;
 }
 
-static int tell_units(const Leader *l, const Ticket *t, Argosy__Response *ret) {
+static int tell_units(const Leader *l, const PendingRequest *t, Argosy__Response *ret) {
         UndoWork *w = undo_of(t);
         int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < w->list.n && w->n_told < UNDO_TOLD_MAX; i++) {
+        for (size_t i = 0; r >= 0 && i < w->list.n && w->n_reported < UNDO_TOLD_MAX; i++) {
                 const UndoItem *item = &w->list.items[i];
                 Argosy__Response__UnitResult *result = unit_result_new(item->to.name);
 
@@ -307,14 +304,14 @@ static int tell_units(const Leader *l, const Ticket *t, Argosy__Response *ret) {
 }
 
 // All that is to be said without doing anything. NULL: out of memory.
-static Argosy__Response *tell(Leader *l, Ticket *t) {
+static Argosy__Response *tell(Leader *l, PendingRequest *t) {
         UndoWork *w = undo_of(t);
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
 
         if (!response || add_settings(l, w, true, response) < 0 || tell_units(l, t, response) < 0)
                 return NULL;
-        if (w->list.n > w->n_told &&
-            field_printf(&response->message, "and %zu more units", w->list.n - w->n_told) < 0)
+        if (w->list.n > w->n_reported &&
+            field_printf(&response->message, "and %zu more units", w->list.n - w->n_reported) < 0)
                 return NULL;
         decide_complete(l, t, response);
         return TAKE_PTR(response);
@@ -323,7 +320,7 @@ static Argosy__Response *tell(Leader *l, Ticket *t) {
 // ------------------------------------------------------------------------------------------------ parts
 
 // Judged by its content alone: a stop and start in between has changed nothing that undoing takes away.
-static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
+static bool is_changed(const Leader *l, PendingRequest *t, const UndoItem *item) {
         const Argosy__Request__Undo *m = t->request->undo;
 
         if (item->verdict == UNDO_TOUCHED)
@@ -332,7 +329,7 @@ static bool is_changed(const Leader *l, Ticket *t, const UndoItem *item) {
 }
 
 // What becomes of it in this turn.
-static void judge_item(const Leader *l, Ticket *t, size_t i) {
+static void judge_item(const Leader *l, PendingRequest *t, size_t i) {
         UndoWork *w = undo_of(t);
         UndoItem *item = &w->list.items[i];
 
@@ -351,47 +348,47 @@ static const AimItem *item_at(const AimList *list, size_t i) {
         UndoWork *w = (UndoWork *) CONTAINER_OF(list, const UndoWork, aims);
 
         for (; w->n_judged <= i; w->n_judged++)
-                judge_item(w->ticket->leader, w->ticket, w->n_judged);
+                judge_item(w->pending->leader, w->pending, w->n_judged);
         return &w->list.items[i].to;
 }
 
-static bool has_begun(const Ticket *t) {
+static bool has_begun(const PendingRequest *t) {
         return t->job > 0;
 }
 
 // Settings go with the first part, unless they are in the log.
-static int put_settings(Decision *d, Ticket *t) {
+static int put_settings(Decision *d, PendingRequest *t) {
         UndoSettings *settings = &undo_of(t)->list.settings;
         int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
 
         return r < 0 || has_begun(t) ? r : undo_settings_put(settings, d->leader, &d->batch);
 }
 
-static int describe_settings(const Leader *l, const Ticket *t, Argosy__Response *ret) {
+static int describe_settings(const Leader *l, const PendingRequest *t, Argosy__Response *ret) {
         return add_settings(l, undo_of(t), false, ret);
 }
 
-static int decide_parts_of(Decision *d, Ticket *t) {
+static int decide_chunks_of(Decision *d, PendingRequest *t) {
         UndoWork *w = undo_of(t);
 
         w->aims.n = w->list.n;
-        w->n_judged = log_parts_of(t) ? log_parts_of(t)->at : 0;
+        w->n_judged = log_chunk_of(t) ? log_chunk_of(t)->at : 0;
         return decide_aims(d, t, &w->aims);
 }
 
 // ---------------------------------------------------------------------------------------------- the request
 
-static int work_new(Ticket *t, const ClusterState *state) {
+static int work_new(PendingRequest *t, const ClusterState *state) {
         UndoWork *w = calloc(1, sizeof(*w));
 
         if (!w)
                 return -ENOMEM;
-        ticket_add_work(t, &undo_kind, &w->work);
+        request_add_work(t, &undo_kind, &w->work);
         w->own_job = t->job;
-        w->ticket = t;
+        w->pending = t;
         w->aims = (AimList){.item = item_at,
                             .looks = t->leader->limits.undo_looks,
-                            .part_units = t->leader->limits.undo_part_units,
+                            .part_units = t->leader->limits.undo_chunk_units,
                             .describe = on_describe,
                             .put_rest = put_settings,
                             .describe_rest = describe_settings};
@@ -416,7 +413,7 @@ static int read_own(Leader *l, UndoWork *w) {
 }
 
 // STEP_PASSED: all are listed, and those for which the turn of an entry has no time were looked at.
-static int look(Leader *l, Ticket *t) {
+static int look(Leader *l, PendingRequest *t) {
         UndoWork *w = undo_of(t);
         size_t to;
         int r;
@@ -446,12 +443,12 @@ static bool is_looked_at(const Leader *l, const UndoWork *w) {
 
 // As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about.
 // Each part behind that is judged when it is put.
-static int judge(Leader *l, Ticket *t) {
+static int judge(Leader *l, PendingRequest *t) {
         UndoWork *w = undo_of(t);
         size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) l->limits.undo_looks);
         int r;
 
-        if (log_parts_of(t) && log_parts_of(t)->at > 0)
+        if (log_chunk_of(t) && log_chunk_of(t)->at > 0)
                 return STEP_PASSED;
         if (n == w->list.n && !has_begun(t))
                 changed_since_renew(l, t);
@@ -467,7 +464,7 @@ static int judge(Leader *l, Ticket *t) {
 // ------------------------------------------------------------------------------------------ a few at a time
 
 // STEP_PASSED: it may be done so.
-static int refuse_rolling(Ticket *t) {
+static int refuse_rolling(PendingRequest *t) {
         _cleanup_free_ char *why = NULL;
         UndoWork *w = undo_of(t);
         int r;
@@ -475,12 +472,12 @@ static int refuse_rolling(Ticket *t) {
         rollout_group_done(&w->rolls);
         r = undo_rollout_find(&w->list, t->leader->state, &w->rolls, &why);
         if (r == -EINVAL)
-                return ticket_refuse(t, EOPNOTSUPP, "%s; nothing was changed", why);
+                return request_refuse(t, EOPNOTSUPP, "%s; nothing was changed", why);
         return r < 0 ? r : STEP_PASSED;
 }
 
 // There is no rollout that could be waited for. NULL: out of memory.
-static Argosy__Response *tell_nothing_to_roll(Leader *l, Ticket *t) {
+static Argosy__Response *tell_nothing_to_roll(Leader *l, PendingRequest *t) {
         Argosy__Response *response = tell(l, t);
 
         for (size_t i = 0; response && i < response->change->n_units; i++)
@@ -489,7 +486,7 @@ static Argosy__Response *tell_nothing_to_roll(Leader *l, Ticket *t) {
 }
 
 // As an update that somebody asks for, with the file of before; all is in one entry then.
-static int decide_rolling(Decision *d, Ticket *t) {
+static int decide_rolling(Decision *d, PendingRequest *t) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         const Argosy__Request__Undo *undo = t->request->undo;
@@ -497,7 +494,7 @@ static int decide_rolling(Decision *d, Ticket *t) {
         const SpecEntry *spec = g->name ? cluster_state_find_spec(d->leader->state, &g->spec) : NULL;
 
         if (!spec)
-                return ticket_settle(t, tell_nothing_to_roll(d->leader, t));
+                return request_settle(t, tell_nothing_to_roll(d->leader, t));
         file.name = g->name;
         file.content = (ProtobufCBinaryData){spec->len, spec->content};
         m.name = g->name;
@@ -509,7 +506,7 @@ static int decide_rolling(Decision *d, Ticket *t) {
 }
 
 // Before anything of it is in the log. STEP_PASSED: it may be done.
-static int refuse(Leader *l, Ticket *t) {
+static int refuse(Leader *l, PendingRequest *t) {
         UndoWork *w = undo_of(t);
         int r = refuse_unauthorised(l, t, &w->list);
 
@@ -523,27 +520,27 @@ static int refuse(Leader *l, Ticket *t) {
 }
 
 // STEP_PASSED: it is to be done.
-static int check(Leader *l, Ticket *t) {
+static int check(Leader *l, PendingRequest *t) {
         int r = STEP_PASSED;
 
-        if (log_parts_of(t) && log_parts_of(t)->at > 0)
+        if (log_chunk_of(t) && log_chunk_of(t)->at > 0)
                 return STEP_PASSED;
         if (!has_begun(t))
                 r = refuse(l, t);
         if (r != STEP_PASSED)
                 return r;
-        if (t->request->undo->dry_run || ticket_was_carried_out(t))
-                return ticket_settle(t, t->request->undo->rolling && has_begun(t)
+        if (t->request->undo->preview || request_was_carried_out(t))
+                return request_settle(t, t->request->undo->rolling && has_begun(t)
                                                 ? decide_rolling_response(l, t)
                                                 : tell(l, t));
         return STEP_PASSED;
 }
 
 // A part of it is in the log, and what it would go on by is gone from there: that ends it.
-static int end_half_done(Ticket *t) {
-        ticket_drop_work(t, &undo_kind);
+static int end_half_done(PendingRequest *t) {
+        request_drop_work(t, &undo_kind);
         t->job_failed = "the job that it undoes was not kept until all of it was put back";
-        return ticket_prepare(
+        return request_prepare(
                 t, response_error(ENODATA,
                                   "job %" PRIu64
                                   " is not kept any more, and was not put back whole: what job %" PRIu64
@@ -551,17 +548,17 @@ static int end_half_done(Ticket *t) {
                                   t->request->undo->job, t->job));
 }
 
-int decide_undo(Decision *d, Ticket *t) {
+int decide_undo(Decision *d, PendingRequest *t) {
         const Argosy__Request__Undo *m = t->request->undo;
         Leader *l = d->leader;
         int r = undo_of(t) ? 0 : work_new(t, l->state);
 
-        if (r == -ENOENT && ticket_has_open_job(t))
+        if (r == -ENOENT && request_has_open_job(t))
                 return end_half_done(t);
         if (r == -ENOENT)
-                return ticket_settle(t, answer_no_such_job(l, m->job));
+                return request_settle(t, answer_no_such_job(l, m->job));
         if (r == -E2BIG)
-                return ticket_refuse(t, E2BIG,
+                return request_refuse(t, E2BIG,
                                      "job %" PRIu64 " has changed more units than can be undone at once",
                                      m->job);
         if (r < 0)
@@ -575,5 +572,5 @@ int decide_undo(Decision *d, Ticket *t) {
                 return r;
         if (m->rolling)
                 return decide_rolling(d, t);
-        return decide_parts_of(d, t);
+        return decide_chunks_of(d, t);
 }

@@ -263,7 +263,7 @@ int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem
         UndoPhrase phrase;
 
         if (item->lost) {
-                ret->status = ENODATA; // log_parts_is_left()
+                ret->status = ENODATA; // log_chunk_is_left()
                 return field_set(&ret->message, "the file that it had before is not kept any more");
         }
         switch (item->verdict) {
@@ -275,7 +275,7 @@ int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem
         case UNDO_TOUCHED:
         case UNDO_CHANGED:
                 if (item->verdict == UNDO_CHANGED)
-                        ret->status = ESTALE; // log_parts_is_left()
+                        ret->status = ESTALE; // log_chunk_is_left()
                 undo_phrase_touched(list, state, item, phrase);
                 return field_printf(&ret->message, "it %s, and stays as it is", phrase);
         case UNDO_BACK:

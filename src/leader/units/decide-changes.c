@@ -19,7 +19,7 @@
 #include "content-image.h"
 #include "decide-bound.h"
 #include "decide-complete.h"
-#include "decide-parts.h"
+#include "decide-chunks.h"
 #include "decide-repeats.h"
 #include "decision.h"
 #include "dependencies.h"
@@ -28,7 +28,7 @@
 #include "group-contents.h"
 #include "host-marks.h"
 #include "image-pulls.h"
-#include "log-parts.h"
+#include "log-chunks.h"
 #include "message.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -42,7 +42,7 @@
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -218,7 +218,7 @@ static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
         return r < 0 ? r : spec != NULL;
 }
 
-static void on_change_committed(Leader *l, Ticket *t) {
+static void on_change_committed(Leader *l, PendingRequest *t) {
         decide_complete(l, t, t->response);
 }
 
@@ -339,8 +339,8 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .order = on_order,
                                      .cycles = on_cycles};
 
-int decide_pulling(Decision *d, Ticket *t, const Argosy__Request__Change *change, const ChangeOps *ops,
-                   Argosy__Response **ret) {
+int decide_pulling(Decision *d, PendingRequest *t, const Argosy__Request__Change *change,
+                   const ChangeOps *ops, Argosy__Response **ret) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r;
 
@@ -365,11 +365,12 @@ const ChangeOps *decide_change_ops(void) {
 }
 
 // Whether the request, or its current part, was carried out before.
-static bool was_applied(const Leader *l, const Ticket *t) {
-        return ticket_was_carried_out(t) || decide_part_is_done(l, t);
+static bool was_applied(const Leader *l, const PendingRequest *t) {
+        return request_was_carried_out(t) || decide_chunk_is_done(l, t);
 }
 
-int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
+int decide_units(Decision *d, PendingRequest *t, const Argosy__Request__Change *change,
+                 Argosy__Response **ret) {
         Leader *l = d->leader;
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         _cleanup_response_ Argosy__Response *response = NULL;
@@ -377,14 +378,14 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         int r;
 
         *ret = NULL;
-        t->told = false;
+        t->recorded = false;
         repeated = was_applied(l, t);
         if (repeated && t->job > 0) {
-                ticket_is_repeated(t);
-                t->told = true;
+                request_is_repeated(t);
+                t->recorded = true;
                 return decide_repeat(d, t, change, ret);
         }
-        if (!repeated && log_parts_of(t) && t->job == 0 &&
+        if (!repeated && log_chunk_of(t) && t->job == 0 &&
             decide_bound_check_units(l, t, change) == PLAN_SETTLED)
                 return PLAN_SETTLED;
         if (!repeated && decision_touches(d, change->names, change->n_names))
@@ -398,7 +399,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         if (repeated) {
                 batch_builder_rollback(&d->batch, mark);
                 change_repeat(change, response);
-                ticket_is_repeated(t);
+                request_is_repeated(t);
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES) {
                 size_t bytes = d->batch.packed.len - mark.len;
@@ -406,7 +407,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                 batch_builder_rollback(&d->batch, mark);
                 if (mark.n_ops)
                         return -EBUSY;
-                ticket_refuse(t, E2BIG,
+                request_refuse(t, E2BIG,
                               "the request makes %zu bytes of log, more than the %d that "
                               "one entry may have: %s; "
                               "name fewer units at once",
@@ -417,11 +418,11 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         return d->batch.n_ops == mark.n_ops ? PLAN_SETTLED : PLAN_IN_BATCH;
 }
 
-int decide_change(Decision *d, Ticket *t) {
+int decide_change(Decision *d, PendingRequest *t) {
         _cleanup_response_ Argosy__Response *response = NULL;
         int r;
 
-        r = decide_parts(d, t);
+        r = decide_chunks(d, t);
         if (r != CHANGE_WHOLE)
                 return r;
         r = decide_units(d, t, t->request->change, &response);
@@ -429,9 +430,9 @@ int decide_change(Decision *d, Ticket *t) {
                 return r;
         if (r == 0) {
                 decide_complete(d->leader, t, response);
-                ticket_settle(t, TAKE_PTR(response));
+                request_settle(t, TAKE_PTR(response));
                 return PLAN_SETTLED;
         }
-        ticket_when_committed(t, on_change_committed, false);
-        return ticket_prepare(t, TAKE_PTR(response));
+        request_when_committed(t, on_change_committed, false);
+        return request_prepare(t, TAKE_PTR(response));
 }

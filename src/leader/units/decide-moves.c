@@ -63,7 +63,7 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 }
 
 static void wait_for_a_node(Leader *l, Unit *u) {
-        unit_event(l, u, LIFE_UNTAKEN);
+        unit_event(l, u, LIFE_UNSCHEDULABLE);
         unit_touch(l, u);
 }
 

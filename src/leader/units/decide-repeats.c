@@ -11,7 +11,7 @@
 // nor does this answer.
 //
 // The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it
-// names. So once those that were read make TOLD_UNITS, further repeated requests wait for the next turn.
+// names. So once those that were read make REPORTED_UNITS, further repeated requests wait for the next turn.
 //
 // Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and
 // that nobody knows how it ended (ENODATA).
@@ -32,7 +32,7 @@
 #include "response.h"
 #include "turn.h"
 
-enum { TOLD_UNITS = 1024 }; // of several records together; the first may have more
+enum { REPORTED_UNITS = 1024 }; // of several records together; the first may have more
 
 // What the record says of one of its names.
 typedef struct Told {
@@ -249,7 +249,7 @@ static int name_once(const Argosy__Request__Change *change, Told *told, Map *by_
         return 0;
 }
 
-int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *asked,
+int decide_repeat(Decision *d, const PendingRequest *t, const Argosy__Request__Change *asked,
                   Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         _cleanup_free_ Told *told = calloc(asked->n_names + 1, sizeof(*told));
@@ -260,7 +260,7 @@ int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *a
         int r = response && told && names ? 0 : -ENOMEM;
 
         *ret = NULL;
-        if (d->n_told >= TOLD_UNITS) {
+        if (d->n_reported >= REPORTED_UNITS) {
                 leader_mark(d->leader);
                 return 0;
         }
@@ -271,7 +271,7 @@ int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *a
         if (r == -ENOENT)
                 r = tell_forgotten(change, t->job, response);
         else if (r == 0) {
-                d->n_told += units_of(job);
+                d->n_reported += units_of(job);
                 look_up(job, &by_name);
                 if (job->cut)
                         take_for_changed(d->leader->state, change, told);

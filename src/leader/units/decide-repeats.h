@@ -5,7 +5,7 @@
 
 #include "decision.h"
 
-// Answers a repeated request by the job of the ticket. 0, or what change_plan() returns; *ret is NULL if
-// there is no time for it in this turn.
-int decide_repeat(Decision *d, const Ticket *t, const Argosy__Request__Change *change,
+// Answers a repeated request by the job of the pending request. 0, or what change_plan() returns; *ret is
+// NULL if there is no time for it in this turn.
+int decide_repeat(Decision *d, const PendingRequest *t, const Argosy__Request__Change *change,
                   Argosy__Response **ret);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that stand in for each other: the instances of one template. How many of them are down is counted
-// when one was touched, before anything is decided in a turn (followers.c), so that a drain or a rollout
+// when one was touched, before anything is decided in a turn (reconcile.c), so that a drain or a rollout
 // that wants to take one down knows at once whether there is room for it. What is down for another reason,
 // such as a lost node or a failure, takes up room too.
 //
 // "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
 // of yet, and what was ordered a moment ago.
 //
-// Between begin and end of a plan (decide-plan.c) everything that is asked here is answered as if what was
+// Between begin and end of a plan (preview.c) everything that is asked here is answered as if what was
 // planned so far were so. A plan counts beside what is, under a number of its own, so nothing is left of it
 // when it ends.
 #include <assert.h>

@@ -164,7 +164,7 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         g = gone_new(l, ARGOSY__EVENT_KIND__EVENT_STATE, s->unit->name);
         g->node = s->node->number;
         g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));
-        g->event.told = TAKE_PTR(s->told);
+        g->event.reported = TAKE_PTR(s->reported);
         g->event.role = s->unit->event.role;
         // In front of all others, and before any row is looked at: the row may come again, as it was.
         list_unlink(&g->event.due);
@@ -175,9 +175,9 @@ GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
         GoneObject *g = gone_new(l, o->kind, name);
 
         list_unlink(&o->due);
-        g->event.told = TAKE_PTR(o->told);
+        g->event.reported = TAKE_PTR(o->reported);
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
-                g->content_told = TAKE_PTR(CONTAINER_OF(o, Unit, event)->content_told);
+                g->content_reported = TAKE_PTR(CONTAINER_OF(o, Unit, event)->content_reported);
         g->event.seq = o->seq;
         g->event.role = o->role;
         return g;
@@ -200,8 +200,8 @@ void event_mark_job(Leader *l, uint64_t number) {
 void gone_object_free(GoneObject *g) {
         list_unlink(&g->event.due);
         list_unlink(&g->kept);
-        free(g->event.told);
-        free(g->content_told);
+        free(g->event.reported);
+        free(g->content_reported);
         free(g->node_name);
         free(g);
 }

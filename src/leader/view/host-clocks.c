@@ -61,9 +61,9 @@ static void warn(Leader *l, Host *h) {
         int64_t ahead_us = 0;
         char span[SPAN_SIZE];
 
-        if (off == h->clock.told_off || !leader_wall_is_agreed(l))
+        if (off == h->clock.reported_off || !leader_wall_is_agreed(l))
                 return;
-        h->clock.told_off = off;
+        h->clock.reported_off = off;
         (void) host_clock_ahead(l, h, &ahead_us);
         say_span((uint64_t) llabs(ahead_us), span);
         if (off)

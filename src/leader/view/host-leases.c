@@ -27,18 +27,18 @@ uint64_t host_leases_us(const Leader *l) {
 }
 
 uint32_t host_lease_tell(const Leader *l, Host *h) {
-        uint32_t before_ms = h->lease_told_ms;
+        uint32_t before_ms = h->lease_reported_ms;
 
-        return host_lease_tell_again(l, h) == before_ms ? 0 : h->lease_told_ms;
+        return host_lease_tell_again(l, h) == before_ms ? 0 : h->lease_reported_ms;
 }
 
 uint32_t host_lease_tell_again(const Leader *l, Host *h) {
-        h->lease_told_ms = lease_length_given_ms(l->config.lease_ms, logged_ms(l));
-        return h->lease_told_ms;
+        h->lease_reported_ms = lease_length_given_ms(l->config.lease_ms, logged_ms(l));
+        return h->lease_reported_ms;
 }
 
-void host_lease_forget_told(Host *h) {
-        h->lease_told_ms = 0;
+void host_lease_forget_reported(Host *h) {
+        h->lease_reported_ms = 0;
 }
 
 void host_leases_follow(Leader *l) {
@@ -112,7 +112,7 @@ void host_leases_retire(Leader *l) {
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
-                host_lease_forget_told(h);
+                host_lease_forget_reported(h);
         }
         lease_table_init(&l->leases, host_leases_us(l));
 }

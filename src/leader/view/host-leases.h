@@ -21,7 +21,7 @@ uint64_t host_leases_us(const Leader *l); // how long a host may hold the one th
 // session.
 uint32_t host_lease_tell(const Leader *l, Host *h);
 uint32_t host_lease_tell_again(const Leader *l, Host *h); // likewise, and never 0
-void host_lease_forget_told(Host *h);                      // its session has ended
+void host_lease_forget_reported(Host *h);                      // its session has ended
 void host_leases_follow(Leader *l);       // the log may say another length
 // When the log may be told another length that it cannot be told yet; 0: there is none.
 uint64_t host_leases_next_change(const Leader *l);

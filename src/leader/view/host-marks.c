@@ -23,8 +23,8 @@ bool host_is_lost(const Host *h) {
         return h->lease.state == LEASE_LOST;
 }
 
-bool host_is_told(const Host *h) {
-        return h->ever_attached && !h->half_told;
+bool host_has_reported(const Host *h) {
+        return h->ever_attached && !h->half_reported;
 }
 
 bool host_is_there(const Host *h) {

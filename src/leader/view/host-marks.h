@@ -30,7 +30,7 @@ void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_rec
 void host_forget_marks(Host *h);
 bool host_is_lost(const Host *h);
 // what it holds was told to this leader, whole; it may have changed since, while its link was down
-bool host_is_told(const Host *h);
+bool host_has_reported(const Host *h);
 // A member that has attached and was heard in time. NULL: it is not.
 bool host_is_there(const Host *h);
 // Neither off nor about to be, by its owner's word.

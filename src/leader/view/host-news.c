@@ -13,7 +13,7 @@
 #define NEWS_DELAY_US USEC_PER_SEC
 
 // What people are told of it already, or will be: by this leader, or one before it.
-static bool is_told_as_lost(const Leader *l, const Host *h) {
+static bool is_reported_as_lost(const Leader *l, const Host *h) {
         if (h->news.lost || h->news.back)
                 return !h->news.back;
         if (h->news.lost_flying || h->news.back_flying)
@@ -22,7 +22,7 @@ static bool is_told_as_lost(const Leader *l, const Host *h) {
 }
 
 static void note(Leader *l, Host *h, bool lost) {
-        if (!h->recorded || is_told_as_lost(l, h) == lost)
+        if (!h->recorded || is_reported_as_lost(l, h) == lost)
                 return;
         h->news.lost |= lost;
         h->news.back = !lost;
@@ -42,7 +42,7 @@ void host_news_back(Leader *l, Host *h) {
         note(l, h, false);
 }
 
-void host_news_told(Leader *l, Host *h) {
+void host_news_reported(Leader *l, Host *h) {
         h->news.lost_flying = h->news.lost;
         h->news.back_flying = h->news.back;
         h->news.lost = h->news.back = false;

@@ -11,6 +11,6 @@ void host_news_lost(Leader *l, Host *h, uint64_t silent_us);
 void host_news_back(Leader *l, Host *h);
 // The entry that is made says all that is to be said of the host; it is not among those with HOST_NEWS any
 // more.
-void host_news_told(Leader *l, Host *h);
+void host_news_reported(Leader *l, Host *h);
 // That entry is in the log, or never will be: then it is to be said again.
 void host_news_landed(Leader *l, bool committed);

@@ -87,8 +87,8 @@ void node_discard(Node *n) {
         free(n->closed);
         free(n->name);
         free(n->former_name);
-        free(n->event.told);
-        free(n->drain.told);
+        free(n->event.reported);
+        free(n->drain.reported);
         free(n);
 }
 
@@ -318,7 +318,7 @@ void unit_mark_refusals(Leader *l, Unit *u) {
 
 // The Placement hears of it; a unit that runs on all nodes is judged anew on that one.
 static void mark_refusal(Leader *l, Unit *u, uint32_t node) {
-        const Node *n = u->life == LIFE_EVERYWHERE ? node_find(l, node) : NULL;
+        const Node *n = u->life == LIFE_GLOBAL ? node_find(l, node) : NULL;
 
         unit_mark_refusals(l, u);
         if (n)
@@ -385,8 +385,8 @@ static void unit_unplace(Unit *u) {
 void unit_discard(Unit *u) {
         unit_work_discard(u->work);
         unit_on_node_forget_rows(u);
-        free(u->event.told);
-        free(u->content_told);
+        free(u->event.reported);
+        free(u->content_reported);
         free(u);
 }
 
@@ -440,7 +440,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
 
                 unit_on_node_count(s);
                 // is none any more once the unit has left, has another file, or has started
-                if (s->mismatch_told || s->older_secret_told)
+                if (s->mismatch_reported || s->older_secret_reported)
                         event_mark_unit_on_node(l, s);
         }
 }

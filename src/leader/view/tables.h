@@ -13,7 +13,7 @@
 //           has certainly ended it on a lost host, or the host attaches anew or is removed
 //   DisruptionBudget   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
-//   Ticket  from a request's arrival to its final response
+//   Pending request  from a request's arrival to its final response
 //
 // What only one folder works with stands in a struct of its own there (orders-state.h and its like): nobody
 // else goes into it, and this folder only makes it, ends it and passes the places of its walks. tools/rooms
@@ -43,7 +43,7 @@ typedef enum OrderHold {
 // What the stream of events knows of an object (events/event-stream.c), which alone reads it.
 typedef struct EventObject {
         ListNode due;      // in EventNews.due: it is to be looked at
-        uint32_t *told;    // hashes of what was told of it last; owned. NULL: nothing
+        uint32_t *reported;    // hashes of what was told of it last; owned. NULL: nothing
         uint64_t seq : 45; // of its last change; 0: it has none yet
         // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
         uint64_t role : 10;
@@ -67,16 +67,16 @@ struct Host {
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool ever_attached; // attached at least once since this leader leads
         // what it had said was dropped when it began to say it anew, and that has not come whole
-        bool half_told;
+        bool half_reported;
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
-        uint32_t lease_told_ms; // in this session; 0: not yet
+        uint32_t lease_reported_ms; // in this session; 0: not yet
         uint64_t attach_seq;
         uint64_t reported_ms;   // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t lived_ms;      // Reports.lived_ms, as it said last in this session; 0: not yet
         ListNode probations;    // WaiterItem.probation: who waits for that, by UnitOnNode.probation_ms
         struct {                // its wall clock, since this leader leads: host-clocks.c alone
-                bool known, told_off;
+                bool known, reported_off;
                 int64_t offset_us;       // what it is ahead of our boot clock
                 int64_t dates_offset_us; // what it was when it attached
                 int64_t dates_ahead_us;  // its dates, of the cluster's time
@@ -189,7 +189,7 @@ typedef struct DisruptionBudget {
         ptrdiff_t planned_launched, planned_down; // by how much n_launched and n_down would be other ones
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
-        RolloutMembers *survey; // of a rollout that is asked for (campaigns/rollout-survey.c); NULL: none is
+        RolloutMembers *survey; // of a rollout that is asked for (rollouts/rollout-survey.c); NULL: none is
         Map contents;      // GroupContent by what it is, of those that its units have (group-contents.h)
         uint64_t revision; // the newest that a unit has had in it
         size_t n_recovering;      // units that will be up, or gone, by themselves (orders/recovering.c)
@@ -210,7 +210,7 @@ typedef struct RolloutRows {
 struct Rollout {
         DisruptionBudget *budget;
         RolloutRows rows;
-        // of a global unit, once it was looked at (campaigns/rollout-nodes.h); NULL: of none
+        // of a global unit, once it was looked at (rollouts/rollout-nodes.h); NULL: of none
         struct RolloutNodes *nodes;
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
@@ -291,7 +291,7 @@ struct Unit {
         bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what
                                 // is marked
         EventObject event;
-        uint32_t *content_told; // as EventObject.told; owned
+        uint32_t *content_reported; // as EventObject.told; owned
         char name[];
 };
 
@@ -301,7 +301,7 @@ typedef struct GoneObject {
         ListNode kept;   // in EventNews.gone
         uint32_t node;   // of a unit on a node
         char *node_name; // its name; owned. NULL: it is no unit on a node
-        uint32_t *content_told; // of a unit; owned
+        uint32_t *content_reported; // of a unit; owned
         char name[];
 } GoneObject;
 
@@ -358,7 +358,7 @@ struct UnitOnNode {
         uint32_t restarts, failed_restarts;
         SeenSpec *seen;         // counted; unit_on_node_seen(). NULL: none
         UnitOnNodeWords *words; // owned; unit_on_node_sub() and the like. NULL: it has none of them
-        uint32_t *told; // as EventObject.told; owned
+        uint32_t *reported; // as EventObject.told; owned
         uint8_t sub, result; // the place of known ones in known_words + 1; 0: not one of these
         // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
         uint8_t load, active, down, probation;
@@ -373,6 +373,6 @@ struct UnitOnNode {
         bool lingers : 1; // its host is down, and said that the unit may still run there
         bool counted : 1; // in its node's n_leaving
         bool loop_tallied : 1; // in its node's n_looping
-        bool older_secret_told : 1; // likewise, that it has an older version of a secret
-        bool mismatch_told : 1; // watchers were told that the node does not meet its file
+        bool older_secret_reported : 1; // likewise, that it has an older version of a secret
+        bool mismatch_reported : 1; // watchers were told that the node does not meet its file
 };

@@ -28,11 +28,11 @@
 
 static ListNode *queue_of(Leader *l, const Unit *u) {
         switch (u->life) {
-        case LIFE_EVERYWHERE:
+        case LIFE_GLOBAL:
                 return &l->globals;
         case LIFE_MOVING:
                 return &l->moving;
-        case LIFE_FLYING:
+        case LIFE_COMMITTING:
                 return &l->moved;
         case LIFE_HELD:
                 return &unit_work_seen(u)->held_by->waiting;
@@ -113,7 +113,7 @@ static bool is_in(const ListNode *list, const ListNode *member) {
 bool unit_life_is_consistent(const Leader *l, const Unit *u) {
         const ListNode *queue = queue_of((Leader *) l, u);
         const UnitWork *w = unit_work_seen(u);
-        bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_EVERYWHERE;
+        bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_GLOBAL;
 
         return (queue ? is_in(queue, &w->queue) : !list_is_linked(&w->queue)) &&
                (u->life == LIFE_DELAYED || !unit_has_deadline(u, UNIT_MOVES)) &&

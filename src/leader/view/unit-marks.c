@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Marks of units for the passes of followers.c: touched, released, unused; and which of their hosts were
+// Marks of units for the passes of reconcile.c: touched, released, unused; and which of their hosts were
 // touched.
 //
 //      unit_touch(), unit_touch_on_node() ... -> the list of the mark
-//          -> followers.c takes each unit once per turn
+//          -> reconcile.c takes each unit once per turn
 //
 // However often a mark is set, it is followed once. unit_free() takes a unit out of the lists. Above
 // limits.touched_rows or touched_hosts all count as touched. Without memory the process ends (oom.h).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Marks of units, for followers.c.
+// Marks of units, for reconcile.c.
 
 #include "leader-core.h"
 

@@ -56,7 +56,7 @@ bool unit_on_node_is_known(const UnitOnNode *s) {
 static bool is_leaving(const UnitOnNode *s) {
         if (!unit_on_node_is_reported(s) || host_is_lost(s->node->host))
                 return false;
-        if (s->unit->life == LIFE_EVERYWHERE)
+        if (s->unit->life == LIFE_GLOBAL)
                 return unit_on_node_is_to_go(s) || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
         return s->unit->node != s->node;
 }
@@ -265,7 +265,7 @@ static void drop_seen(Leader *l, UnitOnNode *s) {
 void unit_on_node_discard(UnitOnNode *s) {
         unit_on_node_work_discard(s->work);
         words_free(s->words);
-        free(s->told);
+        free(s->reported);
         free(s);
 }
 

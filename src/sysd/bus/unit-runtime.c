@@ -140,12 +140,12 @@ static bool is_known(const uint8_t id[16]) {
 // A run that begins while the one before is still thought to be up is told by its id alone: systemd tells of
 // a unit what it is when the message leaves. An id that was asked for says nothing of how often it was
 // restarted.
-static bool set_run(UnitRuntime *rt, const UnitFacts *f, bool is_told, uint64_t wall_us) {
+static bool set_run(UnitRuntime *rt, const UnitFacts *f, bool is_reported, uint64_t wall_us) {
         bool changed = memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
 
         if (!changed)
                 return false;
-        if (is_known(rt->invocation_id) && !is_told && active_state_is_up(rt->active))
+        if (is_known(rt->invocation_id) && !is_reported && active_state_is_up(rt->active))
                 rt->since_us = since(f, wall_us);
         if (!(f->has & UNIT_FACT_ACTIVE))
                 rt->restarts_known = false;

@@ -94,7 +94,7 @@ void past_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request *q = a->request;
 
         if (q->what_case != ARGOSY__REQUEST__WHAT_CHANGE || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE ||
-            q->change->dry_run || r->held || r->status != 0)
+            q->change->preview || r->held || r->status != 0)
                 return;
         for (size_t i = 0; i < r->change->n_units; i++)
                 compare(a, r->change->units[i]);

@@ -147,8 +147,8 @@ static StoreRole shown_role(const Store *s) {
 }
 
 static bool has_news(const Store *s) {
-        return !s->told_once || shown_role(s) != s->told_role || s->leader != s->told_leader ||
-               s->disk->term != s->told_term;
+        return !s->reported_once || shown_role(s) != s->reported_role || s->leader != s->reported_leader ||
+               s->disk->term != s->reported_term;
 }
 
 static void tell_role(void *data) {
@@ -156,13 +156,13 @@ static void tell_role(void *data) {
 
         if (s->closing || !has_news(s))
                 return;
-        s->told_once = true;
-        s->told_role = shown_role(s);
-        s->told_leader = s->leader;
-        s->told_term = s->disk->term;
-        s->ops->role(s->told_role,
-                     (StoreLeader){.raft_id = s->told_role == STORE_CANDIDATE ? 0 : s->leader,
-                                   .term = s->told_term},
+        s->reported_once = true;
+        s->reported_role = shown_role(s);
+        s->reported_leader = s->leader;
+        s->reported_term = s->disk->term;
+        s->ops->role(s->reported_role,
+                     (StoreLeader){.raft_id = s->reported_role == STORE_CANDIDATE ? 0 : s->leader,
+                                   .term = s->reported_term},
                      s->userdata);
 }
 

@@ -71,9 +71,9 @@ struct Store {
         uint64_t election_us, heartbeat_us;
         bool closing;
         StoreRole role;
-        StoreRole told_role;
-        uint32_t told_leader;
-        uint64_t told_term;
+        StoreRole reported_role;
+        uint32_t reported_leader;
+        uint64_t reported_term;
         uint32_t leader;
         bool pre_voting, ready; // ready: all that was committed before its term is applied
         uint64_t commit, applied, first_commit;
@@ -90,7 +90,7 @@ struct Store {
         Change change;
         Pending pending[STORE_PENDING_MAX];
         size_t n_pending;
-        bool told_once;
+        bool reported_once;
 };
 
 typedef struct SimStore { // of a world

@@ -601,7 +601,7 @@ void store_stats(const Store *s, StoreStats *ret) {
         const SimConfig *c = s->disk->config;
 
         *ret = (StoreStats){
-                .role = s->told_role,
+                .role = s->reported_role,
                 .term = s->disk->term,
                 .last_index = s->disk->n,
                 .commit_index = s->commit,

@@ -509,7 +509,7 @@ uint32_t random_below(uint32_t n) {
 
 // ------------------------------------------------------------------------------------------------ the pool
 
-static void on_work_told(void *data) {
+static void on_work_reported(void *data) {
         uv_work_t *work = data;
 
         work->after_work_cb(work, 0);
@@ -525,7 +525,7 @@ static void on_work(void *data) {
 
         world.figures.work++;
         work->work_cb(work);
-        sim_at(later_us() + world.stalled_us, world.current, on_work_told, work);
+        sim_at(later_us() + world.stalled_us, world.current, on_work_reported, work);
         world.stalled_us = 0; // the loop went on meanwhile
 }
 

@@ -16,7 +16,7 @@ static const Argosy__Response__ApplyPlan *plan_of(const LogJob *j) {
                 const Argosy__Response *r;
 
                 if (!id || memcmp(id, j->id, LOG_ID_SIZE) != 0 || a->follows == 0 ||
-                    a->request->what_case != ARGOSY__REQUEST__WHAT_APPLY || a->request->apply->dry_run)
+                    a->request->what_case != ARGOSY__REQUEST__WHAT_APPLY || a->request->apply->preview)
                         continue;
                 r = asks_last_response(&asks.asked[a->follows - 1]);
                 return r ? r->apply_plan : NULL;

@@ -424,14 +424,14 @@ void bound_on_entry(const Argosy__LogBatch *batch) {
 // ------------------------------------------------------------------------------------------------ an answer
 
 static bool only_asks(const Argosy__Request *q) {
-        return (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) ||
-               (q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run) ||
-               (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run);
+        return (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->preview) ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->preview) ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->preview);
 }
 
 // Whoever asks what a change, a folder or an undo would do hears nothing of things that have changed. The
 // last entry may have come behind the decision.
-static void judge_told(const WorldAsked *a, uint64_t revision) {
+static void judge_reported(const WorldAsked *a, uint64_t revision) {
         About about, now;
 
         if (!find_about(a->request, log_truth.units_before, bound.kinds_before, &about) ||
@@ -450,7 +450,7 @@ void bound_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         About about;
 
         if (revision > 0 && r->status == 0 && only_asks(a->request))
-                judge_told(a, revision);
+                judge_reported(a, revision);
         if (revision == 0 || r->status != ESTALE ||
             (!strstr(r->message, "since revision") && !strstr(r->message, "after revision")))
                 return;

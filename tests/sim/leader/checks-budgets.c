@@ -16,9 +16,9 @@
 
 static struct {
         // By the last word that the leader has heard of the node of the unit.
-        bool is_told_up[WORLD_UNITS_MAX];
-        uint64_t told_revision[WORLD_UNITS_MAX]; // of that word
-        bool was_told_up[WORLD_UNITS_MAX];       // when the entry that came last was decided
+        bool is_reported_up[WORLD_UNITS_MAX];
+        uint64_t reported_revision[WORLD_UNITS_MAX]; // of that word
+        bool was_reported_up[WORLD_UNITS_MAX];       // when the entry that came last was decided
         bool by_rollout[WORLD_UNITS_MAX]; // it had its turn in one
         // Of the entry that has taken the unit down; 0: none has.
         uint64_t revision[WORLD_UNITS_MAX], up_since_us[WORLD_UNITS_MAX], health_us[WORLD_UNITS_MAX];
@@ -41,8 +41,8 @@ static void on_report(const Argosy__UnitReport *r) {
 
         if (i < 0 || !log_truth.units[i].exists || r->node != log_truth.units[i].node)
                 return;
-        budgets.told_revision[i] = r->revision;
-        budgets.is_told_up[i] = is_up(r->active) && r->revision >= log_truth.units[i].restart_rev;
+        budgets.reported_revision[i] = r->revision;
+        budgets.is_reported_up[i] = is_up(r->active) && r->revision >= log_truth.units[i].restart_rev;
         if (budgets.revision[i] == 0 || r->revision < budgets.revision[i])
                 return;
         if (is_up(r->active) && budgets.up_since_us[i] == 0)
@@ -70,8 +70,8 @@ void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m) {
 // One that somebody has restarted is down until it is heard again.
 void budgets_on_decided(void) {
         for (unsigned i = 0; i < asks.n_units; i++)
-                budgets.was_told_up[i] = budgets.is_told_up[i] &&
-                                         budgets.told_revision[i] >= log_truth.units[i].restart_rev;
+                budgets.was_reported_up[i] = budgets.is_reported_up[i] &&
+                                         budgets.reported_revision[i] >= log_truth.units[i].restart_rev;
 }
 
 // ------------------------------------------------------------------------------------------------ groups
@@ -149,8 +149,8 @@ static const LogRollout *rollout_turn(const struct LogTouched *t) {
 static bool is_running(const struct LogTouched *t) {
         const VirtualUnit *v;
 
-        if (!places_is_in_session(t->before.node) || !budgets.is_told_up[t->unit] ||
-            !budgets.was_told_up[t->unit])
+        if (!places_is_in_session(t->before.node) || !budgets.is_reported_up[t->unit] ||
+            !budgets.was_reported_up[t->unit])
                 return false;
         v = virtual_host_find(&rig_host(&world.rig, places_host_of(t->before.node))->virtual,
                               asks.units[t->unit].name);
@@ -228,7 +228,7 @@ static void take(unsigned i, bool by_rollout, uint64_t health_us) {
         budgets.revision[i] = log_truth.units[i].revision;
         budgets.up_since_us[i] = 0;
         budgets.health_us[i] = health_us;
-        budgets.is_told_up[i] = false;
+        budgets.is_reported_up[i] = false;
 }
 
 static void one_turn(const struct LogTouched *t, const LogRollout *o, bool takes_down) {

@@ -11,7 +11,7 @@
 #include "leader-private.h"
 #include "request-kind.h"
 #include "test.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 // ------------------------------------------------------------------------------------------------ requests
 
@@ -72,8 +72,8 @@ void answered_on_end(void) {
 static void leader_has_nothing(void) {
         const Leader *l = world.rig.leader;
 
-        list_foreach (i, &l->tickets) {
-                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                const PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
                 const Argosy__Request *q = t->request;
 
                 if (waits_for_voters(q))

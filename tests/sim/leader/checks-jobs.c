@@ -15,11 +15,11 @@
 #include "message.h"
 #include "test.h"
 
-typedef enum Told { TOLD_UP = 1, TOLD_DOWN = 2, TOLD_FAILED = 4, TOLD_OTHER = 8 } Told;
+typedef enum Told { REPORTED_UP = 1, REPORTED_DOWN = 2, REPORTED_FAILED = 4, REPORTED_OTHER = 8 } Told;
 
 static struct {
         uint64_t revision; // of that change
-        unsigned told;     // by reports of it or a later one
+        unsigned reported;     // by reports of it or a later one
         bool lied;         // one of them was a liar's
         bool gone;         // some node has it no more
         bool settled;      // the log says how its run has ended
@@ -30,17 +30,17 @@ void jobs_begin(void) {
         memset(said, 0, sizeof(said));
 }
 
-static unsigned told_by(const Argosy__UnitReport *r) {
+static unsigned reported_by(const Argosy__UnitReport *r) {
         if (r->refused || *r->error || r->looping || r->stays)
-                return TOLD_OTHER;
+                return REPORTED_OTHER;
         switch (r->active) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
         case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
-                return TOLD_UP;
+                return REPORTED_UP;
         case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
-                return TOLD_DOWN;
+                return REPORTED_DOWN;
         case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
-                return TOLD_FAILED;
+                return REPORTED_FAILED;
         default:
                 return 0; // it is on its way
         }
@@ -54,7 +54,7 @@ static void on_report(uint32_t host, const Argosy__UnitReport *r) {
         said[i].lied |= world_host_lies(host);
         said[i].gone |= r->gone;
         if (r->refused || r->revision >= said[i].revision)
-                said[i].told |= told_by(r) | (r->outcome ? TOLD_OTHER : 0);
+                said[i].reported |= reported_by(r) | (r->outcome ? REPORTED_OTHER : 0);
 }
 
 void jobs_on_heard(uint32_t host, const Argosy__ToVoter *m) {
@@ -92,13 +92,14 @@ static void judge_done(const LogJob *j, uint64_t number, unsigned i) {
                 if (!said[i].starts)
                         return;
                 check_says("jobs-end-as-told");
-                if (!(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
+                if (!(said[i].reported & (REPORTED_UP | REPORTED_DOWN | REPORTED_OTHER)))
                         check_fail("jobs-end-as-told",
                                    "job %" PRIu64 " (%s) is done, and nobody has said that %s is up", number,
                                    j->verb, name);
         } else if (strcmp(j->verb, "stop") == 0) {
                 check_says("jobs-end-as-told");
-                if (!(said[i].told & (TOLD_DOWN | TOLD_FAILED | TOLD_OTHER)) && !said[i].gone)
+                if (!(said[i].reported & (REPORTED_DOWN | REPORTED_FAILED | REPORTED_OTHER)) &&
+                    !said[i].gone)
                         check_fail("jobs-end-as-told",
                                    "job %" PRIu64 " (%s) is done, and nobody has said that %s is down",
                                    number, j->verb, name);
@@ -114,7 +115,7 @@ void jobs_on_waited_for(unsigned i, uint64_t revision) {
                 return;
         check_says("waits-are-true");
         if (u->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
-            !(said[i].told & (TOLD_UP | TOLD_DOWN | TOLD_OTHER)))
+            !(said[i].reported & (REPORTED_UP | REPORTED_DOWN | REPORTED_OTHER)))
                 check_fail("waits-are-true",
                            "who waits is told that %s has started, and nobody has said that it is up",
                            asks.units[i].name);
@@ -132,7 +133,7 @@ static void judge_failed(const LogJob *j, uint64_t number, unsigned i) {
         if (u->target != ARGOSY__TARGET__TARGET_LAUNCHED || !v ||
             v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || heard_may_be_lost(host))
                 return;
-        if (said[i].told == TOLD_UP && u->revision == j->after[i].revision && !heard_has_failed(i) &&
+        if (said[i].reported == REPORTED_UP && u->revision == j->after[i].revision && !heard_has_failed(i) &&
             !heard_was_refused(i))
                 check_fail("jobs-end-as-told",
                            "job %" PRIu64
@@ -162,7 +163,7 @@ static void one_end(const Argosy__JobRecord *end) {
                            end->number, j->verb);
 }
 
-static bool was_told_now(uint64_t number) {
+static bool was_reported_now(uint64_t number) {
         for (size_t i = 0; i < log_truth.n_ended; i++)
                 if (log_truth.ended[i] == number)
                         return true;
@@ -195,7 +196,7 @@ void jobs_on_entry(const Argosy__LogBatch *batch) {
                         said[unit].settled = true;
                 for (size_t k = 0; op->op_case == ARGOSY__LOG_OP__OP_JOB_ENDS && k < op->job_ends->n_ends;
                      k++)
-                        if (was_told_now(op->job_ends->ends[k]->number))
+                        if (was_reported_now(op->job_ends->ends[k]->number))
                                 one_end(op->job_ends->ends[k]);
         }
         for (size_t i = 0; i < log_truth.n_touched; i++)

@@ -72,9 +72,9 @@ static bool has_ended(const LogJob *j, uint64_t number) {
 
 // The log is told of an end with the next entry, or after a second.
 static bool goes_on(uint64_t number) {
-        enum { TOLD_MS = 2000 };
+        enum { REPORTED_MS = 2000 };
 
-        rig_pass_ms(&world.rig, TOLD_MS);
+        rig_pass_ms(&world.rig, REPORTED_MS);
         return cluster_state_job_state(world.rig.state, number) == ARGOSY__JOB_STATE__JOB_RUNNING;
 }
 

@@ -13,7 +13,7 @@
 #include "macro.h"
 #include "nodes.h"
 #include "test.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 // ------------------------------------------------------------------------------------------------ a turn
 
@@ -212,14 +212,14 @@ static size_t n_listeners(const Leader *l) {
 static size_t n_begun(const Leader *l) {
         size_t most = 0;
 
-        list_foreach (i, &l->tickets) {
-                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &l->pending_requests) {
+                const PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
                 size_t n = 0;
 
                 if (!t->begun)
                         continue;
-                list_foreach (k, &l->tickets) {
-                        const Ticket *other = CONTAINER_OF(k, Ticket, all);
+                list_foreach (k, &l->pending_requests) {
+                        const PendingRequest *other = CONTAINER_OF(k, PendingRequest, all);
 
                         n += other->turn == t->turn && other->begun == t->begun;
                 }
@@ -233,7 +233,7 @@ void room_on_turn(void) {
         const LeaderLimits *limits = &l->limits;
 
         // Held jobs that go on have a limit of their own, and come in though there is no room for others.
-        is_within("open requests", l->n_tickets - l->n_held_going, limits->tickets);
+        is_within("open requests", l->n_pending_requests - l->n_held_going, limits->pending_requests);
         is_within("units that are waited for", l->n_wait_items, limits->wait_items);
         is_within("who watch", l->watchers.n, limits->watchers);
         is_within("lists that are kept", l->n_listings_kept, limits->listings_kept);

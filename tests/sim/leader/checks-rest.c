@@ -13,7 +13,7 @@
 #include "macro.h"
 #include "request-kind.h"
 #include "test.h"
-#include "tickets.h"
+#include "pending-requests.h"
 #include "unit-marks.h"
 
 // A list that is to be empty, or a count that is to be 0.
@@ -26,7 +26,7 @@ typedef struct Kept {
 static const Kept lists[] = {
         KEPT("entries of requests on their way", flying),
         KEPT("answers that nobody got", outbox),
-        KEPT("plans that wait for nodes", dry_runs_asking),
+        KEPT("plans that wait for nodes", previews_asking),
         KEPT("messages of hosts", asks_due),
         KEPT("units to look at", touched),
         KEPT("units to look at for their ends elsewhere", released),
@@ -97,7 +97,7 @@ static void nothing_is_kept(void) {
 }
 
 // Nobody waits for these, and they go on: they are the cluster's.
-static bool goes_on(const Ticket *t) {
+static bool goes_on(const PendingRequest *t) {
         switch (t->request->what_case) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
         case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
@@ -119,8 +119,8 @@ static void no_job_is_kept(void) {
 static void no_request_is_kept(void) {
         size_t n = 0;
 
-        list_foreach (i, &world.rig.leader->tickets) {
-                const Ticket *t = CONTAINER_OF(i, Ticket, all);
+        list_foreach (i, &world.rig.leader->pending_requests) {
+                const PendingRequest *t = CONTAINER_OF(i, PendingRequest, all);
 
                 n++;
                 if (!goes_on(t))
@@ -128,10 +128,10 @@ static void no_request_is_kept(void) {
                                    "the leader keeps %s, and nobody waits for it",
                                    request_kind(t->request->what_case)->name);
         }
-        if (world.rig.leader->n_held_going > n || world.rig.leader->n_tickets != n)
+        if (world.rig.leader->n_held_going > n || world.rig.leader->n_pending_requests != n)
                 check_fail("nothing-is-left",
                            "there are %zu requests, and the leader counts %zu, %zu of them of held jobs", n,
-                           world.rig.leader->n_tickets, world.rig.leader->n_held_going);
+                           world.rig.leader->n_pending_requests, world.rig.leader->n_held_going);
 }
 
 // Of units only those are kept that somebody has a use for.

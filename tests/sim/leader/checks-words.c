@@ -48,7 +48,7 @@ static bool has_row(const Argosy__Response__Units *units, const char *name, uint
 }
 
 // What the log wants there and runs there is told.
-static void all_are_told(const Argosy__Response__Units *units) {
+static void all_are_reported(const Argosy__Response__Units *units) {
         for (unsigned i = 0; i < asks.n_units; i++) {
                 const LogUnit *u = &log_truth.units[i];
                 uint32_t host = u->exists ? places_host_of(u->node) : 0;
@@ -78,5 +78,5 @@ void lists_on_calm(void) {
                 check_fail("lists-are-true", "nobody tells root of the units");
         for (size_t i = 0; i < a->responses[0]->units->n_rows; i++)
                 one_row(a->responses[0]->units->rows[i]);
-        all_are_told(a->responses[0]->units);
+        all_are_reported(a->responses[0]->units);
 }

@@ -419,7 +419,7 @@ static void fault_age(Draw *d) {
 static void (*const faults[_FAULTS])(Draw *d) = {SWARM_FAULTS(FAULT_FUNCTION)};
 
 void faults_step(Draw *d) {
-        size_t n_told = story_n_told();
+        size_t n_reported = story_n_reported();
         unsigned all = 0;
         SwarmFault fault;
 
@@ -429,7 +429,7 @@ void faults_step(Draw *d) {
                 return;
         fault = (SwarmFault) draw_weighted(d, asks.swarm.faults, _FAULTS);
         faults[fault](d);
-        if (story_n_told() > n_told) // else there was nothing that could break
+        if (story_n_reported() > n_reported) // else there was nothing that could break
                 coverage_note_fault(fault);
 }
 

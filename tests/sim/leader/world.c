@@ -194,7 +194,7 @@ static void let_plans_end(void) {
         for (size_t i = 0; i < asks.n_asked; i++) {
                 const WorldAsked *a = &asks.asked[i];
 
-                if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && a->request->change->dry_run &&
+                if (a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && a->request->change->preview &&
                     !a->called_off && !a->answer->error && !a->answer->final) {
                         rig_pass_ms(&world.rig, PLAN_ANSWERED_MS);
                         return;

@@ -46,7 +46,7 @@ static void make_plan(Draw *d, Argosy__Request__Apply *m) {
         m->set = (char *) DRAW_PICK(d, sets);
         m->units = asks_alloc((n + 1) * sizeof(*m->units));
         m->files = asks_alloc((n + 1) * sizeof(*m->files));
-        m->dry_run = true;
+        m->preview = true;
         m->prune = draw_one_in(d, 2);
         m->force = draw_one_in(d, 2);
         m->adopt = draw_one_in(d, 2);
@@ -58,7 +58,7 @@ static void make_plan(Draw *d, Argosy__Request__Apply *m) {
 }
 
 static bool is_plan(const WorldAsked *a) {
-        return a->request->apply->dry_run && asks_last_response(a)->apply_plan;
+        return a->request->apply->preview && asks_last_response(a)->apply_plan;
 }
 
 // As a client does that somebody has told to go on.
@@ -66,7 +66,7 @@ static void carry_out(Argosy__Request__Apply *m, const WorldAsked *asked) {
         const Argosy__Response__ApplyPlan *p = asks_last_response(asked)->apply_plan;
 
         *m = *asked->request->apply;
-        m->dry_run = false;
+        m->preview = false;
         m->revision = p->revision;
         m->plan = p->plan;
         m->gone = asks_alloc((p->n_rows + 1) * sizeof(*m->gone));

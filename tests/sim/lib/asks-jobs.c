@@ -8,7 +8,7 @@ bool ask_undo(Draw *d, void *message) {
         Argosy__Request__Undo *m = message;
 
         m->job = asks_job(d);
-        m->dry_run = draw_one_in(d, 6);
+        m->preview = draw_one_in(d, 6);
         m->only_untouched = draw_one_in(d, 4);
         m->force = !m->only_untouched && draw_one_in(d, 3);
         if (asks.swarm.loads[LOAD_rollout] && draw_one_in(d, 3)) {

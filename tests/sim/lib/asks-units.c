@@ -42,7 +42,7 @@ static void begin_change(Draw *d, Argosy__Request__Change *m, const WorldUnit *f
         m->names = asks_alloc(n_max * sizeof(*m->names));
         m->files = asks_alloc(n_max * sizeof(*m->files));
         m->replace = draw_one_in(d, 2);
-        m->dry_run = asks.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
+        m->preview = asks.swarm.loads[LOAD_looks] && draw_one_in(d, 8);
         (void) draw_one_in(d, 4); // nothing follows from it; what is drawn behind it stays what it was
         m->unpinned = asks.swarm.containers > 0 && draw_one_in(d, 12);
         asks.unpinned |= m->unpinned;
@@ -114,8 +114,8 @@ bool ask_rebalance(Draw *d, void *message) {
         m->id = asks_id();
         m->patterns = asks_words(d, &m->n_patterns, 2, asks_pattern);
         m->max_moves = draw_below(d, 4);
-        m->dry_run = draw_one_in(d, 4);
-        m->abort = !m->dry_run && draw_one_in(d, 6);
+        m->preview = draw_one_in(d, 4);
+        m->abort = !m->preview && draw_one_in(d, 6);
         m->no_wait = draw_one_in(d, 4);
         m->health_us = draw_one_in(d, 2) ? draw_log(d, 1, 5000000) : 0;
         return true;

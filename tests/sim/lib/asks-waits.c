@@ -8,7 +8,7 @@
 #include "str.h"
 
 static bool is_change(const WorldAsked *a) {
-        return !a->request->change->dry_run && asks_last_response(a)->change;
+        return !a->request->change->preview && asks_last_response(a)->change;
 }
 
 static Argosy__Request__Wait__Item *make_item(const char *name, uint64_t revision) {

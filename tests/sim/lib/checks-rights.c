@@ -161,7 +161,7 @@ static const LogJob *find_undone(const WorldAsked *a, const Argosy__Response *r)
         const Argosy__Request__Undo *q = a->request->undo;
 
         if (a->request->what_case != ARGOSY__REQUEST__WHAT_UNDO || !r || r->status != 0 || r->held ||
-            q->dry_run || q->force || q->only_untouched || !r->change)
+            q->preview || q->force || q->only_untouched || !r->change)
                 return NULL;
         if (r->job == 0 || log_place(r->job) > log_truth.n_jobs || log_place(q->job) == 0 ||
             q->job >= r->job)
@@ -245,14 +245,14 @@ void undo_on_calm(void) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ dry runs
+// ------------------------------------------------------------------------------------------------ previews
 
 // A question has no job.
 void dry_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         const Argosy__Request *q = a->request;
-        bool dry = (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->dry_run) ||
-                   (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->dry_run) ||
-                   (q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->rebalance->dry_run);
+        bool dry = (q->what_case == ARGOSY__REQUEST__WHAT_CHANGE && q->change->preview) ||
+                   (q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->preview) ||
+                   (q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->rebalance->preview);
         const uint8_t *id = dry ? log_request_id(q) : NULL;
 
         if (!dry || r->status != 0)

@@ -96,7 +96,7 @@ uint64_t story_n_events(void) {
         return story.n_events;
 }
 
-size_t story_n_told(void) {
+size_t story_n_reported(void) {
         return story.n_lines;
 }
 

@@ -31,6 +31,6 @@ void story_message(const char *kind, uint32_t host, const ProtobufCMessage *m);
 void story_digest(const char *kind, const void *data, size_t len);
 uint64_t story_digest_value(void);
 uint64_t story_n_events(void);
-size_t story_n_told(void); // lines of prose
+size_t story_n_reported(void); // lines of prose
 // The last lines of prose, to standard error.
 void story_show_end(void);

@@ -48,6 +48,6 @@ LeaderLimits swarm_limits(const Swarm *s) {
         for (size_t i = 0; i < swarm_n_limits; i++)
                 if (*swarm_limit(&limits, i) == 0)
                         *swarm_limit(&limits, i) = swarm_limits_table[i].usual;
-        limits.tickets_others = MIN_OF(limits.tickets_others, limits.tickets);
+        limits.pending_requests_others = MIN_OF(limits.pending_requests_others, limits.pending_requests);
         return limits;
 }

@@ -443,7 +443,7 @@ static bool is_of_fleet(const char *name) {
                streq(name, "MachineOf") || streq(name, "Conflicts");
 }
 
-static bool is_told(const Options *o, const Row *row) {
+static bool is_reported(const Options *o, const Row *row) {
         if (o->fleet ? !is_of_fleet(row->name) : str_has_prefix(row->name, "X-"))
                 return false;
         return o->careless ||
@@ -478,7 +478,7 @@ void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) 
         for (unsigned n = 1 + draw_below(d, 5); n > 0; n--) {
                 size_t i = draw_below(d, ELEMENTSOF(rows));
 
-                if (!said[i] && is_told(&o, &rows[i]))
+                if (!said[i] && is_reported(&o, &rows[i]))
                         said[i] = rows[i].put(d, &o);
                 if (said[i])
                         c->demands |= rows[i].demands;

@@ -311,7 +311,7 @@ static void what_the_wall_clock_is_is_said_now_and_then(void **state) {
         first = w.last_beat;
         loop_until(w.n_walls == 2);
         assert_int_equal(w.last_beat, first + AGENT_WALL_BEATS + 1);
-        w.agent->wall_told_us += 2 * AGENT_WALL_SET_US; // as if it had been set back since
+        w.agent->wall_reported_us += 2 * AGENT_WALL_SET_US; // as if it had been set back since
         n = w.n_beats;
         loop_until(w.n_beats > n);
         assert_int_equal(w.n_walls, 3);

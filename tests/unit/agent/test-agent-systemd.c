@@ -107,8 +107,8 @@ static void a_report_says_when_it_happened_and_a_beat_until_when_all_was_told(vo
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         changed_ms = report_of("web.service")->changed_ms;
         assert_in_range(changed_ms, before_ms, clock_boot_us() / USEC_PER_MSEC);
-        loop_until(w.told_ms > changed_ms);
-        assert_in_range(w.told_ms, changed_ms, clock_boot_us() / USEC_PER_MSEC);
+        loop_until(w.reported_ms > changed_ms);
+        assert_in_range(w.reported_ms, changed_ms, clock_boot_us() / USEC_PER_MSEC);
         fake_systemd_set(systemd, "web.service", "failed", "failed", "exit-code");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(report_of("web.service")->changed_ms > changed_ms);
@@ -121,7 +121,7 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
 
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        loop_until(w.told_ms > report_of("web.service")->changed_ms);
+        loop_until(w.reported_ms > report_of("web.service")->changed_ms);
         beats = w.n_beats;
         loop_until(w.n_beats > beats);
         failed_ms = clock_boot_us() / USEC_PER_MSEC;
@@ -130,8 +130,8 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
         beats = w.n_beats;
         loop_until(w.n_beats > beats);
         if (report_of("web.service")->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                assert_true(w.told_ms <= failed_ms);
-        loop_until(w.told_ms > failed_ms);
+                assert_true(w.reported_ms <= failed_ms);
+        loop_until(w.reported_ms > failed_ms);
         assert_int_equal(report_of("web.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
 }
 

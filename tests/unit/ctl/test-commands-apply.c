@@ -52,10 +52,10 @@ static Outcome run_here(FakeScript script, const char *before, const char *behin
 
 // ---- what the daemon says
 
-static Argosy__Request *read_apply(FakeDaemon *d, bool dry_run) {
+static Argosy__Request *read_apply(FakeDaemon *d, bool preview) {
         Argosy__Request *q = fake_read(d);
 
-        assert(q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->dry_run == dry_run);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_APPLY && q->apply->preview == preview);
         assert(streq(q->apply->set, "shop") && q->job->n_targets == 0);
         return q;
 }

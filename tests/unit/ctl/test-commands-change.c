@@ -66,7 +66,7 @@ static void refuses_an_older_plan(FakeDaemon *d) {
 
         fake_accept(d);
         q = read_change(d, ARGOSY__VERB__VERB_START);
-        assert(q->change->dry_run && q->job && q->job->if_revision == 41);
+        assert(q->change->preview && q->job && q->job->if_revision == 41);
         done(q);
         reply_error(d, ESTALE, "a.service has changed since revision 41, it is at 42: nothing was changed",
                     false);

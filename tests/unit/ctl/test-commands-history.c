@@ -772,7 +772,7 @@ static void undoes(FakeDaemon *d) {
         Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->job == 7 && q->undo->force &&
-               !q->undo->dry_run);
+               !q->undo->preview);
         assert(q->job && q->job->id.len == 16 && streq(q->job->targets[0], "7"));
         done(q);
         results[0].name = (char *) "a.service";
@@ -830,7 +830,7 @@ static void plans(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT};
         Argosy__Request *q = fake_take(d);
 
-        assert(q->undo->dry_run && q->undo->only_untouched);
+        assert(q->undo->preview && q->undo->only_untouched);
         done(q);
         results[0].name = (char *) "a.service";
         results[0].message = (char *) "is to be launched again";

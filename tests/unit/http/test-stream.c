@@ -251,7 +251,7 @@ static void who_is_somebody_else_asks_himself(void **state) {
         for (size_t i = 1; i < ELEMENTSOF(authors); i++)
                 assert_null(http_alike_leave(&calls[i]));
         for (size_t i = 0; i < ELEMENTSOF(authors); i++)
-                buf_done(&calls[i].events.wishes);
+                buf_done(&calls[i].events.wanted);
 }
 
 // His comment is due, or he has gone: then another one asks.

@@ -177,7 +177,7 @@ static void a_rebalance_is_begun_and_not_waited_for(void **state) {
         assert_string_equal(q->rebalance->patterns[0], "web@*");
         assert_int_equal(q->rebalance->max_moves, 3);
         assert_int_equal(q->rebalance->health_us, 10000000);
-        assert_true(q->rebalance->no_wait && !q->rebalance->dry_run);
+        assert_true(q->rebalance->no_wait && !q->rebalance->preview);
         assert_false(q->rebalance->abort);
         assert_int_equal(q->rebalance->id.len, REQUEST_KEY_ID_SIZE);
         message_free(q);

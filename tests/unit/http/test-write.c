@@ -77,7 +77,7 @@ static void members_have_their_places(void **state) {
         assert_string_equal(q->change->files[0]->name, "a.service");
         assert_string_equal(q->change->files[0]->path, "a.service");
         assert_int_equal(q->change->files[0]->content.len, strlen("[Service]\n"));
-        assert_true(q->change->replace && q->change->dry_run && q->job->hold && q->job->queue);
+        assert_true(q->change->replace && q->change->preview && q->job->hold && q->job->queue);
         assert_string_equal(q->job->reason, "it's \xc3\xa9");
         assert_int_equal(q->job->n_after, 2);
         assert_true(q->job->after[1] == 9007199254740992);
@@ -291,13 +291,13 @@ static void a_plan_is_asked_for_at_its_place(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(good); i++) {
                 assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, good[i], &q), 0);
-                assert_true(q->change->dry_run);
+                assert_true(q->change->preview);
                 message_free(q);
         }
         assert_int_equal(
                 write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, "{\"verb\":\"undo\",\"job\":7}", &q),
                 0);
-        assert_true(q->undo->dry_run);
+        assert_true(q->undo->preview);
         message_free(q);
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
                 assert_int_equal(write_of("/v1/plan", HTTP_POST, (HttpWriteHeaders){}, bad[i], &q), -EINVAL);

@@ -14,7 +14,7 @@
 enum {
         HOSTS = 700,
         LEAVES_EARLY = 2, LEAVES_LATE = HOSTS - 1, // their numbers
-        BUILD_MAX = 256, // as in followers.c
+        BUILD_MAX = 256, // as in reconcile.c
 };
 
 static Rig g;

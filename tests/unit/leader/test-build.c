@@ -16,7 +16,7 @@
 
 enum {
         UNITS = 1500,
-        BUILD_MAX = 256, // as in followers.c
+        BUILD_MAX = 256, // as in reconcile.c
 };
 
 static Rig g;

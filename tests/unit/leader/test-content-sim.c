@@ -39,7 +39,7 @@ typedef struct Wish { // what was acknowledged last about a unit
 static Rig g;
 static VoterSecrets keys;
 static Content contents[UNITS][VARIANTS];
-static Wish wishes[UNITS], before[UNITS]; // before: the newest job
+static Wish preferences[UNITS], before[UNITS]; // before: the newest job
 static uint64_t newest, newest_job;       // version of the secret; 0: it cannot be undone any more
 static uint8_t bodies[BODIES][100 * 1024];
 static struct {
@@ -138,14 +138,14 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
 // What a start, a restart or another content gives it.
 static void raise_version(unsigned unit) {
-        Wish *w = &wishes[unit];
+        Wish *w = &preferences[unit];
 
         w->version = contents[unit][w->variant].secret ? newest : 0;
         w->unsure = false;
 }
 
 static void note(unsigned unit, Argosy__Verb verb, unsigned variant, bool ran) {
-        Wish *w = &wishes[unit];
+        Wish *w = &preferences[unit];
         bool other = !w->exists || w->variant != variant;
 
         switch (verb) {
@@ -172,8 +172,8 @@ static void change(unsigned unit) {
         static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_START,
                                              ARGOSY__VERB__VERB_START, ARGOSY__VERB__VERB_RESTART,
                                              ARGOSY__VERB__VERB_STOP,  ARGOSY__VERB__VERB_DESTROY};
-        Argosy__Verb verb = verbs[dice(wishes[unit].exists ? ELEMENTSOF(verbs) : 3)];
-        unsigned variant = verb == ARGOSY__VERB__VERB_START ? dice(VARIANTS) : wishes[unit].variant;
+        Argosy__Verb verb = verbs[dice(preferences[unit].exists ? ELEMENTSOF(verbs) : 3)];
+        unsigned variant = verb == ARGOSY__VERB__VERB_START ? dice(VARIANTS) : preferences[unit].variant;
         const Content *c = &contents[unit][variant];
         ProtobufCBinaryData sent[FILES];
         const Argosy__Response *r;
@@ -193,12 +193,12 @@ static void change(unsigned unit) {
         if (r->status != 0 || r->change->units[0]->status != 0)
                 fail_life("%s was refused: %s", name_of(unit),
                           r->status != 0 ? r->message : r->change->units[0]->message);
-        memcpy(before, wishes, sizeof(before));
+        memcpy(before, preferences, sizeof(before));
         note(unit, verb, variant, ran);
         // That something ran cannot be undone.
-        newest_job = before[unit].exists != wishes[unit].exists ||
-                                     before[unit].launched != wishes[unit].launched ||
-                                     before[unit].variant != wishes[unit].variant
+        newest_job = before[unit].exists != preferences[unit].exists ||
+                                     before[unit].launched != preferences[unit].launched ||
+                                     before[unit].variant != preferences[unit].variant
                              ? r->job
                              : 0;
 }
@@ -224,11 +224,11 @@ static void undo(void) {
         if (r->status != 0)
                 fail_life("job %u cannot be undone: %s", (unsigned) newest_job, r->message);
         for (unsigned u = 0; u < UNITS; u++) {
-                Wish now = wishes[u];
+                Wish now = preferences[u];
 
-                wishes[u] = before[u];
-                wishes[u].version = now.version;
-                wishes[u].unsure |= now.unsure || now.launched != before[u].launched ||
+                preferences[u] = before[u];
+                preferences[u].version = now.version;
+                preferences[u].unsure |= now.unsure || now.launched != before[u].launched ||
                                     now.exists != before[u].exists ||
                                     (now.exists && contents[u][now.variant].secret !=
                                                            contents[u][before[u].variant].secret);
@@ -285,7 +285,7 @@ static void step(void) {
 }
 
 static void assert_files(uint32_t host, unsigned unit) {
-        const Content *c = &contents[unit][wishes[unit].variant];
+        const Content *c = &contents[unit][preferences[unit].variant];
 
         for (size_t i = 0; i < c->n_files; i++) {
                 Hash hash = hash_of(bodies[c->body[i]], size_of(c->body[i]));
@@ -301,7 +301,7 @@ static void assert_files(uint32_t host, unsigned unit) {
 
 static void assert_unit(unsigned unit) {
         const Argosy__UnitRecord *r = rig_record(&g, name_of(unit));
-        const Wish *w = &wishes[unit];
+        const Wish *w = &preferences[unit];
         const VirtualUnit *u;
         uint32_t host;
 
@@ -339,7 +339,7 @@ static void calm_down(void) {
 static void live(unsigned s) {
         seed = random_state = s;
         story("seed %u\n", s);
-        memset(wishes, 0, sizeof(wishes));
+        memset(preferences, 0, sizeof(preferences));
         memset(told, 0, sizeof(told));
         newest = newest_job = 0;
         for (unsigned u = 0; u < UNITS; u++)

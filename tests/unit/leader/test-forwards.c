@@ -12,7 +12,7 @@
 #include "message.h"
 #include "messages.h"
 #include "request-rights.h"
-#include "tickets.h"
+#include "pending-requests.h"
 
 static Rig g;
 static int status; // of the last ForwardReply
@@ -47,7 +47,7 @@ static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *au
         message_free(copy);
 }
 
-// A wait for a change that never comes: it stays a ticket.
+// A wait for a change that never comes: it stays a pending request.
 static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
         Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
         Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
@@ -84,8 +84,8 @@ static void long_requests_of_a_host_have_a_limit_together(void **state) {
 }
 
 static const Argosy__Author *last_author(void) {
-        assert_false(list_is_empty(&g.leader->tickets));
-        return CONTAINER_OF(g.leader->tickets.prev, Ticket, all)->author;
+        assert_false(list_is_empty(&g.leader->pending_requests));
+        return CONTAINER_OF(g.leader->pending_requests.prev, PendingRequest, all)->author;
 }
 
 static void a_host_that_lies_speaks_for_its_own_users(void **state) {
@@ -124,7 +124,7 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
         rig_turns(&g, 2);
         assert_int_equal(n_replies, 1);
         assert_int_equal(status, EACCES);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
         change.right = ARGOSY__RIGHT__RIGHT_VIEW;
         change.user = (char *) "alice";
         change.host = (char *) "n1";
@@ -217,7 +217,7 @@ static void strange_words_of_a_host_are_refused(void **state) {
         rig_turns(&g, 2);
         assert_int_equal(n_replies, 1);
         assert_int_equal(status, EINVAL);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
 }
 
 static Argosy__Author a_member(void) {
@@ -234,10 +234,10 @@ static void what_users_wait_for_leaves_root_of_their_host_a_place(void **state) 
 
         for (uint64_t id = 1; id <= each; id++)
                 forward(2, id, &member);
-        assert_int_equal(g.leader->n_tickets, each);
+        assert_int_equal(g.leader->n_pending_requests, each);
         n_replies = 0;
         forward(2, 5000, &member); // no more of these
-        assert_int_equal(g.leader->n_tickets, each);
+        assert_int_equal(g.leader->n_pending_requests, each);
         assert_int_equal(n_replies, 1);
         assert_int_equal(status, EBUSY);
         forward(2, 5001, &root);
@@ -245,7 +245,7 @@ static void what_users_wait_for_leaves_root_of_their_host_a_place(void **state) 
         forward(3, 1, &member); // who is somebody else there
         other.uid++;
         forward(2, 5002, &other);
-        assert_int_equal(g.leader->n_tickets, each + 3);
+        assert_int_equal(g.leader->n_pending_requests, each + 3);
 }
 
 static void on_response(const Argosy__Response *response, void *userdata) {
@@ -267,7 +267,7 @@ static void what_users_wait_for_leaves_root_a_place(void **state) {
         Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
         member.host = 1;
-        for (size_t i = 0; i < LEADER_LIMIT_tickets_others; i++)
+        for (size_t i = 0; i < LEADER_LIMIT_pending_requests_others; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
         assert_int_equal(ask_for(&root, &request), 0);

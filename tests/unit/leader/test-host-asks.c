@@ -135,15 +135,15 @@ static void it_stops_where_it_is_full_again(void **state) {
 static void what_is_called_off_is_never_begun(void **state) {
         rig_host(&g, 2)->full = false;
         wait_long(2, 1, 10);
-        assert_int_equal(g.leader->n_tickets, 1);
+        assert_int_equal(g.leader->n_pending_requests, 1);
         rig_host(&g, 2)->full = true;
         wait_long(2, 2, 10);
         cancel(2, 2); // behind it
         cancel(2, 1); // at once: it is under way
         rig_turns(&g, 2);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
         rig_host_drain(&g, 2);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
         assert_int_equal(host_2()->requests.forwards.count, 0);
 }
 

@@ -300,10 +300,10 @@ static uint64_t apply(void) {
                 tried.units[i] = (Wish){.exists = true, .second = second, .target = LAUNCHED};
         }
         story("  a folder of %u units\n", n);
-        m.dry_run = true;
+        m.preview = true;
         plan = rig_last(rig_ask_and_settle(&g, &q));
         assert_int_equal(plan->status, 0);
-        m.dry_run = false;
+        m.preview = false;
         n_targets = 0;
         for (size_t i = 0; i < plan->apply_plan->n_rows; i++)
                 if (plan->apply_plan->rows[i]->removed)

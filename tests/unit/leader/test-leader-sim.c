@@ -21,7 +21,7 @@ typedef struct Wish {        // what was last acknowledged about a unit
 } Wish;
 
 static Rig g;
-static Wish wishes[UNITS];
+static Wish preferences[UNITS];
 static unsigned seed, random_state;
 static bool verbose;
 
@@ -61,7 +61,7 @@ static Asked asked[STEPS];
 static unsigned n_asked;
 
 static void note(const Asked *q) {
-        Wish *pending_record = &wishes[q->unit];
+        Wish *pending_record = &preferences[q->unit];
         const Argosy__Response *r = q->answer->n ? q->answer->responses[0] : NULL;
 
         story("  (verb %d of %s: %d)\n", q->verb, name_of(q->unit), r ? r->status : q->answer->error);
@@ -151,7 +151,7 @@ static void step(void) {
 
 static void assert_unit(unsigned unit) {
         const Argosy__UnitRecord *r = rig_record(&g, name_of(unit));
-        const Wish *pending_record = &wishes[unit];
+        const Wish *pending_record = &preferences[unit];
         unsigned holders = 0;
 
         if (!pending_record->unsure && pending_record->exists != (r != NULL))
@@ -199,7 +199,7 @@ static void calm_down(bool everybody) {
 
 static void live(unsigned s) {
         seed = random_state = s;
-        memset(wishes, 0, sizeof(wishes));
+        memset(preferences, 0, sizeof(preferences));
         story("seed %u\n", s);
         rig_start(&g, HOSTS);
         for (int i = 0; i < STEPS; i++)

@@ -108,7 +108,7 @@ static void a_plan_says_that_there_is_no_room(void **state) {
         change.n_names = 1;
         change.files = &files;
         change.n_files = 1;
-        change.dry_run = true;
+        change.preview = true;
         a = ask(&request);
         rig_settle(&g);
         assert_int_equal(a->responses[0]->change->units[0]->status, ENOSPC);

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "author.h"
-#include "decide-parts.h"
+#include "decide-chunks.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "messages.h"
@@ -51,12 +51,12 @@ static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *reque
 
 // Of so many of the names; what of them is changed is for the content to say.
 static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t n, const char *content,
-                         bool dry_run) {
+                         bool preview) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++g.id, 91};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = verb, .names = pointers, .n_names = n, .dry_run = dry_run, .replace = true);
+                .verb = verb, .names = pointers, .n_names = n, .preview = preview, .replace = true);
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
         file.name = file.path = (char *) "w@.service";
@@ -137,8 +137,8 @@ static RigAnswer *call_off(const Argosy__Author *author, uint64_t job) {
 static void count_undone(Rig *r) {
         size_t n = 0;
 
-        list_foreach (i, &r->leader->tickets)
-                n += CONTAINER_OF(i, Ticket, all)->works != NULL;
+        list_foreach (i, &r->leader->pending_requests)
+                n += CONTAINER_OF(i, PendingRequest, all)->works != NULL;
         most_begun = MAX_OF(most_begun, n);
 }
 
@@ -172,9 +172,9 @@ static void what_calls_off_does_not_wait_for_those(void **state) {
         g.author = &heavy;
         first = rig_begin_undo(&g, (RigUndo){.job = 1, .force = true});
         g.author = NULL;
-        while (!CONTAINER_OF(g.leader->tickets.next, Ticket, all)->begun)
+        while (!CONTAINER_OF(g.leader->pending_requests.next, PendingRequest, all)->begun)
                 rig_turns(&g, 1);
-        turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
+        turn = CONTAINER_OF(g.leader->pending_requests.next, PendingRequest, all)->turn;
         for (unsigned i = 0; i < OTHERS; i++) // that take longer
                 author_turn_begins(turn, AUTHOR_CHANGES);
         g.author = &heavy;
@@ -193,7 +193,7 @@ static void what_calls_off_does_not_wait_for_those(void **state) {
 // It may wait for just these: until they have begun, or all of them is in the log.
 static void nothing_waits_for_what_calls_off(void **state) {
         RigAnswer *first = submit(&heavy, UNITS, SERVICE), *off;
-        AuthorTurn *turn = CONTAINER_OF(g.leader->tickets.next, Ticket, all)->turn;
+        AuthorTurn *turn = CONTAINER_OF(g.leader->pending_requests.next, PendingRequest, all)->turn;
 
         for (unsigned i = 0; i < LEADER_LIMIT_begun; i++)
                 author_turn_begins(turn, AUTHOR_CALLS_OFF);
@@ -306,7 +306,7 @@ static void a_plan_for_nobody_is_not_made(void **state) {
         planned = g.leader->n_planned;
         rig_settle(&g);
         assert_int_equal(g.leader->n_planned, planned);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
         (void) turns_until_final(plan(&heavy, 1));
 }
 
@@ -316,7 +316,7 @@ static void a_change_goes_on_when_its_client_is_gone(void **state) {
         rig_cancel(&g, a);
         rig_settle(&g);
         assert_non_null(rig_record(&g, names[UNITS - 1]));
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
 }
 
 // They take memory that is on nobody's account.
@@ -328,16 +328,16 @@ static void users_leave_few_requests_behind(void **state) {
                 a[i] = submit(&heavy, UNITS, i % 2 ? OTHER : SERVICE);
         for (size_t i = 0; i < LEFT; i++)
                 rig_cancel(&g, a[i]);
-        assert_int_equal(g.leader->n_tickets, AUTHOR_ORPHANS_MAX);
+        assert_int_equal(g.leader->n_pending_requests, AUTHOR_ORPHANS_MAX);
         rig_settle(&g);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
         for (size_t i = 0; i < LEFT; i++)
                 a[i] = submit(NULL, UNITS, i % 2 ? OTHER : SERVICE);
         for (size_t i = 0; i < LEFT; i++)
                 rig_cancel(&g, a[i]);
-        assert_int_equal(g.leader->n_tickets, LEFT);
+        assert_int_equal(g.leader->n_pending_requests, LEFT);
         rig_settle(&g);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
 }
 
 static void what_was_left_in_the_middle_is_over_before_others_begin(void **state) {
@@ -346,7 +346,7 @@ static void what_was_left_in_the_middle_is_over_before_others_begin(void **state
         rig_turns(&g, 2);
         rig_cancel(&g, left);
         next = submit(&heavy, UNITS, OTHER);
-        while (g.leader->n_tickets > 1) {
+        while (g.leader->n_pending_requests > 1) {
                 assert_int_equal(next->n, 0);
                 rig_turns(&g, 1);
         }

@@ -19,7 +19,7 @@
 
 enum {
         UNITS = 900,
-        // by the loop, when it steps down: messages to hosts, tickets, some for each host
+        // by the loop, when it steps down: messages to hosts, pending requests, some for each host
         FREED_MAX = UNITS / 4,
 };
 
@@ -27,7 +27,7 @@ static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static _Thread_local bool is_loop;
 static _Thread_local size_t n_freed; // by this thread: the tests look at the loop's
-static size_t n_told;
+static size_t n_reported;
 static atomic_size_t n_freed_in_pool;
 
 void __real_free(void *p);
@@ -49,22 +49,22 @@ void __wrap_free(void *p) {
 }
 
 void __wrap_unit_event(Leader *l, Unit *u, LifeEvent event) {
-        n_told++;
+        n_reported++;
         __real_unit_event(l, u, event);
 }
 
 void __wrap_unit_touch(Leader *l, Unit *u) {
-        n_told++;
+        n_reported++;
         __real_unit_touch(l, u);
 }
 
 void __wrap_unit_touch_itself(Leader *l, Unit *u) {
-        n_told++;
+        n_reported++;
         __real_unit_touch_itself(l, u);
 }
 
 void __wrap_placement_unit_remove(Placement *p, uint32_t unit) {
-        n_told++;
+        n_reported++;
         __real_placement_unit_remove(p, unit);
 }
 
@@ -107,11 +107,11 @@ static void assert_all_run_once(void) {
 
 static void who_steps_down_leaves_the_tables_to_the_pool(void **state) {
         hold_pool(&g);
-        n_freed = n_told = 0;
+        n_freed = n_reported = 0;
         atomic_store(&n_freed_in_pool, 0);
         rig_depose(&g);
         assert_in_range(n_freed, 0, FREED_MAX);
-        assert_int_equal(n_told, 0);
+        assert_int_equal(n_reported, 0);
         assert_int_equal(g.leader->units.count, 0);
         assert_int_equal(g.leader->nodes.count, 0);
         assert_int_equal(g.leader->budgets.count, 0);

@@ -21,7 +21,7 @@ typedef struct Host {
         Mesh *mesh;
         Listener *listener;
         char story[4096];
-        unsigned n_told;  // voters_announced()
+        unsigned n_reported;  // voters_announced()
         uint32_t announced[8]; // the last list
         size_t n_voters_announced;
         char failed[256]; // last link_failed()
@@ -107,7 +107,7 @@ static int point_at(Host *h, const uint32_t *numbers, size_t n);
 static inline void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *userdata) {
         Host *h = userdata;
 
-        h->n_told++;
+        h->n_reported++;
         h->n_voters_announced = n;
         for (size_t i = 0; i < n && i < 8; i++)
                 h->announced[i] = voters[i]->host;

@@ -55,11 +55,11 @@ static void the_leader_tells_the_voters_and_tells_them_again(void **state) {
         VOTERS(1, 1, 2);
         lead(1, 4);
         VOTERS(3, 1);
-        loop_until(host[2].n_told == 1);
+        loop_until(host[2].n_reported == 1);
         assert_int_equal(host[2].n_voters_announced, 2);
         assert_int_equal(host[2].announced[1], 2);
         VOTERS(1, 1, 2, 3);
-        loop_until(host[2].n_told == 2);
+        loop_until(host[2].n_reported == 2);
         assert_int_equal(host[2].n_voters_announced, 3);
 }
 
@@ -75,7 +75,7 @@ static void a_host_that_was_away_finds_the_new_voters(void **state) {
         lead(2, 4);
         VOTERS(3, 1);
         loop_until(story_is(3, "leader=2@4 "));
-        loop_until(host[2].n_told == 1); // by the leader only
+        loop_until(host[2].n_reported == 1); // by the leader only
         assert_int_equal(host[2].n_voters_announced, 2);
 }
 
@@ -135,7 +135,7 @@ static void who_votes_no_more_names_those_that_do(void **state) {
         loop_until(story_is(3, "leader=2@4 "));
         assert_string_equal(host[2].failed, "1: it is no voter any more");
         assert_false(story_has(1, "3:up"));
-        loop_until(host[2].n_told == 1); // by the leader only
+        loop_until(host[2].n_reported == 1); // by the leader only
         assert_int_equal(host[2].announced[0], 2);
         stop_guide();
 }

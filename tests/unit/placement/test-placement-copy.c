@@ -16,7 +16,7 @@ typedef struct World {
         Placement *both[2]; // the first one; its copy, or NULL
         uint32_t hosts[HOSTS], nodes[HOSTS], roles[ROLES], classes[SPECS];
         uint32_t handles[UNITS]; // PLACEMENT_NONE: there is no such unit
-        PlacementTerm terms[SPECS], prefers[SPECS];
+        PlacementTerm terms[SPECS], preferences[SPECS];
         PlacementSpec specs[SPECS];
         char names[UNITS][NAME_SIZE];
 } World;
@@ -58,13 +58,13 @@ static void make_spec(World *w, int i) {
                                  *const first[] = {"u1*.service", "nobody*", NULL};
         PlacementSpec *s = &w->specs[i];
 
-        *s = (PlacementSpec){.terms = &w->terms[i], .prefers = &w->prefers[i]};
+        *s = (PlacementSpec){.terms = &w->terms[i], .preferences = &w->preferences[i]};
         s->demand =
                 (PlacementVector){{(int32_t) roll(w, 4) * 250, (int32_t) roll(w, 4) * 100, roll(w, 6) == 0}};
         s->n_terms = roll(w, 4) == 0;
         w->terms[i] = (PlacementTerm){PLACEMENT_IN, "zone", a_or_b};
-        s->n_prefers = roll(w, 3) == 0;
-        w->prefers[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd};
+        s->n_preferences = roll(w, 3) == 0;
+        w->preferences[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd};
         s->weights[0] = (uint16_t) (1 + roll(w, 200));
         s->conflicts = roll(w, 4) ? NULL : even;
         s->replaces = roll(w, 6) ? NULL : first;

@@ -17,7 +17,7 @@ typedef struct World {
         uint32_t role, nodes[NODES_MAX], n_nodes, n_hosts;
         PlacementLabel labels[NODES_MAX][LABELS];
         size_t n_labels[NODES_MAX];
-        PlacementTerm terms[SPECS][2], prefers[SPECS][PLACEMENT_PREFERENCES_MAX];
+        PlacementTerm terms[SPECS][2], preferences[SPECS][PLACEMENT_PREFERENCES_MAX];
         PlacementSpec specs[SPECS];
         uint32_t classes[SPECS];
         char names[UNITS_MAX][NAME_MAX_];
@@ -76,16 +76,16 @@ static void make_spec(World *w, int i) {
         static const char *const groups[] = {"g1", "g2"};
         PlacementSpec *s = &w->specs[i];
 
-        *s = (PlacementSpec){.terms = w->terms[i], .prefers = w->prefers[i]};
+        *s = (PlacementSpec){.terms = w->terms[i], .preferences = w->preferences[i]};
         s->demand.of[PLACEMENT_CPU] = (int32_t) roll(w, 4) * 250;
         s->demand.of[PLACEMENT_MEMORY] = (int32_t) roll(w, 4) * 100;
         s->demand.of[2] = roll(w, 6) == 0;
         s->n_terms = roll(w, 3);
         for (size_t k = 0; k < s->n_terms; k++)
                 w->terms[i][k] = make_term(w);
-        s->n_prefers = roll(w, 3) ? 0 : roll(w, 4);
-        for (size_t k = 0; k < s->n_prefers; k++) {
-                w->prefers[i][k] = make_term(w);
+        s->n_preferences = roll(w, 3) ? 0 : roll(w, 4);
+        for (size_t k = 0; k < s->n_preferences; k++) {
+                w->preferences[i][k] = make_term(w);
                 s->weights[k] = (uint16_t) (1 + roll(w, 300));
         }
         s->conflicts = roll(w, 4) ? NULL : roll(w, 2) ? hates_even : hates_u1;

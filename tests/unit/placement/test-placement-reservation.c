@@ -154,7 +154,7 @@ static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
 
         for (uint32_t u = 0; u < f->p->unit_slots.n; u++)
                 nodes[u] = slots_has(&f->p->unit_slots, u) ? at(f, u) : PLACEMENT_NONE;
-        placement_dry_run_begin(f->p);
+        placement_preview_begin(f->p);
         others[0] = add(f, "asked", f->small, 1);
         others[1] = add(f, "asked too", f->large, 2);
         for (unsigned i = 0; i < n; i++)
@@ -169,7 +169,7 @@ static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
         for (uint32_t u = 0; u < f->p->unit_slots.n; u++)
                 if (slots_has(&f->p->unit_slots, u))
                         placement_unit_put(f->p, u, nodes[u]);
-        placement_dry_run_end(f->p);
+        placement_preview_end(f->p);
 }
 
 // Who waits goes back to the node that it was on last, wherever it was only thought to be.
@@ -179,10 +179,10 @@ static void asking_does_not_change_where_one_goes_back_to(void **state) {
 
         placement_unit_put(f->p, u, home);
         placement_unit_put(f->p, u, PLACEMENT_NONE);
-        placement_dry_run_begin(f->p);
+        placement_preview_begin(f->p);
         placement_unit_put(f->p, u, 1);
         placement_unit_put(f->p, u, PLACEMENT_NONE);
-        placement_dry_run_end(f->p);
+        placement_preview_end(f->p);
         assert_int_equal(placement_move(f->p, u, 0), home);
         done(f);
 }

@@ -197,7 +197,7 @@ static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
         done(f);
 }
 
-static void cycles_of_followers_are_refused(void **state) {
+static void cycles_of_colocated_units_are_refused(void **state) {
         Fixture *f = hosts(1);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
 
@@ -802,7 +802,7 @@ RUN_TESTS(
         cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
         cmocka_unit_test(what_is_claimed_one_unit_of_a_node_has),
         cmocka_unit_test(what_is_shared_all_units_of_a_node_have_alike),
-        cmocka_unit_test(cycles_of_followers_are_refused),
+        cmocka_unit_test(cycles_of_colocated_units_are_refused),
         cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
         cmocka_unit_test(a_node_that_a_unit_must_leave_does_not_take_it_again),
         cmocka_unit_test(a_node_admits_who_would_not_have_to_leave_it),

@@ -171,8 +171,10 @@ static void a_preferred_node_is_worth_its_weight_of_load(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
         const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
         Fixture *f = hosts(3);
-        uint32_t strong = class_of(f, &(PlacementSpec){.prefers = &term, .weights = {100}, .n_prefers = 1}),
-                 weak = class_of(f, &(PlacementSpec){.prefers = &term, .weights = {1}, .n_prefers = 1});
+        uint32_t strong = class_of(
+                         f, &(PlacementSpec){.preferences = &term, .weights = {100}, .n_preferences = 1}),
+                 weak = class_of(f,
+                                 &(PlacementSpec){.preferences = &term, .weights = {1}, .n_preferences = 1});
 
         put(f, strong, 0);
         put(f, weak, 1);
@@ -329,7 +331,7 @@ typedef struct World {
         uint32_t role, n_nodes, handles[UNITS], specs_of[UNITS];
         PlacementLabel labels[NODES][2];
         size_t n_labels[NODES];
-        PlacementTerm terms[SPECS], prefers[SPECS];
+        PlacementTerm terms[SPECS], preferences[SPECS];
         PlacementSpec specs[SPECS];
         uint32_t classes[SPECS];
         PlacementVector offers[NODES];
@@ -358,13 +360,13 @@ static void make_spec(World *w, int i) {
                                  *const groups[] = {"g1", "g2"}, *const even[] = {"u?[02468].service", NULL};
         PlacementSpec *s = &w->specs[i];
 
-        *s = (PlacementSpec){.terms = &w->terms[i], .prefers = &w->prefers[i]};
+        *s = (PlacementSpec){.terms = &w->terms[i], .preferences = &w->preferences[i]};
         s->demand.of[PLACEMENT_CPU] = (int32_t) roll(w, 4) * 200;
         s->demand.of[PLACEMENT_MEMORY] = (int32_t) roll(w, 4) * 80;
         s->n_terms = roll(w, 4) == 0;
         w->terms[i] = (PlacementTerm){PLACEMENT_IN, "zone", a_or_b, NULL};
-        s->n_prefers = roll(w, 3) == 0;
-        w->prefers[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd, NULL};
+        s->n_preferences = roll(w, 3) == 0;
+        w->preferences[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd, NULL};
         s->weights[0] = (uint16_t) (1 + roll(w, 200));
         s->conflicts = roll(w, 5) ? NULL : even;
         if (roll(w, 3) == 0) {
@@ -481,8 +483,8 @@ static Badness badness(const World *w) {
                 for (int k = 0; k < 2; k++)
                         share = MAX_OF(share, (int64_t) s->demand.of[k] * PLACEMENT_SHARE / largest[k]);
                 weight += share;
-                if (s->n_prefers) {
-                        PlacementSpec only = {.terms = s->prefers, .n_terms = 1};
+                if (s->n_preferences) {
+                        PlacementSpec only = {.terms = s->preferences, .n_terms = 1};
 
                         if (!brute_admits(&w->brute, &only, u->node))
                                 b.load += 2 * weight * s->weights[0];

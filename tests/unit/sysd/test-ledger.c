@@ -52,10 +52,10 @@ static struct {
         const char *name;
         uint64_t revision;
 } owned[4];
-static size_t n_owned, n_told;
+static size_t n_owned, n_reported;
 
 static int put_all(Ledger *l, void *userdata) {
-        n_told++;
+        n_reported++;
         for (size_t i = 0; i < n_owned; i++) {
                 LedgerRecord r = record_of(owned[i].name, owned[i].revision);
 
@@ -68,7 +68,7 @@ static Ledger *open_ledger(Seen *seen) {
         Ledger *l;
 
         *seen = (Seen){};
-        n_owned = n_told = 0;
+        n_owned = n_reported = 0;
         assert_int_equal(ledger_open("ledger", see, see_return, put_all, seen, &l), 0);
         return l;
 }
@@ -238,7 +238,7 @@ static void history_is_dropped_by_a_rewrite(void **state) {
                 assert_int_equal(ledger_flush(l), 0);
                 most = file_size() > most ? file_size() : most;
         }
-        assert_true(n_told >= 2 && n_told <= 3);
+        assert_true(n_reported >= 2 && n_reported <= 3);
         assert_true(file_size() < most);
         assert_true(most < 1100 * 160);
         ledger_close(l);

@@ -21,11 +21,11 @@ from pathlib import Path
 from .source import SOURCE
 
 # The objects, and the room whose folders share them.
-SHARED = {"Leader": "leader", "Host": "leader", "Node": "leader", "Unit": "leader", "UnitOnNode": "leader", "Ticket": "leader",
+SHARED = {"Leader": "leader", "Host": "leader", "Node": "leader", "Unit": "leader", "UnitOnNode": "leader", "PendingRequest": "leader",
           "HttpCall": "http"}
 
 # How many fields of each two folders or more still write. Who gives a field one owner lowers the number.
-MOST = {"Leader": 0, "Host": 0, "Node": 2, "Unit": 2, "UnitOnNode": 1, "Ticket": 0, "HttpCall": 6}
+MOST = {"Leader": 0, "Host": 0, "Node": 2, "Unit": 2, "UnitOnNode": 1, "PendingRequest": 0, "HttpCall": 6}
 
 
 def _arguments(command):

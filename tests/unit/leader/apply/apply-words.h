@@ -97,7 +97,7 @@ static const Argosy__Response *plan(Folder f) {
         Argosy__Request__Apply m = message_of(&f);
         RigAnswer *a;
 
-        m.dry_run = true;
+        m.preview = true;
         a = ask(&m, 0, f.if_revision);
         rig_settle(&g);
         return rig_last(a);

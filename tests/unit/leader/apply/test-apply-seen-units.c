@@ -159,13 +159,13 @@ static void a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refuse
         (void) apply((Folder){.units = units, .n = 3});
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        g.leader->limits.apply_part_units = 1;
+        g.leader->limits.apply_chunk_units = 1;
         p = plan(f);
         assert_non_null(strstr(p->apply_plan->refusal,
                                ": c.service is not up, and neither are more than can be started again"));
         assert_int_equal(apply_planned(f, p)->status, EEXIST);
         assert_unit("b.service", ONE, LAUNCHED, "shop");
-        g.leader->limits.apply_part_units = 2;
+        g.leader->limits.apply_chunk_units = 2;
         assert_int_equal(apply(f)->status, 0);
         rig_pass_ms(&g, 60000);
         assert_unit("b.service", TWO, LAUNCHED, "shop");

@@ -8,16 +8,16 @@
 
 enum { LONG = 200, TIMES = 40 }; // names of a record, and records: together more than is kept of the past
 
-static Ticket asked_now(void) {
-        return (Ticket){.asked.revision = cluster_state_revision(g.state)};
+static PendingRequest asked_now(void) {
+        return (PendingRequest){.asked.revision = cluster_state_revision(g.state)};
 }
 
-static bool is_changed(Ticket t, const char *unit) {
+static bool is_changed(PendingRequest t, const char *unit) {
         return changed_since(g.leader, &t, unit);
 }
 
 static void a_unit_that_was_never_there_is_not_changed(void **state) {
-        Ticket t;
+        PendingRequest t;
 
         (void) answer((Ask){START, "a.service", SERVICE});
         t = asked_now();
@@ -31,7 +31,7 @@ static void a_unit_that_was_never_there_is_not_changed(void **state) {
 // Its number is from before, and what it has changed is from behind.
 static void a_job_that_was_held_back_meanwhile_is_found(void **state) {
         uint64_t job, by;
-        Ticket t;
+        PendingRequest t;
 
         (void) answer((Ask){START, "a.service", SERVICE});
         job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
@@ -79,7 +79,7 @@ static void keep_little(void) {
 // Its number is from before that, and those that have begun since are all kept.
 static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(void **state) {
         uint64_t job, newest;
-        Ticket t;
+        PendingRequest t;
 
         keep_little();
         (void) answer((Ask){START, "a.service", SERVICE});
@@ -104,7 +104,7 @@ static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(voi
 // Any of those that are forgotten may have taken it away.
 static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
         uint64_t job;
-        Ticket t;
+        PendingRequest t;
 
         keep_little();
         (void) answer((Ask){START, "a.service", SERVICE});

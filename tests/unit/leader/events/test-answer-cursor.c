@@ -25,7 +25,7 @@ static void go_on_from(Asked *a, const RigAnswer *answer) {
 }
 
 // Whether one of the events that come is of that kind and name, and has that value.
-static bool is_told(Asked *a, Argosy__EventKind kind, const char *name, const char *field,
+static bool is_reported(Asked *a, Argosy__EventKind kind, const char *name, const char *field,
                     const char *value) {
         bool found = false;
 
@@ -50,7 +50,7 @@ static void the_change_itself_comes_behind_it_also_if_nobody_watched(void **stat
         Asked a, b;
 
         go_on_from(&a, change(START, "web.service", SERVICE, NULL));
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
         go_on_from(&b, change(START, "db.service", SERVICE, NULL)); // now there is a ring
         assert_true(asked_pull(&g, &b));
         assert_non_null(asked_find(&b, ARGOSY__EVENT_KIND__EVENT_JOB, "2"));
@@ -66,7 +66,7 @@ static void how_the_job_ended_is_told_behind_it(void **state) {
 
         go_on_from(&a, change(START, "web.service", SERVICE, NULL));
         rig_pass_ms(&g, 3000);
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1", "state", "done"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1", "state", "done"));
         asked_forget(&a);
 }
 
@@ -74,7 +74,7 @@ static void what_changes_no_unit_has_one_too(void **state) {
         Asked a;
 
         go_on_from(&a, rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "disks"));
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2", "mode_reason", "disks"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2", "mode_reason", "disks"));
         asked_forget(&a);
 }
 
@@ -100,7 +100,7 @@ static void who_asks_the_next_leader_again_misses_nothing(void **state) {
         rig_elect_anew(&g);
         rig_change(&g, START, "db.service", SERVICE);
         go_on_from(&a, change(START, "web.service", SERVICE, id));
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
         asked_forget(&a);
 }
 
@@ -111,7 +111,7 @@ static void and_the_same_leader(void **state) {
         (void) change(START, "web.service", SERVICE, id);
         rig_pass_ms(&g, 3000);
         go_on_from(&a, change(START, "web.service", SERVICE, id));
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_STATE, "web.service", "active", "active"));
         asked_forget(&a);
 }
 
@@ -127,7 +127,7 @@ static void who_goes_on_under_the_next_leader_is_told_the_change_too(void **stat
         rig_pass_ms(&g, 3000);
         go_on_from(&a, answer);
         rig_elect_anew(&g);
-        assert_true(is_told(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2", "state", "done"));
+        assert_true(is_reported(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "2", "state", "done"));
         asked_forget(&first);
         asked_forget(&a);
 }

@@ -46,7 +46,7 @@ static int setup(void **state) {
 RIG_TEARDOWN
 
 // Whether its name is told, in whatever it may stand.
-static bool is_told(Asked *a, const char *unit) {
+static bool is_reported(Asked *a, const char *unit) {
         bool found = false;
 
         while (asked_pull(&g, a))
@@ -100,13 +100,13 @@ static void what_happens_is_told_of_his_units_also_that_they_go(void **state) {
         assert_true(asked_pull(&g, &all));
         rig_change(&g, START, "db.service", DB);
         rig_change(&g, DESTROY, "db.service", NULL);
-        assert_false(is_told(&a, "db.service"));
-        assert_true(is_told(&all, "db.service"));
+        assert_false(is_reported(&a, "db.service"));
+        assert_true(is_reported(&all, "db.service"));
         rig_change(&g, START, "web.service", WEB);
-        assert_true(is_told(&a, "web.service"));
+        assert_true(is_reported(&a, "web.service"));
         rig_change(&g, DESTROY, "web.service", NULL);
         rig_settle(&g);
-        assert_true(is_told(&a, "web.service"));
+        assert_true(is_reported(&a, "web.service"));
         asked_forget(&a);
         asked_forget(&all);
 }

@@ -527,7 +527,7 @@ static void mark_some(void) {
 enum { UNITS_OF_TURNS = 600 }; // of one node: more than a turn marks while the walk is resumed
 
 // By what names of its node each of them is told of, by the last event about it: bits of `names`.
-static unsigned told_by[UNITS_OF_TURNS];
+static unsigned reported_by[UNITS_OF_TURNS];
 static const char *const names[] = {"n2", "m2", "k2"};
 enum { N2 = 1, M2 = 2, K2 = 4 };
 
@@ -540,8 +540,8 @@ static void note_states(const Asked *a) {
                         continue;
                 for (size_t k = 0; k < ELEMENTSOF(names); k++)
                         if (streq(event_value(a->events[i], 1), names[k]))
-                                told_by[unit] = a->events[i]->gone ? told_by[unit] & ~(1u << k)
-                                                                   : told_by[unit] | 1u << k;
+                                reported_by[unit] = a->events[i]->gone ? reported_by[unit] & ~(1u << k)
+                                                                   : reported_by[unit] | 1u << k;
         }
 }
 
@@ -552,13 +552,13 @@ static void note_all(Asked *a) {
 
 // Units on n2, somebody who has been told of all of them, and the host about to have another name.
 static void begin_to_rename(Asked *a) {
-        memset(told_by, 0, sizeof(told_by));
+        memset(reported_by, 0, sizeof(reported_by));
         leave_one_open("n2");
         rig_change_many(&g, START, "web", UNITS_OF_TURNS, SERVICE);
         *a = (Asked){};
         note_all(a);
         for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
-                assert_int_equal(told_by[i], N2);
+                assert_int_equal(reported_by[i], N2);
         asked_ask(&g, a);
         rig_host(&g, 2)->name = "m2";
         rig_host(&g, 2)->attached = false;
@@ -574,7 +574,7 @@ static void of_a_node_of_many_units_with_another_name_all_is_told_in_the_end(voi
         note_states(&a);
         note_all(&a);
         for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
-                assert_int_equal(told_by[i], M2);
+                assert_int_equal(reported_by[i], M2);
         asked_forget(&a);
 }
 
@@ -593,9 +593,9 @@ static void what_becomes_of_units_while_their_node_gets_another_name_is_told(voi
         note_states(&a);
         note_all(&a);
         for (unsigned i = 0; i < UNITS_OF_TURNS; i++)
-                assert_int_equal(told_by[i] & ~(unsigned) K2, 0);
+                assert_int_equal(reported_by[i] & ~(unsigned) K2, 0);
         for (unsigned i = 1; i < UNITS_OF_TURNS - 1; i++)
-                assert_int_equal(told_by[i], K2);
+                assert_int_equal(reported_by[i], K2);
         asked_forget(&a);
 }
 

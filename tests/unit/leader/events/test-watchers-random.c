@@ -178,7 +178,7 @@ static void a_copy_is_like_the_cluster_through_twenty_changes_of_leader(void **s
 // Behind each event of an answer once; the copy that he had when he asked, and was told all, is the same
 // each time.
 static void die_behind_each_event_from(const Copy *before) {
-        size_t n = 0, n_told;
+        size_t n = 0, n_reported;
 
         do {
                 Copy *c = calloc(1, sizeof(*c));
@@ -186,12 +186,12 @@ static void die_behind_each_event_from(const Copy *before) {
                 assert_non_null(c);
                 *c = *before;
                 assert_true(asked_pull(&g, &c->asked));
-                n_told = c->asked.n;
+                n_reported = c->asked.n;
                 take_first(c, ++n);
                 watch_all(c);
                 end(c);
                 free(c);
-        } while (n < n_told);
+        } while (n < n_reported);
         assert_true(n > 2 * (1 + 1 + 3)); // of two units, their contents and three nodes each
 }
 

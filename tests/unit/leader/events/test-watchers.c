@@ -147,7 +147,7 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         asked_forget(&behind);
 }
 
-static bool is_told(Asked *a, const char *state) {
+static bool is_reported(Asked *a, const char *state) {
         while (asked_pull(&g, a)) {
                 const Argosy__Event *e = asked_find(a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
 
@@ -165,9 +165,9 @@ static void an_update_is_told_of_and_that_it_is_over(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         assert_true(asked_pull(&g, &a));
         (void) rig_rollout(&g, update);
-        assert_true(is_told(&a, "restarting"));
+        assert_true(is_reported(&a, "restarting"));
         rig_pass_ms(&g, 20000);
-        assert_true(is_told(&a, "launched"));
+        assert_true(is_reported(&a, "launched"));
         asked_forget(&a);
 }
 

@@ -243,7 +243,7 @@ static RigAnswer *ask_with_template(const char *own, const char *template, bool 
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .names = &name, .n_names = 1, .files = pointers, .n_files = own ? 2 : 1,
-                .dry_run = plan);
+                .preview = plan);
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
         return rig_ask(&g, &request);
@@ -313,7 +313,7 @@ static void a_plan_is_for_who_may_see_what_it_would_do_to_others(void **state) {
         m.names = &unit;
         m.n_names = 1;
         assert_false(refuses(&q));
-        m.dry_run = true;
+        m.preview = true;
         assert_true(refuses(&q));
         give(VIEW, "");
         assert_false(refuses(&q));
@@ -657,38 +657,38 @@ static void what_he_brings_is_judged_when_its_turn_comes(void **state) {
 
 // -------------------------------------------------------------------------------------- hosts without a log
 
-static unsigned n_told;
+static unsigned n_reported;
 static size_t n_grants;
-static uint64_t told_revision;
+static uint64_t reported_revision;
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (host != 3 || m->msg_case != ARGOSY__TO_HOST__MSG_ACCESS)
                 return;
-        n_told++;
+        n_reported++;
         n_grants = m->access->n_grants;
-        told_revision = m->access->revision;
+        reported_revision = m->access->revision;
 }
 
 static void a_host_is_told_when_it_comes_and_when_something_has_changed(void **state) {
         g.on_host_message = on_host_message;
-        n_told = 0;
+        n_reported = 0;
         give(VIEW, "");
-        assert_int_equal(n_told, 1);
+        assert_int_equal(n_reported, 1);
         assert_int_equal(n_grants, 2);
-        assert_int_equal(told_revision, cluster_state_revision(g.state));
+        assert_int_equal(reported_revision, cluster_state_revision(g.state));
         a_unit_of_each_role(); // nothing of that is said to it
-        assert_int_equal(n_told, 1);
+        assert_int_equal(n_reported, 1);
         rig_host_off(&g, 3);
         take(VIEW, "");
-        n_told = 0;
+        n_reported = 0;
         rig_host_on(&g, 3, false);
         rig_settle(&g);
-        assert_int_equal(n_told, 1);
+        assert_int_equal(n_reported, 1);
         assert_int_equal(n_grants, 1);
 }
 
 static void count_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
-        n_told += m->msg_case == ARGOSY__TO_HOST__MSG_ACCESS;
+        n_reported += m->msg_case == ARGOSY__TO_HOST__MSG_ACCESS;
 }
 
 static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
@@ -700,17 +700,17 @@ static void of_hundreds_of_hosts_some_are_told_in_each_turn(void **state) {
         rig_stop(&g);
         rig_start(&g, HOSTS);
         g.on_host_message = count_told;
-        n_told = 0;
+        n_reported = 0;
         change.right = VIEW;
         change.user = (char *) "alice";
         (void) rig_ask(&g, &request);
         for (unsigned i = 0; i < 50; i++) {
-                unsigned before = n_told;
+                unsigned before = n_reported;
 
                 rig_turns(&g, 1);
-                most = MAX_OF(most, n_told - before);
+                most = MAX_OF(most, n_reported - before);
         }
-        assert_int_equal(n_told, HOSTS);
+        assert_int_equal(n_reported, HOSTS);
         assert_in_range(most, 1, AT_ONCE);
 }
 

@@ -134,7 +134,7 @@ static void a_quiet_beat_holds_the_lease_up_and_is_not_answered(void **state) {
 
         attach(2);
         b.quiet = true;
-        b.told_ms = 7;
+        b.reported_ms = 7;
         for (b.seq = 1; b.seq < 10; b.seq++) {
                 pass_ms(TABLES_LEASE_MS / 3);
                 session_on_beat(t.leader, tables_host(&t, 2), &b);

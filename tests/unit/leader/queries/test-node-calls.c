@@ -321,7 +321,7 @@ static void contents_that_nobody_waits_for_do_not_leave(void **state) {
         rig_host_drain(&g, 2);
         assert_int_equal(n_sent[2], 0);
         assert_int_equal(g.leader->calls_by_id.count, 0);
-        assert_int_equal(g.leader->n_tickets, 0);
+        assert_int_equal(g.leader->n_pending_requests, 0);
 }
 
 static void what_cannot_be_looked_at_is_refused(void **state) {

@@ -455,7 +455,7 @@ static void what_was_brought_takes_back_who_could_bring_it(void **state) {
         rig_set_lazy(&g, false);
 }
 
-// ------------------------------------------------------------------------------------------------ campaigns
+// ------------------------------------------------------------------------------------------------ rollouts
 
 static uint64_t update(const char *content) {
         const Argosy__Response *r =

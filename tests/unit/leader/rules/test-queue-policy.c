@@ -242,7 +242,7 @@ static void rules_are_not_for_what_mends_things(void **state) {
         change.verb = ARGOSY__VERB__VERB_START;
         assert_true(queue_policy_is_for(&q, &root));
         assert_true(queue_policy_can_hold(&q));
-        change.dry_run = true;
+        change.preview = true;
         assert_false(queue_policy_is_for(&q, &root));
         assert_false(queue_policy_can_hold(&q));
         q.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;

@@ -20,10 +20,10 @@ static void assert_row(UnitLife life, const char *row) {
 // waits, untaken.
 static void the_table(void **state) {
         assert_row(LIFE_ABSENT, "AERP-AA------");
-        assert_row(LIFE_EVERYWHERE, "AERP-EE------");
+        assert_row(LIFE_GLOBAL, "AERP-EE------");
         assert_row(LIFE_RESIDENT, "AERPPMM--F---");
         assert_row(LIFE_MOVING, "AEMPPMM-RFHDS");
-        assert_row(LIFE_FLYING, "AEFPPFFM-----");
+        assert_row(LIFE_COMMITTING, "AEFPPFFM-----");
         assert_row(LIFE_HELD, "AEMPPHM------");
         assert_row(LIFE_DELAYED, "AERPPMM------");
         assert_row(LIFE_STRANDED, "AERPPMM-RFHD-");
@@ -38,12 +38,12 @@ static void what_the_log_says_is_never_out_of_place(void **state) {
 
 static void nothing_is_decided_about_what_is_in_flight(void **state) {
         for (LifeEvent event = LIFE_STAYS; event < LIFE_EVENTS; event++)
-                assert_int_equal(unit_life_after(LIFE_FLYING, event), LIFE_NEVER);
-        assert_int_equal(unit_life_after(LIFE_FLYING, LIFE_RECONSIDER_ANYWAY), LIFE_FLYING);
+                assert_int_equal(unit_life_after(LIFE_COMMITTING, event), LIFE_NEVER);
+        assert_int_equal(unit_life_after(LIFE_COMMITTING, LIFE_RECONSIDER_ANYWAY), LIFE_COMMITTING);
 }
 
 static void what_was_in_flight_is_looked_at_once_more(void **state) {
-        UnitLife applied = unit_life_after(LIFE_FLYING, LIFE_IS_PLACED);
+        UnitLife applied = unit_life_after(LIFE_COMMITTING, LIFE_IS_PLACED);
 
         assert_int_equal(unit_life_after(applied, LIFE_LANDED), LIFE_MOVING);
 }
@@ -60,7 +60,7 @@ static void what_has_no_node_does_not_move(void **state) {
                 assert_true(after == LIFE_PENDING || after == LIFE_NEVER);
         }
         assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_RECONSIDER_ANYWAY), LIFE_PENDING);
-        assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_UNTAKEN), LIFE_NEVER);
+        assert_int_equal(unit_life_after(LIFE_PENDING, LIFE_UNSCHEDULABLE), LIFE_NEVER);
 }
 
 // What is reached from `first`, in any number of events.
@@ -86,7 +86,7 @@ static void nobody_waits_for_a_turn_while_it_moves(void **state) {
         foreach_life (life)
                 assert_false(unit_life_is_queued(life) && unit_life_is_moving(life));
         assert_true(unit_life_is_queued(LIFE_PENDING) && unit_life_is_queued(LIFE_STRANDED));
-        assert_true(unit_life_is_moving(LIFE_FLYING) && !unit_life_is_moving(LIFE_DELAYED));
+        assert_true(unit_life_is_moving(LIFE_COMMITTING) && !unit_life_is_moving(LIFE_DELAYED));
 }
 
 RUN_TESTS(

@@ -96,7 +96,7 @@ static const Argosy__Response__UnitResult *plan_start(const char *name) {
 
         change.names = names;
         change.n_names = 1;
-        change.dry_run = true;
+        change.preview = true;
         change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         a = rig_ask_and_settle(&g, &request);
         assert_int_equal(a->n, 1);
@@ -225,14 +225,14 @@ static void a_new_host_costs_nobody_a_look(void **state) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         says(2, true, false, "web.service", NULL);
         assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
-        looks = g.leader->n_refusals_told;
+        looks = g.leader->n_refusals_reported;
         batch_host(&b, 0, "newcomer", 1)->port = 7070;
         rig_add_host(&g, true, 1);
         rig_propose(&g, &b);
         rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "other.service", SERVICE)->status, 0);
         assert_int_not_equal(node_find(g.leader, 4)->scheduling.place, 0);
-        assert_int_equal(g.leader->n_refusals_told, looks);
+        assert_int_equal(g.leader->n_refusals_reported, looks);
         assert_false(scheduler_node_admits(g.leader, node_find(g.leader, 4), "web.service"));
         assert_true(scheduler_node_admits(g.leader, node_find(g.leader, 2), "web.service"));
 }

@@ -133,13 +133,13 @@ static void list_pools(void) {
         change_pool();
 }
 
-static void rebalance(bool dry_run) {
+static void rebalance(bool preview) {
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
 
         drain_node();
         set_mode(ARGOSY__NODE_MODE__MODE_OPEN);
         m.id = new_id();
-        m.dry_run = dry_run;
+        m.preview = preview;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_REBALANCE, &m);
         large_cluster_pass_ms(200);
 }

@@ -27,7 +27,7 @@ typedef struct ChangeOf {
         char **names;
         size_t n;
         const char *file, *content;
-        bool replace, dry_run;
+        bool replace, preview;
 } ChangeOf;
 
 static RigAnswer *begin_change(ChangeOf w) {
@@ -41,7 +41,7 @@ static RigAnswer *begin_change(ChangeOf w) {
         m.files = &file;
         m.n_files = file != NULL;
         m.replace = w.replace;
-        m.dry_run = w.dry_run;
+        m.preview = w.preview;
         return ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
 }
 
@@ -88,7 +88,7 @@ static void submit_template(void) {
 
 static void plan_many(void) {
         RigAnswer *a =
-                begin_change((ChangeOf){START, large.fresh, PLANNED, "new@.service", BIG, .dry_run = true});
+                begin_change((ChangeOf){START, large.fresh, PLANNED, "new@.service", BIG, .preview = true});
 
         large_cluster_turns(TURNS);
         large_cluster_pass_ms(500); // nodes may have to be asked
@@ -177,7 +177,7 @@ static void start_tied_in_cycles(void) {
 
 static void plan_tied(void) {
         RigAnswer *a = begin_change(
-                (ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS, .dry_run = true});
+                (ChangeOf){START, large.fresh, REQUEST_TIED_MAX, "new@.service", NEEDS, .preview = true});
 
         large_cluster_turns(TURNS);
         large_cluster_pass_ms(500);
@@ -410,7 +410,7 @@ static void submit_nothing_new(void) {
 static void plan_much_beside_changes(void) {
         for (unsigned i = 0; i < BACKLOG; i++) {
                 (void) begin_change(
-                        (ChangeOf){START, large.fresh, PLANNED / 8, "new@.service", BIG, .dry_run = true});
+                        (ChangeOf){START, large.fresh, PLANNED / 8, "new@.service", BIG, .preview = true});
                 (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_SUBMIT, large.fresh, 5000, "new@.service",
                                                i % 2 ? BIG : BIG_NEXT, .replace = true});
         }
@@ -572,10 +572,10 @@ static void apply(bool rolling) {
         const Argosy__Response *plan;
 
         fill_apply(&m, &file);
-        m.dry_run = true;
+        m.preview = true;
         m.rolling = rolling;
         plan = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_APPLY, &m));
-        m.dry_run = false;
+        m.preview = false;
         m.revision = plan->apply_plan->revision;
         m.plan = plan->apply_plan->plan;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_APPLY, &m));

@@ -351,9 +351,9 @@ static void a_plan_says_it_and_does_nothing(void **state) {
 
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
         job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
-        r = rig_undo(&g, (RigUndo){job, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .preview = true});
         assert_string_equal(said_of(r, "node n2")->message, "is cordoned (old disks) again");
-        r = rig_undo(&g, (RigUndo){label("n2", "disk", "ssd"), .dry_run = true});
+        r = rig_undo(&g, (RigUndo){label("n2", "disk", "ssd"), .preview = true});
         assert_string_equal(said_of(r, "label disk of n2")->message, "is taken back");
         assert_int_equal(r->job, 0);
         assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_OPEN);

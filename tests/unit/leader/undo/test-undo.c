@@ -265,9 +265,9 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
         job = stop("a.service");
-        r = rig_undo(&g, (RigUndo){job, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .preview = true});
         assert_string_equal(r->change->units[0]->message, "is to be launched again");
-        r = rig_undo(&g, (RigUndo){job - 1, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job - 1, .preview = true});
         assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
         assert_int_equal(r->job, 0);
         assert_unit("a.service", TWO, LOADED);
@@ -503,7 +503,7 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
         uint64_t job;
 
         job = update_three();
-        r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .preview = true});
         assert_int_equal(r->change->n_units, 4);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .id = 4711});
         assert_int_equal(r->status, 0);
@@ -545,7 +545,7 @@ static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "a.service is to be something else again"));
         assert_int_equal(rig_last_job(&g), job);
-        r = rig_undo(&g, (RigUndo){job, .rolling = true, .dry_run = true});
+        r = rig_undo(&g, (RigUndo){job, .rolling = true, .preview = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .only_untouched = true});
         assert_int_equal(r->status, EINVAL);

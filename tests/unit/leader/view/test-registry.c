@@ -2,7 +2,7 @@
 //
 // The tables of what exists and what is seen of it: how they follow the log, who lives how long, and what
 // the log wants where. Nothing else of the leader runs.
-#include "followers.h"
+#include "reconcile.h"
 #include "leader-tables.h"
 
 #include "manager-name.h"
@@ -177,7 +177,7 @@ static void a_unit_that_has_no_node_waits_for_one(void **state) {
         put("idle.service", SERVICE, INACTIVE, 0);
         assert_int_equal(tables_unit(&t, "idle.service")->life, LIFE_ABSENT);
         put_global("all.service", GLOBAL);
-        assert_int_equal(tables_unit(&t, "all.service")->life, LIFE_EVERYWHERE);
+        assert_int_equal(tables_unit(&t, "all.service")->life, LIFE_GLOBAL);
         remove_unit("all.service");
         assert_true(list_is_empty(&t.leader->globals));
 }
@@ -201,15 +201,15 @@ static void a_unit_lives_as_long_as_anybody_has_a_use_for_it(void **state) {
         assert_ptr_equal(unit_get(t.leader, "seen.service"), u);
         (void) wait_node("seen.service", 2);
         unit_mark_unused(t.leader, u);
-        followers_pull(t.leader);
+        reconcile_pull(t.leader);
         assert_non_null(unit_find(t.leader, "seen.service"));
         unit_on_node_free(t.leader, wait_node("seen.service", 2));
         assert_ptr_equal(unit_find(t.leader, "seen.service"), u);
-        followers_pull(t.leader);
+        reconcile_pull(t.leader);
         assert_null(unit_find(t.leader, "seen.service"));
         put("web.service", SERVICE, LAUNCHED, 2);
         unit_mark_unused(t.leader, tables_unit(&t, "web.service"));
-        followers_pull(t.leader);
+        reconcile_pull(t.leader);
         assert_non_null(unit_find(t.leader, "web.service"));
 }
 

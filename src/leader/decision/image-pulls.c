@@ -11,7 +11,7 @@
 // one, for which hosts have most of it already. A request of several entries asks for those of each.
 //
 // A host that cannot be asked is not waited for: what is there has its turn when it is back, and pulls then.
-// So does a unit that another node is found for meanwhile.
+// If it is back while others are still asked, it is asked, too, also if it went with its answer.
 
 #include "image-pulls.h"
 
@@ -41,15 +41,17 @@
 
 enum {
         PULLS_MAX = 5,     // hosts that pull for a request at a time
+        ASKED_MAX = 3,     // times that a host is asked which goes with its answer
         LOOKS_AGAIN = 256, // units of a group that may be listed again in a turn, at about 1 us each
 };
 
 // One image on one host.
 typedef struct Puller {
         uint32_t node;
-        uint64_t call; // 0: it is not asked at present
-        bool asked;
-        char *why;    // it does not have it; NULL: it does, if it was asked
+        uint64_t call;    // 0: it is not asked at present
+        unsigned n_asked; // times
+        bool answered;
+        char *why;    // it does not have it; NULL: it does, if it has answered
         char *auth;   // RegistryAuth= of the file; NULL: none
         size_t image; // where its name begins in `key`
         char key[];
@@ -61,6 +63,7 @@ typedef struct ImagePulls {
         size_t n, allocated;
         size_t n_asked;    // the first so many of the list
         size_t n_open;     // of these: calls
+        size_t n_answered; // of these: they have said whether they have it
         Map by_key;        // Puller
         bool listed;       // these are all of a rollout
         uint64_t revision; // of the cluster, as of which they are
@@ -156,7 +159,9 @@ static void on_pulled(PendingRequest *t, Node *n, const Argosy__ToVoter__ImageAn
                 if (p->call != number)
                         continue;
                 p->call = 0;
+                p->answered = answer != NULL;
                 pulls_of(t)->n_open--;
+                pulls_of(t)->n_answered += p->answered;
                 if (answer && *answer->error)
                         p->why = strdup(answer->error);
                 break;
@@ -164,7 +169,7 @@ static void on_pulled(PendingRequest *t, Node *n, const Argosy__ToVoter__ImageAn
 }
 
 // With what the registry is to see by the file: if that cannot be had, the host cannot have the image.
-static int ask(PendingRequest *t, Puller *p, Node *n) {
+static int ask_node(PendingRequest *t, Puller *p, Node *n) {
         _cleanup_(image_auth_done) ImageAuth auth = {};
         int r = image_auth_open(t->leader, p->auth, &auth, &p->why);
         const NodeImageQuestion question = {
@@ -177,18 +182,39 @@ static int ask(PendingRequest *t, Puller *p, Node *n) {
 }
 
 // Who cannot be asked has its turn when it is back, and pulls then.
+static int ask(PendingRequest *t, Puller *p) {
+        Node *n = node_find(t->leader, p->node);
+
+        if (!n || !node_calls_knows_names(n))
+                return 0;
+        p->n_asked++;
+        return ask_node(t, p, n);
+}
+
+// Those that could not be asked, or went with their answer: they may be back.
+static int ask_again(PendingRequest *t, ImagePulls *all) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < all->n && all->n_open < PULLS_MAX; i++) {
+                Puller *p = all->list[i];
+
+                if (!p->call && !p->answered && !p->why && p->n_asked < ASKED_MAX)
+                        r = ask(t, p);
+        }
+        return r;
+}
+
 int image_pulls_ask(PendingRequest *t) {
         ImagePulls *all = pulls_of(t);
         int r = 0;
 
-        while (r == 0 && all && all->n_asked < all->n && all->n_open < PULLS_MAX) {
-                Puller *p = all->list[all->n_asked++];
-                Node *node = node_find(t->leader, p->node);
-
-                if (node && node_calls_knows_names(node))
-                        r = ask(t, p, node);
-        }
-        return r < 0 ? r : all && (all->n_open > 0 || all->n_asked < all->n);
+        if (!all)
+                return 0;
+        while (r == 0 && all->n_asked < all->n && all->n_open < PULLS_MAX)
+                r = ask(t, all->list[all->n_asked++]);
+        if (r == 0 && all->n_asked == all->n && all->n_open == 0 && all->n_answered < all->n)
+                r = ask_again(t, all);
+        return r < 0 ? r : all->n_open > 0 || all->n_asked < all->n;
 }
 
 // ------------------------------------------------------------------------------------------- of a rollout

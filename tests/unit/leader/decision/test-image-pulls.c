@@ -22,6 +22,7 @@ static Rig g;
 
 static struct {
         uint32_t lacks;    // this host cannot have an image; 0: all can
+        uint32_t slow;     // what these hosts say takes its time then: bit N
         bool down;         // no host can
         unsigned n;        // that were asked to
         unsigned n_states; // of units, when the last of them was asked
@@ -31,6 +32,8 @@ static const char *pull(Rig *rig, uint32_t host, const char *image) {
         pulls.n++;
         pulls.n_states = rig->n_states;
         assert_non_null(strstr(image, "reg.example/web@sha256:"));
+        if (pulls.slow & 1u << host)
+                rig_host(rig, host)->delayed = true;
         return pulls.down || host == pulls.lacks ? "dial tcp: connection refused" : NULL;
 }
 
@@ -172,6 +175,63 @@ static void a_lost_host_is_not_waited_for(void **state) {
         assert_int_equal(count("reg.example/web:2"), N);
 }
 
+static void comes_now(uint32_t host) {
+        rig_host(&g, host)->delayed = false;
+        rig_settle(&g);
+}
+
+static void link_breaks(uint32_t host) {
+        rig_host(&g, host)->delayed = true; // it attaches when that comes
+        rig_host_on(&g, host, false);
+}
+
+static void a_host_that_is_back_while_others_pull_has_it_too(void **state) {
+        uint32_t away = rig_host_of(&g, "web@3.service"), slow = rig_host_of(&g, "web@4.service");
+        RigAnswer *a;
+
+        pulls.slow = 1u << slow;
+        link_breaks(away);
+        a = update(NEXT);
+        assert_int_equal(pulls.n, N - 1);
+        comes_now(away);
+        comes_now(slow);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(pulls.n, N);
+}
+
+static void a_host_that_goes_with_its_answer_is_asked_again(void **state) {
+        uint32_t away = rig_host_of(&g, "web@3.service"), slow = rig_host_of(&g, "web@4.service");
+        RigAnswer *a;
+
+        pulls.slow = 1u << slow | 1u << away;
+        a = update(NEXT);
+        assert_int_equal(pulls.n, N);
+        link_breaks(away);
+        comes_now(away);
+        comes_now(slow);
+        assert_int_equal(pulls.n, N + 1);
+        assert_false(a->final);
+        comes_now(away);
+        assert_int_equal(rig_last(a)->status, 0);
+}
+
+// Each goes when the other one is back, so that one of them is always asked.
+static void hosts_that_come_and_go_are_not_waited_for_for_ever(void **state) {
+        enum { ASKED_MAX = 3 };
+        uint32_t hosts[] = {rig_host_of(&g, "web@3.service"), rig_host_of(&g, "web@4.service")};
+        RigAnswer *a;
+
+        pulls.slow = 1u << hosts[0] | 1u << hosts[1];
+        a = update(NEXT);
+        for (unsigned i = 0; i < 2 * ASKED_MAX; i++) {
+                assert_false(a->final);
+                link_breaks(hosts[i % 2]);
+                comes_now(hosts[i % 2]);
+        }
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(pulls.n, N + 2 * (ASKED_MAX - 1));
+}
+
 // -------------------------------------------------------------------------------------- at once, and back
 
 // The job that gave all of them NEXT.
@@ -274,6 +334,9 @@ RUN_TESTS(
         PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
         PULL_TEST(a_registry_that_is_down_changes_nothing),
         PULL_TEST(a_lost_host_is_not_waited_for),
+        PULL_TEST(a_host_that_is_back_while_others_pull_has_it_too),
+        PULL_TEST(a_host_that_goes_with_its_answer_is_asked_again),
+        PULL_TEST(hosts_that_come_and_go_are_not_waited_for_for_ever),
         PULL_TEST(an_undo_has_the_image_of_before_everywhere_first),
         PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
         PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),

@@ -106,11 +106,22 @@ bool heard_is_silent(uint32_t host) {
 
 enum { LOSS_WINDOW_US = 60 * 1000 * 1000 }; // hosts that are lost within so long are lost at once
 
-// One that may have ended there for good has not to leave it.
+// Also on the node that it was on before.
+static bool has_ended_by_the_log(unsigned unit) {
+        const UnitEntry *e = cluster_state_find_unit(world.rig.state, asks.units[unit].name);
+
+        for (size_t i = 0; e && i < e->record->n_outcomes; i++)
+                if (e->record->outcomes[i]->start_rev == e->record->start_rev)
+                        return true;
+        return false;
+}
+
+// One that may have ended for good has not to leave it.
 static bool holds_units(uint32_t host) {
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (log_truth.units[i].exists && log_truth.units[i].node > 0 &&
-                    places_host_of(log_truth.units[i].node) == host && !(known.ended[i] & 1u << (host - 1)))
+                    places_host_of(log_truth.units[i].node) == host &&
+                    !(known.ended[i] & 1u << (host - 1)) && !has_ended_by_the_log(i))
                         return true;
         return false;
 }

@@ -60,6 +60,8 @@ typedef struct ChangeOps {
         // PLACEMENT_FOLLOWS_MAX would be on one node together.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      const struct UnitOptions *mate, ChangePlace *ret, void *userdata);
+        // The unit that was placed is refused after all. NULL: nothing keeps its place.
+        void (*unplace)(const char *name, void *userdata);
         // In which order those of one request are placed, and whether the one role has less than the other
         // now. NULL, both: in that of their names.
         void (*rank)(const struct UnitOptions *options, ChangeRank *ret, void *userdata);

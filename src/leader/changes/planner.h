@@ -67,6 +67,8 @@ int request_names(Planner *p, const char *name);
 bool request_is_activator(const char *name);
 
 // request.c
+// The unit is refused: what the mark has not seen goes from the batch, and the unit is where it was before.
+void request_take_back(Planner *p, const char *name, BatchBuilderMark mark);
 // Plans a unit. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
@@ -134,6 +136,7 @@ int request_judge_order(Planner *p);
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 // UNIT_REFUSED: it was found to be part of a cycle.
 int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
+void request_cycles_take_back(Planner *p); // those who are on one
 void request_cycles_done(Planner *p);
 
 // request-secrets.c

@@ -281,6 +281,15 @@ int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__U
         return r < 0 || !f ? r : UNIT_REFUSED;
 }
 
+// Others may be placed before their turn to be refused comes.
+void request_cycles_take_back(Planner *p) {
+        map_foreach (slot, &p->cycles) {
+                const Refusal *f = slot->value;
+
+                request_take_back(p, f->name, p->start);
+        }
+}
+
 void request_cycles_done(Planner *p) {
         map_done_with(&p->ordered, free);
         map_done_with(&p->cycles, free);

@@ -56,7 +56,7 @@ int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__
         r = request_plan_unit(p, name, own);
         p->change = asked;
         if (r == UNIT_REFUSED)
-                batch_builder_rollback(p->batch, mark);
+                request_take_back(p, name, mark);
         *ret = own;
         return r;
 }

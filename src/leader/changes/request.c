@@ -443,6 +443,13 @@ static int plan_aim(Planner *p, const char *name, UnitEntry *u, const ChangeAim 
         return r ?: request_warn_ends(p, name, &source, result);
 }
 
+// What an earlier request of the entry says of it stays.
+void request_take_back(Planner *p, const char *name, BatchBuilderMark mark) {
+        batch_builder_rollback(p->batch, mark);
+        if (p->ops->unplace && !batch_builder_has_unit(p->batch, name))
+                p->ops->unplace(name, p->userdata);
+}
+
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         Argosy__Verb verb = p->change->verb;
         UnitEntry *u = cluster_state_find_unit(p->state, name);
@@ -503,7 +510,7 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
         p->n_along_before = p->n_along;
         r = request_plan_unit(p, name, *ret);
         if (r == UNIT_REFUSED) {
-                batch_builder_rollback(p->batch, mark);
+                request_take_back(p, name, mark);
                 p->n_along = p->n_along_before;
         }
         return MIN_OF(r, 0);
@@ -568,6 +575,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
                 r = plan_all(&p, response->change);
         while (r == PLAN_ALL_AGAIN) {
                 batch_builder_rollback(b, mark);
+                request_cycles_take_back(&p);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
                 r = response ? plan_all(&p, response->change) : -ENOMEM;

@@ -120,6 +120,13 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         return 0;
 }
 
+static void on_unplace(const char *name, void *userdata) {
+        Decision *d = userdata;
+
+        if (d->scheduler)
+                scheduler_take_back(d->scheduler, name);
+}
+
 static void on_rank(const UnitOptions *options, ChangeRank *ret, void *userdata) {
         Decision *d = userdata;
 
@@ -325,6 +332,7 @@ static int on_image(const char *name, uint32_t node, const ChangeContent *conten
 
 static const ChangeOps change_ops = {.image = on_image,
                                      .place = on_place,
+                                     .unplace = on_unplace,
                                      .rank = on_rank,
                                      .role_before = on_role_before,
                                      .node_name = on_node_name,

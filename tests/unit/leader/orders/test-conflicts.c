@@ -234,6 +234,43 @@ static void who_is_refused_another_content_goes_on_conflicting(void **state) {
         assert_int_equal(node_of("b.service"), 0);
 }
 
+// The refusal comes when it has been placed elsewhere, before the other one's turn or after it.
+static void who_is_refused_an_order_in_a_cycle_goes_on_conflicting(void **state) {
+        static const char *const names[][2] = {{"a.service", "b.service"}, {"b.service", "c.service"}};
+        static const char *const contents[][2] = {
+                {SERVICE "[X-Argosy]\nHost=n2\nAfter=x.service\n", SERVICE "[X-Argosy]\nHost=n1\n"},
+                {SERVICE "[X-Argosy]\nHost=n1\n", SERVICE "[X-Argosy]\nHost=n2\nAfter=x.service\n"}};
+
+        rig_change(&g, START, "x.service", SERVICE "[X-Argosy]\nAfter=a.service c.service\n");
+        for (unsigned i = 0; i < 2; i++) {
+                const char *name = names[i][i];
+                const Argosy__Response__Change *change;
+
+                rig_change(&g, START, name, SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
+                change = start_both(names[i], contents[i]);
+                assert_int_equal(change->units[i]->status, EINVAL);
+                assert_int_equal(node_of(name), rig_host(&g, 1)->virtual.node);
+                assert_int_equal(node_of("b.service"), 0);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, name, NULL);
+        }
+}
+
+static void who_is_refused_for_its_rollout_goes_on_conflicting(void **state) {
+        static const char *const names[] = {"a.service", "b.service"};
+        static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n2\n",
+                                               SERVICE "[X-Argosy]\nHost=n1\n"};
+        const Argosy__Response__Change *change;
+
+        rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
+        (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
+                                            .name = "a.service",
+                                            .health_ms = 60000});
+        change = start_both(names, contents);
+        assert_int_not_equal(change->units[0]->status, 0);
+        assert_int_equal(node_of("b.service"), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(
@@ -241,6 +278,8 @@ RUN_TESTS(
         T(a_global_unit_gives_way_to_whoever_conflicts_with_it_and_comes_back),
         T(the_gap_moves_with_the_unit),
         T(who_is_refused_another_content_goes_on_conflicting),
+        T(who_is_refused_an_order_in_a_cycle_goes_on_conflicting),
+        T(who_is_refused_for_its_rollout_goes_on_conflicting),
         T(of_two_global_units_the_first_by_name_has_the_node),
         T(the_next_leader_sees_it_the_same_way),
         T(a_node_that_is_left_to_another_one_is_named),

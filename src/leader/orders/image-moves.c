@@ -17,6 +17,7 @@
 #include "image-moves.h"
 
 #include "cluster-state.h"
+#include "data-nodes.h"
 #include "nodes.h"
 #include "replacers.h"
 #include "rollout-content.h"
@@ -52,7 +53,7 @@ bool image_move_waits(const Leader *l, const UnitOnNode *s, const UnitEntry *e) 
         if (!e || u->node == s->node || !is_container(e) || !runs(l, s))
                 return false;
         if (!u->node) // all have refused it meanwhile, or it has lost its place to another unit
-                return !*e->record->displaced_by && u->scheduling.data_node != s->node->number &&
+                return !*e->record->displaced_by && data_node_of(l, u, e) != s->node &&
                        !replacer_on(l, u, s->node);
         next = unit_on_node_find(u, u->node);
         if (next && runs(l, next)) // as one that ran on every node: its agent pulls before it stops it

@@ -318,10 +318,8 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, OrderKind kind, const
         if (r < 0)
                 return r;
         s->ordered_revision = o->revision;
-        if (kind == ORDER_TO_HOLD) {
-                s->had_revision = MAX_OF(s->had_revision, o->revision); // 0: it is to be down for a while
-                s->leaving = false;
-        }
+        if (kind == ORDER_TO_HOLD)
+                unit_on_node_is_ordered(s, o->revision);
         b->order_pointers[b->n_orders++] = o;
         b->bytes += strlen(o->name) + 128;
         return 0;

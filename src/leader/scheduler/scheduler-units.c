@@ -114,7 +114,7 @@ static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
 }
 
 static void confine_to_data(Leader *l, const Unit *u, uint32_t unit) {
-        const Node *n = u->scheduling.data_node ? node_find(l, u->scheduling.data_node) : NULL;
+        const Node *n = u->scheduling.bound_to ? node_find(l, u->scheduling.bound_to) : NULL;
 
         if (!n)
                 return;
@@ -129,7 +129,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
 
         placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
         u->scheduling.place = number + 1;
-        u->scheduling.data_node = 0;
+        u->scheduling.bound_to = 0;
         l->places->n_renumbered++;
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
@@ -216,13 +216,10 @@ static void keep_with_data(Leader *l, const char *name, bool has_data) {
 
         if (!u || l->places->is_copy)
                 return;
-        if ((!n || u->node) && list_is_linked(&unit_work_seen(u)->away_from_data))
-                list_unlink(&unit_work(l, u)->away_from_data);
-        else if (n && !u->node && !list_is_linked(&unit_work_seen(u)->away_from_data))
-                list_append(&l->away_from_data, &unit_work(l, u)->away_from_data);
-        if (u->scheduling.data_node == (n ? n->number : 0))
+        data_nodes_note(l, u, n && !u->node);
+        if (u->scheduling.bound_to == (n ? n->number : 0))
                 return;
-        u->scheduling.data_node = n ? n->number : 0;
+        u->scheduling.bound_to = n ? n->number : 0;
         (void) scheduler_set_refusals(l, u);
 }
 
@@ -432,7 +429,7 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
 }
 
 bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size) {
-        const Node *n = u->scheduling.data_node ? node_find(l, u->scheduling.data_node) : NULL;
+        const Node *n = u->scheduling.bound_to ? node_find(l, u->scheduling.bound_to) : NULL;
 
         if (n)
                 str_fit(ret, size, "its data is on %s", n->name);

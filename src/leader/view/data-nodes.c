@@ -36,6 +36,15 @@ uint32_t data_node_of_record(const Argosy__UnitRecord *next, void *userdata) {
         return e && failing_options_of(e)->has_data ? unit_record_data_node(e->record) : 0;
 }
 
+void data_nodes_note(Leader *l, Unit *u, bool away) {
+        if (away == list_is_linked(&unit_work_seen(u)->away_from_data))
+                return;
+        if (away)
+                list_append(&l->away_from_data, &unit_work(l, u)->away_from_data);
+        else
+                list_unlink(&unit_work(l, u)->away_from_data);
+}
+
 void data_nodes_reconsider(Leader *l) {
         if (!leader_take_due(l, DUE_DATA) || list_is_empty(&l->away_from_data))
                 return;

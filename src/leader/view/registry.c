@@ -104,8 +104,7 @@ void node_free(Leader *l, Node *n) {
                 list_unlink(&u->placed);
                 u->node = NULL;
                 unit_touch(l, u);
-                if (u->scheduling.data_node)
-                        unit_mark_refusals(l, u);
+                unit_mark_refusals(l, u); // it may be bound to its data there
         }
         list_unlink(&n->event.due);
         for (unsigned mark = 0; mark < NODE_MARKS; mark++)

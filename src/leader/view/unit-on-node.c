@@ -384,6 +384,11 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         return 0;
 }
 
+void unit_on_node_is_ordered(UnitOnNode *s, uint64_t revision) {
+        s->had_revision = MAX_OF(s->had_revision, revision);
+        s->leaving = false;
+}
+
 // ------------------------------------------------------------------------------------------ what it is like
 
 bool unit_on_node_is_unreachable(const UnitOnNode *s) {

@@ -23,6 +23,9 @@ void unit_on_node_forget_rows(Unit *u); // by number: the unit goes, or none is 
 int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
 void unit_on_node_drop_spec(UnitOnNode *s);
 int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report);
+// The host is told to have the unit; revision 0: it is to be down there for a while. What it said of an
+// earlier removal counts no more.
+void unit_on_node_is_ordered(UnitOnNode *s, uint64_t revision);
 void unit_on_node_count(UnitOnNode *s); // what besides its life decides about Node.n_leaving has changed
 // What follows from its life is as that says: for tests.
 bool unit_on_node_is_consistent(const UnitOnNode *s);

@@ -2,7 +2,7 @@
 //
 // Labels, terms and selectors of the placement, all as numbers.
 //
-//      label_pair() "key=value" -> node_set_labels()
+//      label_pair() "key=value" -> node_set_pairs()
 //          -> selectors_refresh(): one bit for each selector and node
 //      term_make() -> selector_get(): equal terms and conflicts share a selector, which counts its users
 //
@@ -55,24 +55,20 @@ static int number_compare(const void *a, const void *b) {
         return (x > y) - (x < y);
 }
 
-uint32_t node_domain(const Placement *p, uint32_t node, uint32_t key) {
-        const PlacedNode *n = &p->nodes[node];
-
-        if (p->keys[key].domains)
-                return p->keys[key].domains[node];
-        for (uint32_t i = 0; i < n->n_labels; i++)
-                if (p->pairs[n->labels[i]].key == key)
-                        return p->pairs[n->labels[i]].index + 1;
+// Of a node with these pairs.
+static uint32_t domain_by_pairs(const Placement *p, const uint32_t *pairs, size_t n, uint32_t key) {
+        for (size_t i = 0; i < n; i++)
+                if (p->pairs[pairs[i]].key == key)
+                        return p->pairs[pairs[i]].index + 1;
         return 0;
 }
 
 static uint32_t find_domain(const Placement *p, uint32_t node, uint32_t key) {
-        const PlacedNode *n = &p->nodes[node];
+        return domain_by_pairs(p, p->nodes[node].labels, p->nodes[node].n_labels, key);
+}
 
-        for (uint32_t i = 0; i < n->n_labels; i++)
-                if (p->pairs[n->labels[i]].key == key)
-                        return p->pairs[n->labels[i]].index + 1;
-        return 0;
+uint32_t node_domain(const Placement *p, uint32_t node, uint32_t key) {
+        return p->keys[key].domains ? p->keys[key].domains[node] : find_domain(p, node, key);
 }
 
 void key_need_domains(Placement *p, uint32_t key) {
@@ -106,14 +102,26 @@ void node_forget_labels(Placement *p, uint32_t node) {
         n->n_labels = 0;
 }
 
-void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
-        PlacedNode *to = &p->nodes[node];
+uint32_t *label_pairs(Placement *p, const PlacementLabel *labels, size_t n) {
         uint32_t *pairs = oom_checked(calloc(n + 1, sizeof *pairs));
 
         for (size_t i = 0; i < n; i++)
                 label_pair(p, labels[i].key, labels[i].value, &pairs[i]);
         if (n > 0)
                 qsort(pairs, n, sizeof *pairs, number_compare);
+        return pairs;
+}
+
+bool node_changes_domain(const Placement *p, uint32_t node, const uint32_t *pairs, size_t n) {
+        for (uint32_t k = 0; k < p->n_keys; k++)
+                if (p->keys[k].domains && p->keys[k].domains[node] != domain_by_pairs(p, pairs, n, k))
+                        return true;
+        return false;
+}
+
+void node_set_pairs(Placement *p, uint32_t node, uint32_t *pairs, size_t n) {
+        PlacedNode *to = &p->nodes[node];
+
         node_forget_labels(p, node);
         for (size_t i = 0; i < n; i++)
                 pair_add_node(&p->pairs[pairs[i]], node);

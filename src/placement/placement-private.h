@@ -250,7 +250,10 @@ void host_count(Placement *p, uint32_t host); // placement.c: whether it counts 
 void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret);
 const char *pair_value(const Placement *p, uint32_t pair);
 void label_key(Placement *p, const char *key, uint32_t *ret);
-void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
+uint32_t *label_pairs(Placement *p, const PlacementLabel *labels, size_t n); // sorted; owned
+// Whether it would be in another domain of a key over which something is spread.
+bool node_changes_domain(const Placement *p, uint32_t node, const uint32_t *pairs, size_t n);
+void node_set_pairs(Placement *p, uint32_t node, uint32_t *pairs, size_t n); // takes them
 void node_forget_labels(Placement *p, uint32_t node); // it goes
 void term_make(Placement *p, const PlacementTerm *from, Term *ret);
 void term_done(Term *t);

@@ -108,7 +108,7 @@ void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *label
                              .state = PLACEMENT_CLOSED};
         p->hosts[host].first_node = *ret;
         host_count(p, host);
-        node_set_labels(p, *ret, labels, n);
+        node_set_pairs(p, *ret, label_pairs(p, labels, n), n);
         selectors_refresh(p, *ret);
 }
 
@@ -116,7 +116,8 @@ static bool is_open(const PlacedNode *n) {
         return n->state == PLACEMENT_OPEN || n->state == PLACEMENT_SECOND;
 }
 
-// Adds or removes the node's units in the counts of its domains, which depend on the node's labels.
+// Adds or removes the node's units in the counts of its domains, which depend on the node's labels. A walk
+// over units, which lie anywhere in memory: only for a node whose domain changes.
 static void count_domains(Placement *p, uint32_t node, int step) {
         for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE; u = p->units[u].next) {
                 const Class *c = unit_class(p, &p->units[u]);
@@ -130,16 +131,19 @@ static void count_domains(Placement *p, uint32_t node, int step) {
 }
 
 void placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
-        bool open = is_open(&p->nodes[node]);
+        uint32_t *pairs = label_pairs(p, labels, n);
+        bool open = is_open(&p->nodes[node]), moves = node_changes_domain(p, node, pairs, n);
 
-        count_domains(p, node, -1);
+        if (moves)
+                count_domains(p, node, -1);
         if (open)
                 spreads_of_node(p, node, -1);
-        node_set_labels(p, node, labels, n);
+        node_set_pairs(p, node, pairs, n);
         selectors_refresh(p, node);
         if (open)
                 spreads_of_node(p, node, +1);
-        count_domains(p, node, +1);
+        if (moves)
+                count_domains(p, node, +1);
 }
 
 void placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {

@@ -28,7 +28,7 @@ enum {
         OFFERS_MAX = 1000000000,
         LABEL_WORK = 4,  // of a host, beside that of comparing it with pools, and of marking units there
         POOL_WORDS_WORK = 128, // words of pools that are compared for one
-        MARK_WORK = 32,        // units
+        MARK_WORK = 2,         // units; each is read, from anywhere in memory
 };
 
 bool node_takes_units(const Node *n, const char **ret_why) {
@@ -92,22 +92,25 @@ static int by_number(const void *a, const void *b) {
         return (x->number > y->number) - (x->number < y->number);
 }
 
-// Marks units placed there: whether the node meets their demands may have changed.
-static void mark_placed(Leader *l, const Node *n) {
+// Marks units placed there: whether the node meets their demands may have changed. How many it looked at.
+static size_t mark_placed(Leader *l, const Node *n) {
         list_foreach (i, &n->units_on_node) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                 if (s->unit->node == n)
                         event_mark_unit_on_node(l, s);
         }
+        return n->n_units_on_node;
 }
 
-static void label_host(Leader *l, Host *h) {
+// How many units it walked through.
+static size_t label_host(Leader *l, Host *h) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+        size_t n_walked = 0;
 
         host_unmark(h, HOST_LABELS);
         if (!host)
-                return;
+                return 0;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
                 uint64_t before = n->scheduling.place_labels;
@@ -117,10 +120,11 @@ static void label_host(Leader *l, Host *h) {
                 scheduler_label_node(l->places->placement, l->state, n->scheduling.place - 1, host,
                                      n->manager, &n->scheduling.place_labels);
                 if (n->scheduling.place_labels != before)
-                        mark_placed(l, n);
+                        n_walked += mark_placed(l, n);
         }
         host_mark(l, h, HOST_OFFERS); // some labels say what it offers
         host_mark_place(l, h);
+        return n_walked;
 }
 
 // All that are new: their numbers decide between equals.
@@ -156,7 +160,7 @@ void scheduler_add_new_nodes(Leader *l) {
         }
         for (size_t i = 0; i < n; i++)
                 if (host_has_mark(new[i].node->host, HOST_LABELS))
-                        label_host(l, new[i].node->host);
+                        (void) label_host(l, new[i].node->host);
 }
 
 void scheduler_mark_labels(SchedulerTables *t) {
@@ -211,17 +215,9 @@ static size_t count_pool_words(const ClusterState *state) {
         return n;
 }
 
-static size_t count_units_on(const Host *h) {
-        size_t n = 0;
-
-        list_foreach (i, &h->nodes)
-                n += CONTAINER_OF(i, Node, of_host)->n_units_on_node;
-        return n;
-}
-
 static void sync_due(Leader *l, Host *h) {
         if (host_has_mark(h, HOST_LABELS))
-                label_host(l, h);
+                (void) label_host(l, h);
         host_unmark(h, HOST_PLACE);
         sync_host(l, h);
 }
@@ -250,9 +246,8 @@ static bool label_some(Leader *l, size_t most) {
                 t->labelled_host = next ? next->host : 0;
                 if (!h)
                         continue;
-                label_host(l, h);
+                work += each + label_host(l, h) / MARK_WORK;
                 sync_due(l, h);
-                work += each + count_units_on(h) / MARK_WORK;
         }
         return !t->labels_due;
 }

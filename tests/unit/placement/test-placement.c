@@ -749,6 +749,29 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
         done(f);
 }
 
+static void a_unit_counts_in_the_domain_of_the_new_labels(void **state) {
+        PlacementLabel red[] = {{"rack", "r1"}, {"color", "red"}}, first = {"rack", "r0"};
+        Fixture *f = hosts(2);
+        uint32_t class = class_of(f, &(PlacementSpec){.spread = "rack", .spread_group = "web"});
+        uint32_t key, domains[2];
+        const uint32_t *counts;
+
+        add(f, "web1", class);
+        add(f, "web2", class);
+        assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
+        label_key(f->p, "rack", &key);
+        counts = f->p->groups[0].counts;
+        for (unsigned i = 0; i < 2; i++)
+                domains[i] = node_domain(f->p, f->nodes[i], key);
+        placement_node_label(f->p, f->nodes[1], red, ELEMENTSOF(red));
+        assert_int_equal(counts[domains[0]], 1);
+        assert_int_equal(counts[domains[1]], 1);
+        placement_node_label(f->p, f->nodes[1], &first, 1);
+        assert_int_equal(counts[domains[0]], 2);
+        assert_int_equal(counts[domains[1]], 0);
+        done(f);
+}
+
 // ------------------------------------------------------------------------------------------------ memory
 
 static size_t in_use(void) {
@@ -828,6 +851,7 @@ RUN_TESTS(
         cmocka_unit_test(each_node_has_its_reason),
         cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
         cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
+        cmocka_unit_test(a_unit_counts_in_the_domain_of_the_new_labels),
         cmocka_unit_test(a_long_table_keeps_what_is_in_it),
         cmocka_unit_test(its_memory_is_what_the_heap_says)
 )

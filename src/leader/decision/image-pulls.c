@@ -391,7 +391,8 @@ int image_pulls_admit(PendingRequest *t, const Argosy__Request__Rollout *m) {
         size_t n_failed;
         int r;
 
-        if (m->abort || t->lent || m->id.len != ROLLOUT_ID_SIZE) // the plan refuses any other one
+        // The plan refuses an id of another length. What was done before is planned for the answer alone.
+        if (m->abort || t->lent || m->id.len != ROLLOUT_ID_SIZE || request_was_carried_out(t))
                 return STEP_PASSED;
         r = list(t, m);
         if (r == 0)

@@ -327,6 +327,22 @@ static void a_rolling_restart_pulls_what_was_removed(void **state) {
         assert_int_equal(pulls.n, N);
 }
 
+// The registry has lost the image since: that changes nothing of what was done.
+static void a_restart_that_was_done_asks_nobody_when_it_comes_again(void **state) {
+        const RigRollout restart = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
+                                    .name = "web@.service",
+                                    .health_ms = 1000};
+        uint64_t id = g.id;
+
+        assert_int_equal(rig_last(rig_rollout(&g, restart))->status, 0);
+        rig_pass_ms(&g, 60000);
+        pulls.n = 0;
+        pulls.down = true;
+        g.id = id;
+        assert_int_equal(rig_last(rig_rollout(&g, restart))->status, 0);
+        assert_int_equal(pulls.n, 0);
+}
+
 RUN_TESTS(
         PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
         PULL_TEST(what_is_started_while_the_update_waits_has_it_too),
@@ -341,5 +357,6 @@ RUN_TESTS(
         PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
         PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),
         PULL_TEST(a_file_that_is_replaced_at_once_is_pulled_first),
-        PULL_TEST(a_rolling_restart_pulls_what_was_removed)
+        PULL_TEST(a_rolling_restart_pulls_what_was_removed),
+        PULL_TEST(a_restart_that_was_done_asks_nobody_when_it_comes_again)
 )

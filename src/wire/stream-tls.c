@@ -133,7 +133,7 @@ static bool receive(Stream *s) {
         if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_WARNING_ALERT_RECEIVED)
                 return true;
         if (n == GNUTLS_E_AGAIN && s->wire_in_done > done && s->wire_in_done < s->wire_in.len)
-                // a message of TLS itself, such as a pending request that a peer offers: behind it stands
+                // a message of TLS itself, such as a session ticket that a peer offers: behind it stands
                 // what came with it
                 return true;
         if (n == 0)

@@ -271,24 +271,31 @@ with open(sys.argv[2], "wb") as told:
 """
 
 
-# Asks to join and says half of it, or all of it with a token that there is not, on so many connections and without end.
+# Asks to join and says half of it, or all of it with a token that there is not, on so many connections and without end. The first
+# whole ones come all at once, which is more than an address may ask in a burst.
 STRANGERS = """
 import socket, ssl, sys, threading, time
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 context.set_alpn_protocols(["argosy-join/1"])
-def ask(said):
+at_once = threading.Barrier(40)
+def ask(said, whole):
+    first = whole
     while True:
         try:
             with context.wrap_socket(socket.create_connection((sys.argv[1], 7867), timeout=5)) as s:
+                if first:
+                    at_once.wait()
+                first = False
                 s.sendall(said)
                 s.settimeout(60)
                 s.recv(1)
         except OSError:
             time.sleep(0.01)
 request = b"\\x0a\\x0800000000"
-for said in [b"\\0\\0\\x40\\0half"] * 40 + [len(request).to_bytes(4, "big") + request] * 4:
-    threading.Thread(target=ask, args=[said], daemon=True).start()
+whole = len(request).to_bytes(4, "big") + request
+for said in [whole] * 40 + [b"\\0\\0\\x40\\0half"] * 40:
+    threading.Thread(target=ask, args=[said, said is whole], daemon=True).start()
 sys.stdin.read()
 """
 

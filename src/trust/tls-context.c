@@ -207,8 +207,7 @@ static int set_protocols(gnutls_session_t session, const char *alpn) {
 }
 
 static int session_setup(TlsSession *s, const char *alpn) {
-        // PendingRequests off: sessions live for days, and resuming one would need a second way to judge a
-        // peer.
+        // Tickets off: sessions live for days, and resuming one would need a second way to judge a peer.
         const unsigned flags = GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS;
         int r;
 

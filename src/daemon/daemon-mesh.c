@@ -86,10 +86,10 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                 daemon_secrets_report(d);
                 break;
         case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
-                daemon_secrets_on_reported(d, m->voter_secrets);
+                daemon_secrets_on_message(d, m->voter_secrets);
                 break;
         case ARGOSY__TO_HOST__MSG_ACCESS:
-                socket_access_on_reported(d, m->access);
+                socket_access_on_message(d, m->access);
                 router_on_access_changed(d->router);
                 break;
         case ARGOSY__TO_HOST__MSG_RENEW_ASKED:

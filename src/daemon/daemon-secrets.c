@@ -168,7 +168,7 @@ static bool has_all(const VoterSecrets *s, const VoterSecrets *more) {
         return true;
 }
 
-void daemon_secrets_on_reported(Daemon *d, const Argosy__ToHost__VoterSecrets *message) {
+void daemon_secrets_on_message(Daemon *d, const Argosy__ToHost__VoterSecrets *message) {
         SecretsJob *j;
         bool changed;
         int r;

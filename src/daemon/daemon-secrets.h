@@ -8,7 +8,7 @@
 typedef struct Daemon Daemon;
 
 // Some that the leader hands over: answered when they are on the disk. Ignored where there is no log.
-void daemon_secrets_on_reported(Daemon *d, const Argosy__ToHost__VoterSecrets *message);
+void daemon_secrets_on_message(Daemon *d, const Argosy__ToHost__VoterSecrets *message);
 // Says to the leader which are there.
 void daemon_secrets_report(Daemon *d);
 // That alone seals all secrets of the log as it is now. 0: several do.

@@ -104,11 +104,12 @@ void agent_barred_note(const AgentUnit *u) {
         drain_mark(&a->drain);
 }
 
-void agent_barred_forget(const AgentUnit *u) {
+void agent_barred_refuse(AgentUnit *u) {
         AgentBarred *b = u->node == u->node->agent->system
                                  ? map_find_str(&u->node->agent->barred.names, u->name)
                                  : NULL;
 
+        u->refused = true;
         if (b)
                 forget(b);
 }

@@ -14,8 +14,9 @@ enum {
 
 // The unit is refused: a place of its files is missing, or room for them.
 void agent_barred_note(const AgentUnit *u);
-// The same for something else, that no look at places and room can see pass: that waits for a request.
-void agent_barred_forget(const AgentUnit *u);
+// Refuses the unit for something else, that no look at places and room can see pass: that waits for a
+// request.
+void agent_barred_refuse(AgentUnit *u);
 void agent_barred_turn(Agent *a);
 uint64_t agent_barred_next_wake(const Agent *a); // boot time, 0: nobody waits
 void agent_barred_drop(Agent *a);                // all of them

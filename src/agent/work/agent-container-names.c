@@ -77,10 +77,8 @@ bool agent_container_names_is_unseen(const AgentUnit *u) {
 
 static void settle(AgentUnit *u, const char *why) {
         u->work->name_seen = !why;
-        if (why && !u->has_held) {
-                u->refused = true;
-                agent_barred_forget(u);
-        }
+        if (why && !u->has_held)
+                agent_barred_refuse(u);
         if (why)
                 agent_step_done(u, why);
         else

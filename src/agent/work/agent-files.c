@@ -305,8 +305,7 @@ static void on_removed(AgentUnit *u) {
 static void on_left_behind(AgentUnit *u) {
         // NULL: nobody wants it any more since it was looked at
         if (u->work->spec && u->work->spec->cut_off_stop) {
-                u->refused = true;
-                agent_barred_forget(u);
+                agent_barred_refuse(u);
                 agent_step_done(
                         u, "it runs, and is not argosy's so far: with CutOff=stop it can be taken over only "
                            "when it is stopped");
@@ -347,8 +346,7 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
         if (it->is_new && !u->held.pending) {
                 if (u->has_held)
                         agent_unit_give_back(u);
-                u->refused = true;
-                agent_barred_forget(u);
+                agent_barred_refuse(u);
         }
         agent_step_done(u, text);
 }

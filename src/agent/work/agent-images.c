@@ -200,10 +200,8 @@ static void settle_one(AgentUnit *u, const ImageWaiter *w, const char *why, bool
                 agent_step_prepared(u);
                 return;
         }
-        if (why && denied && !u->has_held) {
-                u->refused = true;
-                agent_barred_forget(u);
-        }
+        if (why && denied && !u->has_held)
+                agent_barred_refuse(u);
         if (!w->for_start)
                 u->work->image_ready = !why;
         u->work->image_seen = !why;

@@ -11,7 +11,6 @@
 
 #include "agent-registry-auth.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,17 +23,6 @@
 
 #define VARIABLE "REGISTRY_AUTH_FILE="
 
-static void sweep(const char *folder) {
-        DIR *dir = opendir(folder);
-        struct dirent *d;
-
-        while (dir && (d = readdir(dir)))
-                if (*d->d_name != '.')
-                        (void) unlinkat(dirfd(dir), d->d_name, 0);
-        if (dir)
-                closedir(dir);
-}
-
 static int make_folder(Agent *a, char **ret) {
         _cleanup_free_ char *folder = str_printf("%s/registry", a->secrets_dir);
 
@@ -43,7 +31,7 @@ static int make_folder(Agent *a, char **ret) {
         if (mkdir(folder, 0700) < 0 && errno != EEXIST)
                 return -errno;
         if (!a->images.auth_swept)
-                sweep(folder);
+                (void) dir_empty(AT_FDCWD, folder);
         a->images.auth_swept = true;
         *ret = TAKE_PTR(folder);
         return 0;

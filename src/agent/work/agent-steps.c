@@ -419,8 +419,7 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
         if (res->settled)
                 note_settled(u, wanted);
         if (res->refused) {
-                u->refused = true;
-                agent_barred_forget(u);
+                agent_barred_refuse(u);
                 agent_unit_set_error(u, AGENT_ACTIVE_TEXT);
         }
         if (res->answered)

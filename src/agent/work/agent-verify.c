@@ -113,10 +113,8 @@ static void refuse_to_make(AgentUnit *u, const char *why) {
                 agent_unit_set_error(u, "of the new file no unit can be made here, " RUNS_ON_TEXT "%s", why);
                 return;
         }
-        if (!u->has_held) {
-                u->refused = true;
-                agent_barred_forget(u);
-        }
+        if (!u->has_held)
+                agent_barred_refuse(u);
         agent_step_done(u, why);
 }
 

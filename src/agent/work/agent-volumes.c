@@ -152,10 +152,8 @@ static void settle(AgentUnit *u, const char *why) {
                 agent_step_prepared(u);
                 return;
         }
-        if (!u->has_held) {
-                u->refused = true;
-                agent_barred_forget(u);
-        }
+        if (!u->has_held)
+                agent_barred_refuse(u);
         agent_unit_report(u);
         agent_step_done(u, why);
 }

@@ -134,7 +134,7 @@ static bool is_same(const Argosy__ToHost__Access *a, const Argosy__ToHost__Acces
         return true;
 }
 
-void socket_access_on_reported(Daemon *d, const Argosy__ToHost__Access *received) {
+void socket_access_on_message(Daemon *d, const Argosy__ToHost__Access *received) {
         Argosy__ToHost__Access *copy;
 
         if (is_same(d->peers->access, received)) // nearly every session says nothing new

@@ -16,6 +16,6 @@ AccessList socket_access_list(const Daemon *d);
 // What the author, a user of this host, may do at all; as LocalApiOps.admits, `userdata`: the Daemon.
 LocalApiAdmission socket_access_admits(const Argosy__Author *author, void *userdata);
 // A leader's word, kept in the peers file. Out of memory it is as before, until the next one.
-void socket_access_on_reported(Daemon *d, const Argosy__ToHost__Access *received);
+void socket_access_on_message(Daemon *d, const Argosy__ToHost__Access *received);
 // Makes the socket what follows from the list: after that may have changed, and once when there is a socket.
 void socket_access_update(Daemon *d);

@@ -416,7 +416,7 @@ static void tell(uint32_t number, const char *value) {
 
         m.secrets = &secrets;
         m.n_secrets = 1;
-        daemon_secrets_on_reported(&w.d, &m);
+        daemon_secrets_on_message(&w.d, &m);
 }
 
 // The log names them; the newest of each name stays, whatever else was there.

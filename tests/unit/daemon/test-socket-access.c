@@ -65,7 +65,7 @@ static void told(const char *group, uint64_t revision) {
 
         grant.right = ADMIN;
         grant.group = (char *) group;
-        socket_access_on_reported(&w.d, &access);
+        socket_access_on_message(&w.d, &access);
 }
 
 // As the daemon finds it when it is started again.

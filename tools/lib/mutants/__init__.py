@@ -11,5 +11,6 @@ The last line is "N caught, N survived, N errors"; the exit status is 0 only if 
     faults.py     the table
     table.py      whether it fits the source
     workshop.py   the copy of the source: putting a fault in, building, running a test
+    schemata.py   many faults in one program, of which it is told one at its start (tools/sim --planted)
     __main__.py   the command line
 """

@@ -8,10 +8,10 @@ and when time passes are drawn from the seed; checks look on. The program is tes
     many              tools/sim --seeds 1..5000
     a red one         tools/sim --shrink 4711        (writes the shortest story that is red for the same reason)
     a night           tools/sim --hours 8            (all processors, fresh seeds; what is red is shrunk and kept)
-    is it any good?   tools/sim --planted 60 --draw 1
+    is it any good?   tools/sim --planted 60 --draw 1 --within 200
 
     program.py    builds leader-sim, and runs it
     hours.py      fresh seeds for as long as one wants, and the report
-    planted.py    which planted faults (tools/mutants) it finds
+    planted.py    which planted faults (tools/mutants) it finds: one program has them all, ARGOSY_PLANTED=NAME chooses one
     __main__.py   the command line
 """

@@ -41,6 +41,7 @@ def parse():
     parser.add_argument("--from", dest="start", type=int, metavar="SEED", help="--hours: the first seed (from the time of day, and printed)")
     parser.add_argument("--canaries", type=int, metavar="N", default=0, help="--hours: then see that the next seeds find N planted faults, too")
     parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="--planted, --canaries: by what they are drawn (1)")
+    parser.add_argument("--within", type=int, metavar="SEEDS", default=1000, help="--planted: seeds that are played with each at most (1000)")
     parser.add_argument("--jobs", type=int, metavar="N", default=program.processors(), help="--planted: processes at a time (as many as there are processors)")
     parser.add_argument("--build", metavar="DIR", type=Path, default=program.BUILD, help="where the program is built (build-sim)")
     args = parser.parse_args()
@@ -90,7 +91,7 @@ def main():
         return play_hours(args.hours, args.build, args.start, args.target, args.canaries, args.draw)
     if args.planted is not None:
         from .planted import play_planted  # pylint: disable=import-outside-toplevel
-        return play_planted(args.planted, args.draw, args.jobs)
+        return play_planted(args.planted, args.draw, args.jobs, args.within)
     if args.write_digests:
         return program.run(program.build(args.build), "--seeds", f"1..{STORIES}", "--digests", program.DIGESTS)
     return program.run(program.build(args.build, target=args.target), "--seeds", args.seeds)

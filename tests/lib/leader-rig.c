@@ -299,6 +299,7 @@ static void add_host(HostCounts *all, const Host *h) {
         bool lost = host_is_lost(h), expected = !lost && host_is_expected(h);
 
         all->unattached += !lost && !h->ever_attached;
+        all->untold += !lost && !(h->ever_attached && !h->half_reported);
         all->silent += !h->attached;
         all->awaited += !lost && !h->attached && !h->leaving;
         all->expected += expected;

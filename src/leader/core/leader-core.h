@@ -98,6 +98,7 @@ typedef struct Walks {
 // Recorded hosts, kept as what is counted of them changes (host_touch()).
 typedef struct HostCounts {
         size_t unattached; // within their lease, and have not attached yet since this leader leads
+        size_t untold;     // likewise, or what they hold is not known: parts of their Attach are missing
         size_t silent;   // not in session
         size_t awaited;  // of these: within their lease, and not shutting down
         size_t expected; // within their lease, neither shutting down nor in maintenance

@@ -568,6 +568,8 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->membership.attaching = a->parts;
         if (!a->parts)
                 end_attach(l, h);
+        else
+                host_touch(l, h); // nobody knows what it holds until the last one is here
         leader_mark(l);
 }
 

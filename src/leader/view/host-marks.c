@@ -47,6 +47,7 @@ static HostCounts count(const Host *h) {
                 return (HostCounts){};
         return (HostCounts){
                 .unattached = !lost && !h->ever_attached,
+                .untold = !lost && !host_has_reported(h),
                 .silent = !h->attached,
                 .awaited = !lost && !h->attached && !h->leaving,
                 .expected = expected,
@@ -57,13 +58,16 @@ static HostCounts count(const Host *h) {
 static void recount(Leader *l, Host *h) {
         HostCounts now = count(h), *all = &l->n_hosts;
 
+        // What may run there is another matter now, also of units of which nothing else is seen to change.
+        if (now.untold != h->counted.untold)
+                leader_set_due(l, DUE_WAITS);
         if (now.unattached != h->counted.unattached) {
                 all->unattached += now.unattached - h->counted.unattached;
-                leader_set_due(l, DUE_WAITS);
                 // They are all known: who is not taken now is told so, or preempts others.
                 if (all->unattached == 0)
                         leader_set_due(l, DUE_PLACEMENT);
         }
+        all->untold += now.untold - h->counted.untold;
         all->silent += now.silent - h->counted.silent;
         all->awaited += now.awaited - h->counted.awaited;
         all->expected += now.expected - h->counted.expected;

@@ -324,6 +324,56 @@ static void what_is_destroyed_ends_when_it_is_gone(void **state) {
         assert_null(unit_find(g.leader, "a.service")); // nobody waits for it any more
 }
 
+// What host 2 holds, in a message of the kind: nothing; more is to come, unless it is the last part.
+static void say_that_nothing_is_held(Argosy__ToVoter__MsgCase what) {
+        Argosy__ToVoter said = MESSAGE_OF(to_voter, .msg_case = what);
+        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter__AttachPart part = MESSAGE_OF(to_voter__attach_part, .seq = 1000, .last = true);
+
+        attach.seq = 1000;
+        attach.parts = true;
+        if (what == ARGOSY__TO_VOTER__MSG_ATTACH)
+                said.attach = &attach;
+        else
+                said.attach_part = &part;
+        rig_host_lie(&g, 2, message_copy(&said));
+        rig_settle(&g);
+}
+
+// Its host was told, did so, and its word of that was lost; then it says in several turns what it has.
+static void what_is_taken_away_ends_when_all_parts_have_come_without_it(void **state) {
+        static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD};
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                uint64_t job;
+
+                (void) change(START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n");
+                rig_host_off(&g, 2);
+                job = change(verbs[i], "a.service", NULL);
+                say_that_nothing_is_held(ARGOSY__TO_VOTER__MSG_ATTACH);
+                rig_pass_ms(&g, LATER_MS);
+                assert_int_equal(state_of(job), RUNNING);
+                say_that_nothing_is_held(ARGOSY__TO_VOTER__MSG_ATTACH_PART);
+                rig_pass_ms(&g, LATER_MS);
+                assert_int_equal(state_of(job), DONE);
+                rig_host_on(&g, 2, true);
+        }
+}
+
+// Nobody waits for a lost host that runs it without a guard: that it may do so is said.
+static void what_is_taken_away_ends_when_its_host_is_lost_between_parts(void **state) {
+        uint64_t job;
+
+        (void) change(START, "a.service", SERVICE "[X-Argosy]\nHost=n2\nNodeLost=never\n");
+        rig_host_off(&g, 2);
+        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        say_that_nothing_is_held(ARGOSY__TO_VOTER__MSG_ATTACH);
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), RUNNING);
+        rig_pass_ms(&g, 2 * (uint64_t) g.lease_ms + LATER_MS);
+        assert_int_not_equal(state_of(job), RUNNING);
+}
+
 // ----------------------------------------------------------------------------------------------- other jobs
 
 static void a_drain_ends_when_the_node_is_empty(void **state) {
@@ -628,6 +678,8 @@ RUN_TESTS(
         TEST(who_comes_later_overtakes),
         TEST(a_move_overtakes_nobody),
         TEST(what_is_destroyed_ends_when_it_is_gone),
+        TEST(what_is_taken_away_ends_when_all_parts_have_come_without_it),
+        TEST(what_is_taken_away_ends_when_its_host_is_lost_between_parts),
         TEST(a_start_on_probation_ends_when_its_host_says_that_it_has_lived),
         TEST(a_new_leader_waits_for_that_word_itself),
         TEST(a_unit_may_be_reported_again_before_that_word),

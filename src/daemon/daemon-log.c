@@ -35,7 +35,7 @@
 
 // A year of 30,000 changes a second.
 #define REVISIONS_LOST_MAX (UINT64_C(1) << 40)
-enum { JOBS_LOST_MAX = 1000000 };
+enum { JOBS_LOST_MAX = 1000000, RAFT_IDS_LOST_MAX = 100000 };
 
 static void lead_if_ready(Daemon *d);
 
@@ -468,6 +468,11 @@ static uint64_t recovered_job(const Daemon *d) {
         return (cluster_state_last_job(d->state) / JOBS_LOST_MAX + 2) * JOBS_LOST_MAX;
 }
 
+// And of raft ids: hosts have made logs by those that lost entries gave.
+static uint32_t recovered_raft_id(const Daemon *d) {
+        return (cluster_state_next_raft_id(d->state) / RAFT_IDS_LOST_MAX + 2) * RAFT_IDS_LOST_MAX;
+}
+
 // After `cluster recover`: the new generation, revisions that no host has seen; every other host that had a
 // log is a spare until it is made a voter again. All others are left as they are: an entry has no room for
 // every host.
@@ -484,6 +489,7 @@ static int submit_recovery(Daemon *d) {
         cluster.generation = d->peers->generation;
         cluster.revision_floor = recovered_revision(d);
         cluster.job_floor = recovered_job(d);
+        cluster.raft_id_floor = recovered_raft_id(d);
         argosy__log_op__init(&ops[0]);
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         ops[0].cluster = &cluster;

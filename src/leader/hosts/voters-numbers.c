@@ -7,7 +7,8 @@
 //
 // The leader remembers for whom it was; one that is asked again by the same leader is asked by the same
 // number. The next leader does not know it and gives another one. A number that is behind one that another
-// host has got is nobody's any more.
+// host has got is nobody's any more. What entries may have given that a recovery has lost counts as given
+// (daemon-log.c).
 #include "voters-numbers.h"
 
 #include "tables.h"

@@ -50,9 +50,11 @@ static void a_first_record_that_did_not_get_through_is_written_by_who_leads_next
 // What it says of others, and of revisions, is what the entries say that were not lost.
 static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **state) {
         uint64_t before;
+        uint32_t raft_id;
 
         follow_a_cluster();
         before = cluster_state_revision(w.d.state);
+        raft_id = cluster_state_next_raft_id(w.d.state);
         w.d.peers->generation = 2;
         become(STORE_LEADER, 1, 9);
         assert_recorded("submit 2"); // the cluster's record and n2's; n3 is a spare already
@@ -64,6 +66,7 @@ static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **
         assert_int_equal(cluster_state_find_host(w.d.state, 1)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
+        assert_true(cluster_state_next_raft_id(w.d.state) > raft_id + 10000);
 }
 
 // An entry has room for some thousands of records: those of hosts that have nothing to do with the log are

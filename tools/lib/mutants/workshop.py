@@ -146,8 +146,15 @@ class Workshop:
             self._must(["ninja", "-C", self.build])
         else:
             command = self._test(room_test)["cmd"]
-            targets = [os.path.relpath(word, self.build) for word in command if word.startswith(str(self.build))]
-            self._must(["ninja", "-C", self.build, *targets])
+            self._must(["ninja", "-C", self.build, *filter(None, map(self._target, command))])
+
+    def _target(self, word):
+        """What ninja calls the file that a word of a command names; None: it is none that a build makes (meson writes a file of the
+        source as BUILD/../source/FILE)."""
+        if not word.startswith(str(self.build)):
+            return None
+        target = os.path.relpath(word, self.build)
+        return None if target.startswith("..") else target
 
     def build_targets(self, *targets):
         self._must(["ninja", "-C", self.build, *targets])

@@ -201,11 +201,11 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
 
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
 static bool decide_request(Decision *d, PendingRequest *t, const Handler *h, ListNode *taken) {
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        int r = plan_request(d, t, h, mark);
+        DecisionMark mark = decision_mark(d);
+        int r = plan_request(d, t, h, mark.batch);
 
         if (r < 0)
-                batch_builder_rollback(&d->batch, mark);
+                decision_rollback(d, mark);
         if (r == -EBUSY)
                 return false;
         if (r < 0)

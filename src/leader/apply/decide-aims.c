@@ -130,7 +130,7 @@ static int take_part(const Leader *l, AimList *list, LogChunks *p, char *names[s
 }
 
 static int decide_chunk(Decision *d, PendingRequest *t, AimList *list) {
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        DecisionMark mark = decision_mark(d);
         char *names[AIMS_CHUNK_UNITS];
         LogChunks *p = log_chunk_of(t);
         size_t n;
@@ -152,7 +152,7 @@ static int decide_chunk(Decision *d, PendingRequest *t, AimList *list) {
         scheduler_sync_refusals(d->leader);
         r = plan(d, t, list, names, n, &p->part);
         if (r == CHANGE_PULLS) {
-                batch_builder_rollback(&d->batch, mark);
+                decision_rollback(d, mark);
                 return PLAN_SETTLED;
         }
         if (r == 0 && has_rest)
@@ -161,7 +161,7 @@ static int decide_chunk(Decision *d, PendingRequest *t, AimList *list) {
                 r = add_results(d->leader, t, list, p->at, p->end, p->part);
         if (r < 0)
                 return r;
-        return log_chunk_fit(d, mark) ? log_chunk_put(d, t, mark) : -EBUSY;
+        return log_chunk_fit(d, mark.batch) ? log_chunk_put(d, t, mark.batch) : -EBUSY;
 }
 
 int decide_aims_put(Decision *d, const AimList *list, bool (*which)(const AimItem *item)) {

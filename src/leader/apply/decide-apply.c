@@ -565,13 +565,13 @@ static int tell_done(Decision *d, PendingRequest *t, ApplyList *list) {
 // What has failed is started again beside the rollout, in the same entry.
 static int begin_rollout(Decision *d, PendingRequest *t, const ApplyList *list,
                          Argosy__Request__Rollout *m) {
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        DecisionMark mark = decision_mark(d);
         int r = decide_aims_put(d, &list->aims, is_started_again);
 
         if (r == 0)
                 r = decide_rolling_begin(d, t, m);
         if (r != PLAN_IN_BATCH)
-                batch_builder_rollback(&d->batch, mark);
+                decision_rollback(d, mark);
         return r;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What several deciders need that put something into an entry of the log (decision.h).
-// decision_need_scheduler() makes the scheduler when one is needed first; decision_touches() finds units of
-// the batch; decide_extent() says what a request that failed on the way has changed before. Nothing fails;
-// `text` is the caller's.
+// decision_need_scheduler() makes the scheduler when one is needed first; decision_rollback() takes back
+// what a request has put into the entry, and waits for the next one or is refused; decision_touches() finds
+// units of the batch; decide_extent() says what a request that failed on the way has changed before. Nothing
+// fails; `text` is the caller's.
 
 #include "decision.h"
 
@@ -15,6 +16,15 @@
 
 void decision_need_scheduler(Decision *d) {
         d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
+}
+
+DecisionMark decision_mark(const Decision *d) {
+        return (DecisionMark){batch_builder_mark(&d->batch), scheduler_mark(d->scheduler)};
+}
+
+void decision_rollback(Decision *d, DecisionMark mark) {
+        batch_builder_rollback(&d->batch, mark.batch);
+        scheduler_rollback(d->scheduler, mark.n_placed, &d->batch);
 }
 
 bool decision_touches(const Decision *d, char *const *names, size_t n) {

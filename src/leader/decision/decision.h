@@ -27,6 +27,15 @@ typedef struct Decision {
 // Bytes of an entry that are kept free while a request is planned: for its job, and what stands behind all.
 enum { ENTRY_SPARE_BYTES = 4096 };
 
+// What the entry has, and what is placed for it, to go back to: then it is as if nothing had been asked
+// since, also for whatever is placed next.
+typedef struct DecisionMark {
+        BatchBuilderMark batch;
+        size_t n_placed;
+} DecisionMark;
+
+DecisionMark decision_mark(const Decision *d);
+void decision_rollback(Decision *d, DecisionMark mark);
 void decision_need_scheduler(Decision *d);
 // Whether the entry changes one of these units already, so that a request about them waits for the next
 // entry. Code that changes the leader's memory for a request asks this first.

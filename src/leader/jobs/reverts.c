@@ -243,7 +243,7 @@ int reverts_decide(Decision *d) {
 
         list_foreach_safe (i, &d->leader->jobs_reverting) {
                 Reverts r = {.d = d, .job = CONTAINER_OF(i, OpenJob, reverts)};
-                BatchBuilderMark mark = batch_builder_mark(&d->batch);
+                DecisionMark mark = decision_mark(d);
 
                 if (e < 0 || !batch_builder_takes_more(&d->batch))
                         break;
@@ -252,7 +252,7 @@ int reverts_decide(Decision *d) {
                 if (list_is_empty(&r.job->reverting))
                         list_unlink(&r.job->reverts);
                 if (e == -EBUSY) {
-                        batch_builder_rollback(&d->batch, mark);
+                        decision_rollback(d, mark);
                         e = 0;
                 }
         }

@@ -566,6 +566,7 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler,
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
                 const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->budget->name);
                 BatchBuilderMark mark = batch_builder_mark(b);
+                size_t n_placed = scheduler_mark(*scheduler);
                 int k;
 
                 if (o->due && rollout_is_under_way(r) && l->n_hosts.unattached == 0 &&
@@ -576,6 +577,7 @@ int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler,
                                 k = stepped(r, mark, userdata);
                         if (k == -EBUSY) { // the batch touches its records already
                                 batch_builder_rollback(b, mark);
+                                scheduler_rollback(*scheduler, n_placed, b);
                                 o->due = true;
                         } else if (k < 0)
                                 return k;

@@ -123,6 +123,17 @@ void scheduler_take_back(Scheduler *p, const char *name) {
                 put_back(p->leader, u);
 }
 
+size_t scheduler_mark(const Scheduler *p) {
+        return p ? p->n_touched : 0;
+}
+
+// What is taken back is noted once more, behind the others.
+void scheduler_rollback(Scheduler *p, size_t mark, const BatchBuilder *b) {
+        for (size_t i = scheduler_mark(p); i-- > mark;)
+                if (!batch_builder_has_unit(b, p->touched[i]))
+                        scheduler_take_back(p, p->touched[i]);
+}
+
 Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 

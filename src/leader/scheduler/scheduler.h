@@ -5,6 +5,7 @@
 // their records. A Scheduler is a time in which what is placed counts although no record says so yet; when
 // it is freed, the records count again.
 
+#include "batch-builder.h"
 #include "leader-core.h"
 #include "placement.h"
 #include "scheduler-nodes.h"
@@ -66,6 +67,10 @@ void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, u
 // What was asked for it is refused: for whatever is decided next the unit is as its record says, or is not
 // wanted if it has none.
 void scheduler_take_back(Scheduler *p, const char *name);
+// The same of all that was placed since the mark and is not in the batch, which was rolled back. p NULL:
+// nothing was.
+size_t scheduler_mark(const Scheduler *p);
+void scheduler_rollback(Scheduler *p, size_t mark, const BatchBuilder *b);
 
 // The node's host is chosen less for a while.
 void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);

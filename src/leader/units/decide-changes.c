@@ -349,7 +349,7 @@ static const ChangeOps change_ops = {.image = on_image,
 
 int decide_pulling(Decision *d, PendingRequest *t, const Argosy__Request__Change *change,
                    const ChangeOps *ops, Argosy__Response **ret) {
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        DecisionMark mark = decision_mark(d);
         int r;
 
         d->pulls = t;
@@ -359,7 +359,7 @@ int decide_pulling(Decision *d, PendingRequest *t, const Argosy__Request__Change
                 r = image_pulls_ask(t);
         if (r == 0)
                 return 0;
-        batch_builder_rollback(&d->batch, mark);
+        decision_rollback(d, mark);
         message_free(TAKE_PTR(*ret));
         return r < 0 ? r : CHANGE_PULLS;
 }
@@ -380,7 +380,7 @@ static bool was_applied(const Leader *l, const PendingRequest *t) {
 int decide_units(Decision *d, PendingRequest *t, const Argosy__Request__Change *change,
                  Argosy__Response **ret) {
         Leader *l = d->leader;
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        DecisionMark mark = decision_mark(d);
         _cleanup_response_ Argosy__Response *response = NULL;
         bool repeated;
         int r;
@@ -403,17 +403,17 @@ int decide_units(Decision *d, PendingRequest *t, const Argosy__Request__Change *
         r = decide_pulling(d, repeated ? NULL : t, change, &change_ops, &response);
         if (r != 0)
                 return r < 0 ? r : PLAN_SETTLED;
-        change_note_kept(l->state, &d->batch, mark, response);
+        change_note_kept(l->state, &d->batch, mark.batch, response);
         if (repeated) {
-                batch_builder_rollback(&d->batch, mark);
+                decision_rollback(d, mark);
                 change_repeat(change, response);
                 request_is_repeated(t);
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - ENTRY_SPARE_BYTES) {
-                size_t bytes = d->batch.packed.len - mark.len;
+                size_t bytes = d->batch.packed.len - mark.batch.len;
 
-                batch_builder_rollback(&d->batch, mark);
-                if (mark.n_ops)
+                decision_rollback(d, mark);
+                if (mark.batch.n_ops)
                         return -EBUSY;
                 request_refuse(t, E2BIG,
                               "the request makes %zu bytes of log, more than the %d that "
@@ -423,7 +423,7 @@ int decide_units(Decision *d, PendingRequest *t, const Argosy__Request__Change *
                 return 0;
         }
         *ret = TAKE_PTR(response);
-        return d->batch.n_ops == mark.n_ops ? PLAN_SETTLED : PLAN_IN_BATCH;
+        return d->batch.n_ops == mark.batch.n_ops ? PLAN_SETTLED : PLAN_IN_BATCH;
 }
 
 int decide_change(Decision *d, PendingRequest *t) {

@@ -150,7 +150,7 @@ static int tell_undone(const Decision *d, uint64_t job, BatchBuilderMark mark,
 static int plan_others(Decision *d, const Argosy__Request__Change *change, uint64_t job, const Told *told,
                        Argosy__Response **ret) {
         _cleanup_free_ char **names = calloc(change->n_names + 1, sizeof(*names));
-        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        DecisionMark mark = decision_mark(d);
         Argosy__Request__Change others = *change;
         int r;
 
@@ -167,8 +167,8 @@ static int plan_others(Decision *d, const Argosy__Request__Change *change, uint6
         r = decision_plan_change(d, &others, ret);
         if (r < 0)
                 return r;
-        r = tell_undone(d, job, mark, (*ret)->change);
-        batch_builder_rollback(&d->batch, mark);
+        r = tell_undone(d, job, mark.batch, (*ret)->change);
+        decision_rollback(d, mark);
         if (r < 0)
                 return r;
         change_repeat(&others, *ret);

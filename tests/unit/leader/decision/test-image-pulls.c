@@ -343,9 +343,53 @@ static void a_restart_that_was_done_asks_nobody_when_it_comes_again(void **state
         assert_int_equal(pulls.n, 0);
 }
 
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define SMALL SERVICE "[X-Argosy]\nHost=n3\n"
+#define LARGE SERVICE "[X-Argosy]\nHost=n3\nConflicts=small.service\n"
+
+// web@3 with another image, and a unit that is not there yet.
+static void start_both(uint64_t id) {
+        const char *names[] = {"web@3.service", "large.service"},
+                   *files[] = {"web@.service", "large.service"}, *contents[] = {NEXT, LARGE};
+        Argosy__NamedFile file[2], *all[] = {&file[0], &file[1]};
+        uint64_t ids[2] = {id, 77};
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = START, .names = (char **) names,
+                                                    .n_names = 2, .files = all, .n_files = 2,
+                                                    .replace = true);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
+
+        for (size_t i = 0; i < 2; i++)
+                file[i] = (Argosy__NamedFile) NAMED_FILE_OF(
+                        .name = (char *) files[i], .path = (char *) files[i],
+                        .content = {.data = (uint8_t *) contents[i], .len = strlen(contents[i])});
+        change.id = (ProtobufCBinaryData){sizeof(ids), (uint8_t *) ids};
+        (void) rig_ask(&g, &request);
+}
+
+// In whichever turn the other one comes: in one of them both are looked at for the same entry.
+static void what_waits_for_an_image_takes_no_place(void **state) {
+        enum { TURNS = 8 };
+
+        pulls.slow = 1u << rig_host_of(&g, "web@3.service");
+        for (unsigned turns = 0; turns < TURNS; turns++) {
+                RigAnswer *a;
+
+                start_both(turns + 1);
+                rig_turns(&g, turns);
+                a = rig_change_with(&g, START, "small.service", SMALL, true, NULL);
+                rig_settle(&g);
+                assert_int_equal(rig_last(a)->change->units[0]->status, 0);
+                assert_string_equal(rig_last(a)->change->units[0]->message, "");
+                assert_string_equal(rig_node_name(&g, "small.service"), "n3");
+                (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "small.service", NULL);
+        }
+        assert_true(pulls.n > 0);
+}
+
 RUN_TESTS(
         PULL_TEST(all_hosts_have_the_image_before_the_first_unit_stops),
         PULL_TEST(what_is_started_while_the_update_waits_has_it_too),
+        PULL_TEST(what_waits_for_an_image_takes_no_place),
         PULL_TEST(a_large_group_has_it_everywhere_too),
         PULL_TEST(a_host_that_cannot_have_it_leaves_the_update),
         PULL_TEST(a_registry_that_is_down_changes_nothing),

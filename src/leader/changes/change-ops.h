@@ -71,6 +71,9 @@ typedef struct ChangeOps {
         // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:
         // it is not moved for what it asks for, nor for a drain.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
+        // It stays there with other options: what comes behind it in the request is placed by these. NULL:
+        // by those that it has.
+        void (*stays)(const char *name, const struct UnitOptions *options, uint32_t node, void *userdata);
         // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
         bool (*waits)(const char *name, void *userdata);
         // Whether there is a role of this name; -EBUSY: not to be said in this batch. NULL: all are.

@@ -92,8 +92,11 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 return 0;
         }
         next->global = false;
-        if (next->node && p->ops->may_stay(next->node, stays ? NULL : options, p->userdata))
+        if (next->node && p->ops->may_stay(next->node, stays ? NULL : options, p->userdata)) {
+                if (changes && p->ops->stays)
+                        p->ops->stays(next->name, options, next->node, p->userdata);
                 return 0;
+        }
         if (next->node && p->ops->waits && p->ops->waits(next->name, p->userdata))
                 return 0;
         r = unit_file_activates(file, next->name, &activates);

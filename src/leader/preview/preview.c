@@ -267,12 +267,17 @@ static int add_colocated(Preview *p, const char *name) {
         return r;
 }
 
+// Nobody follows one that stays where it is.
+static int add_followers(Preview *p, const PreviewUnit *u) {
+        return u->left && u->left == u->node ? 0 : add_colocated(p, u->record->name);
+}
+
 static int add_put(Preview *p, PreviewUnit *u) {
         int r = ARRAY_GROW(p->put, p->put_allocated, p->n_put + 1);
 
         if (r >= 0)
                 p->put[p->n_put++] = u;
-        return r < 0 ? r : add_colocated(p, u->record->name);
+        return r < 0 ? r : add_followers(p, u);
 }
 
 // A unit that the change does not name would be elsewhere, or one that it names not where it was planned
@@ -379,7 +384,7 @@ static int find_all_replaced_and_colocated(Preview *p) {
 
         for (size_t i = 0; i < p->n_put && r >= 0; i++) {
                 r = arrivals_each_replaced(&arrivals, p->put[i], on_replaced, p);
-                r = r < 0 ? r : add_colocated(p, p->put[i]->record->name);
+                r = r < 0 ? r : add_followers(p, p->put[i]);
         }
         arrivals_done(&arrivals);
         return r;
@@ -398,6 +403,8 @@ static int end_turn(Preview *p) {
                 if (waits(p->put[i])) {
                         scheduler_take_off(p->alone.scheduler, p->put[i]->record->name, p->put[i]->left);
                         p->waiting = true;
+                } else if (p->put[i]->record->global && p->put[i]->left) { // its node is free for others
+                        scheduler_want(p->alone.scheduler, p->put[i]->record->name, false);
                 }
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i]))
@@ -618,7 +625,7 @@ static int note_planned(Preview *p, const Argosy__LogBatch *batch) {
                 u->record = record;
                 u->left = e ? e->record->node : 0;
                 u->node = record->node;
-                p->waiting |= u->left && u->left != u->node;
+                p->waiting |= u->left && (u->left != u->node || !record_has_spec_of(e->record, record));
                 count_planned(p, u);
                 r = add_put(p, u);
                 if (r < 0)

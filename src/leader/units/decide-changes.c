@@ -152,6 +152,13 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         return !options || (!node_is_emptying(n) && node_admits(d->leader, n, options));
 }
 
+static void on_stays(const char *name, const UnitOptions *options, uint32_t node, void *userdata) {
+        Decision *d = userdata;
+
+        decision_need_scheduler(d);
+        scheduler_put(d->scheduler, name, options, node);
+}
+
 static const char *on_node_name(uint32_t node, void *userdata) {
         const Decision *d = userdata;
         const Node *n = node_find(d->leader, node);
@@ -337,6 +344,7 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .role_before = on_role_before,
                                      .node_name = on_node_name,
                                      .may_stay = on_may_stay,
+                                     .stays = on_stays,
                                      .waits = on_waits,
                                      .role_known = on_role_known,
                                      .siblings = on_siblings,

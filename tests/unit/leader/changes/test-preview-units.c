@@ -215,7 +215,7 @@ static void of_several_who_replace_the_one_is_named_that_does(void **state) {
 }
 
 static const Argosy__Response__Change *plan_all(const char *name, const char *content) {
-        RigAnswer *a = ask_plan(name, content, false);
+        RigAnswer *a = ask_plan(name, content, true);
 
         rig_settle(&g);
         assert_true(a->final);
@@ -254,6 +254,77 @@ static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
 #define NEW SERVICE "[X-Argosy]\nHost=n1\nReplaces=old@*\n"
 
 // Three instances on n1, whose only other node has room for so many.
+static void who_waits_has_his_turn_when_another_one_goes_to_all_nodes(void **state) {
+        static const char with_enemy[] =
+                SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\nConflicts=web.service\n";
+        RigAnswer *a;
+
+        rig_host_set_labels(&g, 1, "disk", "ssd");
+        rig_settle(&g);
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_string_equal(rig_node_name(&g, "web.service"), "n1");
+        rig_change(&g, START, "db.service", with_enemy);
+        assert_string_equal(rig_node_name(&g, "db.service"), "");
+        a = ask_plan("web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true);
+        rig_settle(&g);
+        assert_int_equal(a->responses[0]->change->n_units, 2);
+        assert_string_equal(a->responses[0]->change->units[1]->name, "db.service");
+        assert_string_equal(a->responses[0]->change->units[1]->node, "n1");
+        rig_change_with(&g, START, "web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true, NULL);
+        rig_settle(&g);
+        assert_string_equal(rig_node_name(&g, "db.service"), "n1");
+}
+
+static void who_stays_with_another_content_replaces_others(void **state) {
+        static const char other[] = SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service\n";
+        const Argosy__Response__Change *c;
+
+        rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nPreferLabel=disk=ssd:1\n");
+        rig_change(&g, START, "new.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        assert_string_equal(rig_node_name(&g, "old.service"), "n1");
+        c = plan_all("new.service", other);
+        assert_string_equal(message_about(c, "new.service"),
+                            "would stop and start again with the new file on n1");
+        assert_string_equal(message_about(c, "old.service"),
+                            "would stop on n1 and start on n2: new.service replaces it there");
+        rig_change_with(&g, START, "new.service", other, true, NULL);
+        rig_settle(&g);
+        assert_string_equal(rig_node_name(&g, "old.service"), "n2");
+}
+
+static void who_waits_has_his_turn_when_another_one_needs_less(void **state) {
+        static const char less[] = SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot\n";
+        const Argosy__Response__Change *c;
+
+        (void) rig_label(&g, "n1", "offers/slot", "4");
+        rig_change(&g, START, "large.service", SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot:3\n");
+        rig_change(&g, START, "waits.service", SERVICE "[X-Argosy]\nReserveResource=slot:2\n");
+        assert_string_equal(rig_node_name(&g, "waits.service"), "");
+        c = plan_all("large.service", less);
+        assert_string_equal(message_about(c, "waits.service"), "would start on n1");
+        rig_change_with(&g, START, "large.service", less, true, NULL);
+        rig_settle(&g);
+        assert_string_equal(rig_node_name(&g, "waits.service"), "n1");
+}
+
+// What its content says of others by now moves it only when something else does.
+static void nobody_follows_one_that_stays(void **state) {
+        const Argosy__Response__Change *c;
+
+        rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineOf=db.service\n");
+        rig_change_with(&g, START, "web.service",
+                        SERVICE "[X-Argosy]\nMachineOf=db.service\nConflicts=enemy.service\n", true, NULL);
+        rig_settle(&g);
+        assert_string_equal(rig_node_name(&g, "web.service"), "n1");
+        c = plan_all("db.service", OTHER "[X-Argosy]\nHost=n1\n");
+        assert_int_equal(c->n_units, 1);
+        rig_change_with(&g, START, "db.service", OTHER "[X-Argosy]\nHost=n1\n", true, NULL);
+        rig_settle(&g);
+        assert_string_equal(rig_node_name(&g, "web.service"), "n1");
+}
+
 static void start_group(const char *room) {
         (void) rig_label(&g, "n1", "offers/slot", "3");
         for (unsigned i = 1; i <= 3; i++) {
@@ -442,6 +513,10 @@ RUN_TESTS(
         RIG_TEST(more_than_one_turn_can_plan_are_refused),
         RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
         RIG_TEST(who_waits_has_his_turn_when_the_others_have_left),
+        RIG_TEST(who_waits_has_his_turn_when_another_one_goes_to_all_nodes),
+        RIG_TEST(who_stays_with_another_content_replaces_others),
+        RIG_TEST(who_waits_has_his_turn_when_another_one_needs_less),
+        RIG_TEST(nobody_follows_one_that_stays),
         RIG_TEST(all_of_a_group_leave_one_after_the_other),
         RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
         RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),

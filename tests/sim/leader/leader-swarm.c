@@ -3,6 +3,7 @@
 // What a story of a leader may contain. See swarm.h and swarm-faults.h.
 #include "swarm-faults.h"
 #include "macro.h"
+#include "world-options.h"
 #include "world.h"
 
 #define SWARM_NAME(name, what) #name,
@@ -54,6 +55,27 @@ static void draw_containers(uint64_t word, Swarm *s) {
                 s->containers = (unsigned) draw_log(&d, 8, 64);
 }
 
+// Options of units that have to do with each other meet only where few others are said.
+static void draw_theme(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x7468656d65));
+
+        if (draw_one_in(&d, 4))
+                return;
+        s->theme = world_options_draw_theme(&d);
+        if (draw_one_in(&d, 2))
+                s->loads[LOAD_options] = (unsigned) draw_log(&d, 32, SWARM_WEIGHT_MAX);
+}
+
+// As often in a long story as in a short one.
+static void set_tried(Swarm *s) {
+        enum { TRIED = 3 };
+        unsigned all = 0;
+
+        for (unsigned i = 0; i < _STEP_KINDS; i++)
+                all += s->steps[i];
+        s->tried = MAX_OF(s->n_steps * s->steps[STEP_SETTLE] / all / TRIED, 1u);
+}
+
 Swarm swarm_draw(uint64_t word) {
         Draw d = draw_from(word);
         Swarm s = {.hosts = 1 + draw_below(&d, 7), .units = (unsigned) draw_log(&d, 3, WORLD_UNITS_MAX)};
@@ -84,5 +106,7 @@ Swarm swarm_draw(uint64_t word) {
         draw_bursts(word, &s);
         draw_crowd(word, &s);
         draw_containers(word, &s);
+        draw_theme(word, &s);
+        set_tried(&s);
         return s;
 }

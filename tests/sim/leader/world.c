@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -24,7 +25,7 @@
 #include "test.h"
 #include "verdict.h"
 
-enum { FINISH_CPU_MAX_S = 20 }; // as good as endless
+enum { APART_CPU_MAX_S = 20 }; // as good as endless
 
 World world;
 
@@ -173,7 +174,7 @@ static void let_held_jobs_go(void) {
 }
 
 // What is broken works again, and so much time passes that whatever waits for it has happened.
-static void calm_down(void) {
+void world_calm_down(void) {
         unsigned ms = 2 * asks.swarm.lease_ms + asks.swarm.start_ms + asks.swarm.stop_ms;
 
         story_tell("everything works again");
@@ -222,6 +223,14 @@ static void heal_core(const StoryPlan *plan) {
         checks_on_end();
 }
 
+static bool is_tried(const Step *s) {
+        Draw d = draw_from(s->word ^ UINT64_C(0x7472696564));
+
+        return asks.swarm.tried > 0 && draw_one_in(&d, asks.swarm.tried);
+}
+
+static void play_apart(void (*play)(void));
+
 static void step(const Step *s) {
         Draw d = draw_from(s->word);
 
@@ -238,9 +247,11 @@ static void step(const Step *s) {
                 return;
         case STEP_SETTLE:
                 settle();
+                if (is_tried(s))
+                        play_apart(trials_play);
                 return;
         default:
-                calm_down();
+                world_calm_down();
                 return;
         }
         rig_turns(&world.rig, draw_below(&d, 3));
@@ -357,7 +368,7 @@ static bool is_oneshot(const Hash *spec) {
 
 // What hosts have for units that reserve something, and for containers; they say so when they attach, which
 // they do anew.
-static void offer(void) {
+void world_offer(void) {
         bool options = asks.swarm.loads[LOAD_options], containers = asks.swarm.containers > 0;
         Draw d = draw_from(world.plan.chance ^ 11);
 
@@ -376,9 +387,9 @@ static void offer(void) {
         rig_settle(&world.rig);
 }
 
-// In a process of its own: what checks ask then is no part of the story. What is red there ends it there,
-// and the story with it.
-static void finish(void) {
+// In a process of its own: what is asked there is no part of the story. What is red there ends it there, and
+// the story with it.
+static void play_apart(void (*play)(void)) {
         static uint64_t *premises; // of both processes
         pid_t pid;
         int status;
@@ -390,24 +401,28 @@ static void finish(void) {
         fflush(NULL);
         pid = fork();
         if (pid == 0) {
-                struct itimerval limit = {.it_value.tv_sec = FINISH_CPU_MAX_S};
+                struct itimerval limit = {.it_value.tv_sec = APART_CPU_MAX_S};
 
                 (void) setitimer(ITIMER_PROF, &limit, NULL);
                 // what it waits with is the other one's, too
                 assert_int_equal(uv_loop_fork(&world.rig.loop), 0);
-                world.rig.on_entry = NULL;
-                world.rig.on_answer = NULL;
-                world.rig.on_host_message = NULL;
-                world.rig.on_voter_message = NULL;
-                checks_on_finish();
+                play();
                 memcpy(premises, check_premises, sizeof(check_premises));
                 fflush(NULL);
-                _exit(0);
+                quick_exit(0); // which faults it came to is told (tools/lib/mutants/schemata.py)
         }
         assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
         if (status != 0)
                 _exit(1);
         memcpy(check_premises, premises, sizeof(check_premises));
+}
+
+static void finish(void) {
+        world.rig.on_entry = NULL;
+        world.rig.on_answer = NULL;
+        world.rig.on_host_message = NULL;
+        world.rig.on_voter_message = NULL;
+        checks_on_finish();
 }
 
 static void end(void) {
@@ -434,7 +449,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         world.rig.on_voter_message = on_voter_message;
         disks_begin();
         images_begin();
-        offer();
+        world_offer();
         asks_ask_first(&d);
         for (; world.step < plan->n_steps; world.step++) {
                 if (output.until == world.step + 1)
@@ -442,7 +457,7 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
                 step(&plan->steps[world.step]);
         }
         heal_core(plan);
-        calm_down();
-        finish();
+        world_calm_down();
+        play_apart(finish);
         end();
 }

@@ -30,6 +30,14 @@ extern World world;
 // fail_msg()).
 void world_play(const StoryPlan *plan, StoryOutput output);
 
+// What is broken works again, and so much time passes that whatever waits for it has happened.
+void world_calm_down(void);
+// What hosts have for units that reserve something, and for containers.
+void world_offer(void);
+
+// trials.c: what is tried in a process of its own, which ends with it
+void trials_play(void);
+
 // disks.c
 void disks_begin(void);
 void disks_on_host_message(uint32_t host, const Argosy__ToHost *m);

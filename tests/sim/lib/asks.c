@@ -418,6 +418,37 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
         arena_reset(&asks.arena);
 }
 
+Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message)) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT, *copy = NULL;
+
+        request.what_case = what;
+        request.change =
+                message_of(protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, what));
+        if (make(d, request.change)) {
+                if (request_job(&request)) {
+                        request.job = ASKS_NEW(Argosy__Request__Job, argosy__request__job__init);
+                        request.job->keyed = true;
+                        request.job->id = asks_id();
+                }
+                copy = message_copy(&request);
+                assert_non_null(copy);
+        }
+        arena_reset(&asks.arena);
+        return copy;
+}
+
+WorldAsked *asks_ask_as_root(Argosy__Request *request) {
+        WorldAsked *a = &asks.asked[asks.n_asked];
+        Draw d = draw_from(asks.n_asked);
+
+        assert_true(asks.n_asked < WORLD_ASKED_MAX);
+        *a = (WorldAsked){.author = AUTHOR_ROOT, .request = request};
+        asks.n_asked++;
+        story_tell("root tries %s (%zu)%s", name_of(request), asks.n_asked, words_of(request));
+        ask(a, &d);
+        return a;
+}
+
 static bool is_left_out(const AskKind *kind) {
         return asks.port->leaves_out && asks.port->leaves_out(kind->what);
 }

@@ -82,6 +82,11 @@ extern const char *const world_authors[WORLD_AUTHORS];
 void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d);
 void asks_ask_first(Draw *d); // what is asked before anything else
 void asks_step(Draw *d);
+// A request of that kind, with a job of its own if it has one, that nobody holds; from the heap. NULL: there
+// is nothing to ask of that kind now.
+Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message));
+// Root asks that; `request` is the story's from now on.
+WorldAsked *asks_ask_as_root(Argosy__Request *request);
 void asks_end(void); // what was asked is given back
 
 typedef struct AskKind {

@@ -17,7 +17,7 @@ enum {
         LOG_ID_SIZE = 16,
         LOG_JOBS_MAX = 32768,
         LOG_GRANTS_MAX = 512,
-        LOG_TOUCHED_MAX = 64,
+        LOG_TOUCHED_MAX = 1024, // a burst of requests, each about all units, may be one entry
         LOG_ROLLOUTS_MAX = 16,
         LOG_TOKENS_MAX = 64,
         LOG_WAITS_MAX = 8,

@@ -64,7 +64,9 @@ extern const char *const swarm_load_names[_LOADS];
         F(found, "of 64 hosts that have no Address=")                               \
         F(names, "whether names of hosts can be looked up")                         \
         F(leases, "of 64 hosts that have a LeaseSec= of their own")                  \
-        F(containers, "of 64 contents that are containers'")
+        F(containers, "of 64 contents that are containers'")                        \
+        F(theme, "of options that have to do with each other; 0: any are said")       \
+        F(tried, "of so many moments at rest one has trials; 0: none has")
 
 typedef struct Swarm {
         unsigned faults[SWARM_FAULTS_MAX], loads[_LOADS]; // weights; 0: left out

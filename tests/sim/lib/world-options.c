@@ -27,10 +27,22 @@ typedef struct Options {
         bool label;    // there is a label that it requires
 } Options;
 
+// Options that have to do with each other. A story with a theme says most often those of it, so that units
+// meet in what they say (Swarm.theme).
+typedef enum Theme {
+        ROOM = 1 << 0,     // there is too little of it, and somebody gives way
+        COMPANY = 1 << 1,  // who is on one node with whom
+        WHERE = 1 << 2,    // rather here than there, and as far apart as may be
+        ORDER = 1 << 3,    // what comes after what
+        TROUBLE = 1 << 4,  // what becomes of units that fail, or are lost
+        CARRIED = 1 << 5,  // what comes with the file of a unit
+} Theme;
+
 typedef struct Row {
         const char *name;
         bool (*put)(Draw *d, Options *o); // false: it says nothing
         unsigned demands;                 // WorldDemands
+        unsigned themes;
         bool not_with_global, not_with_machine;
 } Row;
 
@@ -261,13 +273,18 @@ static bool put_rebalance(Draw *d, Options *o) {
 
 // ----------------------------------------------------------------------------------- how much, and for whom
 
+// So much that few units fill a host; without that theme any amount.
+static unsigned draw_share(Draw *d, unsigned all) {
+        return asks.swarm.theme & ROOM ? all * (2 + draw_below(d, 7)) / 8 : (unsigned) draw_log(d, 1, all);
+}
+
 static bool put_cpu(Draw *d, Options *o) {
-        o->c->cpu_milli = (unsigned) draw_log(d, 1, WORLD_CPU_MILLI);
+        o->c->cpu_milli = draw_share(d, WORLD_CPU_MILLI);
         return put(o, "ReserveCPU=%u.%03u", o->c->cpu_milli / 1000, o->c->cpu_milli % 1000);
 }
 
 static bool put_memory(Draw *d, Options *o) {
-        o->c->memory_mib = (unsigned) draw_log(d, 1, WORLD_MEMORY_MIB);
+        o->c->memory_mib = draw_share(d, WORLD_MEMORY_MIB);
         return put(o, "ReserveMemory=%uM", o->c->memory_mib);
 }
 
@@ -391,50 +408,50 @@ static bool put_boot_id(Draw *d, Options *o) {
 // ------------------------------------------------------------------------------------------------ the table
 
 static const Row rows[] = {
-        {"MachineID", put_machine_id, DEMANDS_HOSTS, true},
-        {"MachineMetadata", put_metadata, DEMANDS_HOSTS},
-        {"MachineOf", put_machine_of, DEMANDS_HOSTS, true, true},
-        {"Conflicts", put_conflicts, DEMANDS_HOSTS, false, true},
-        {"Global", put_global, DEMANDS_MORE},
-        {"Replaces", put_replaces, DEMANDS_HOSTS, true, true},
-        {"Manager", put_manager, DEMANDS_HOSTS},
-        {"MaxUnavailable", put_max_unavailable, DEMANDS_NOTHING},
-        {"Rebalance", put_rebalance, DEMANDS_NOTHING, true},
-        {"File", put_file, DEMANDS_HOSTS},
-        {"FileChange", put_file_change, DEMANDS_NOTHING},
-        {"Host", put_host, DEMANDS_HOSTS},
-        {"RequireLabel", put_require_label, DEMANDS_HOSTS},
-        {"Pool", put_pool, DEMANDS_HOSTS},
-        {"PreferLabel", put_prefer_label, DEMANDS_NOTHING, true},
-        {"SameNodeAs", put_same_node_as, DEMANDS_HOSTS, true, true},
-        {"SpreadOver", put_spread, DEMANDS_MORE, true},
-        {"PreferSpreadOver", put_prefer_spread, DEMANDS_NOTHING, true},
-        {"Packing", put_packing, DEMANDS_NOTHING, true},
-        {"ReserveCPU", put_cpu, DEMANDS_MORE, true},
-        {"ReserveMemory", put_memory, DEMANDS_MORE, true},
-        {"ReserveResource", put_resource, DEMANDS_MORE, true},
-        {"Role", put_role, DEMANDS_MORE, true},
-        {"Priority", put_priority, DEMANDS_NOTHING, true},
-        {"Preemptible", put_preemptible, DEMANDS_NOTHING, true},
-        {"After", put_after, DEMANDS_MORE},
-        {"Before", put_before, DEMANDS_MORE},
-        {"Requires", put_requires, DEMANDS_MORE},
-        {"BindsTo", put_binds_to, DEMANDS_MORE},
-        {"Wants", put_wants, DEMANDS_MORE},
-        {"PartOf", put_part_of, DEMANDS_MORE},
-        {"Secret", put_secret, DEMANDS_HOSTS},
-        {"NodeLost", put_node_lost, DEMANDS_NOTHING, true},
-        {"NodeLostDelaySec", put_node_lost_delay, DEMANDS_NOTHING, true},
-        {"CutOff", put_cut_off, DEMANDS_NOTHING},
-        {"CutOffSec", put_cut_off_sec, DEMANDS_NOTHING},
-        {"RestartElsewhere", put_restart, DEMANDS_NOTHING, true},
-        {"RestartElsewhereDecaySec", put_restart_decay, DEMANDS_NOTHING, true},
-        {"OutcomeUnknown", put_outcome_unknown, DEMANDS_NOTHING},
-        {"X-ConditionMachineID", put_condition_machine_id, DEMANDS_HOSTS, true},
-        {"X-ConditionMachineMetadata", put_condition_metadata, DEMANDS_HOSTS},
-        {"X-ConditionMachineOf", put_condition_machine_of, DEMANDS_HOSTS, true, true},
-        {"X-ConditionMachineBootID", put_boot_id, DEMANDS_NOTHING},
-        {"X-Conflicts", put_x_conflicts, DEMANDS_HOSTS, false, true},
+        {"MachineID", put_machine_id, DEMANDS_HOSTS, 0, true},
+        {"MachineMetadata", put_metadata, DEMANDS_HOSTS, 0},
+        {"MachineOf", put_machine_of, DEMANDS_HOSTS, COMPANY, true, true},
+        {"Conflicts", put_conflicts, DEMANDS_HOSTS, COMPANY, false, true},
+        {"Global", put_global, DEMANDS_MORE, 0},
+        {"Replaces", put_replaces, DEMANDS_HOSTS, COMPANY, true, true},
+        {"Manager", put_manager, DEMANDS_HOSTS, 0},
+        {"MaxUnavailable", put_max_unavailable, DEMANDS_NOTHING, ROOM | COMPANY | CARRIED},
+        {"Rebalance", put_rebalance, DEMANDS_NOTHING, WHERE, true},
+        {"File", put_file, DEMANDS_HOSTS, CARRIED},
+        {"FileChange", put_file_change, DEMANDS_NOTHING, CARRIED},
+        {"Host", put_host, DEMANDS_HOSTS, ROOM | COMPANY | ORDER | TROUBLE},
+        {"RequireLabel", put_require_label, DEMANDS_HOSTS, WHERE},
+        {"Pool", put_pool, DEMANDS_HOSTS, WHERE},
+        {"PreferLabel", put_prefer_label, DEMANDS_NOTHING, WHERE, true},
+        {"SameNodeAs", put_same_node_as, DEMANDS_HOSTS, COMPANY, true, true},
+        {"SpreadOver", put_spread, DEMANDS_MORE, WHERE, true},
+        {"PreferSpreadOver", put_prefer_spread, DEMANDS_NOTHING, WHERE, true},
+        {"Packing", put_packing, DEMANDS_NOTHING, ROOM | WHERE, true},
+        {"ReserveCPU", put_cpu, DEMANDS_MORE, ROOM, true},
+        {"ReserveMemory", put_memory, DEMANDS_MORE, ROOM, true},
+        {"ReserveResource", put_resource, DEMANDS_MORE, ROOM, true},
+        {"Role", put_role, DEMANDS_MORE, ROOM, true},
+        {"Priority", put_priority, DEMANDS_NOTHING, ROOM | COMPANY, true},
+        {"Preemptible", put_preemptible, DEMANDS_NOTHING, ROOM, true},
+        {"After", put_after, DEMANDS_MORE, ORDER},
+        {"Before", put_before, DEMANDS_MORE, ORDER},
+        {"Requires", put_requires, DEMANDS_MORE, ORDER},
+        {"BindsTo", put_binds_to, DEMANDS_MORE, ORDER},
+        {"Wants", put_wants, DEMANDS_MORE, ORDER},
+        {"PartOf", put_part_of, DEMANDS_MORE, ORDER},
+        {"Secret", put_secret, DEMANDS_HOSTS, CARRIED},
+        {"NodeLost", put_node_lost, DEMANDS_NOTHING, TROUBLE, true},
+        {"NodeLostDelaySec", put_node_lost_delay, DEMANDS_NOTHING, TROUBLE, true},
+        {"CutOff", put_cut_off, DEMANDS_NOTHING, TROUBLE},
+        {"CutOffSec", put_cut_off_sec, DEMANDS_NOTHING, TROUBLE},
+        {"RestartElsewhere", put_restart, DEMANDS_NOTHING, TROUBLE, true},
+        {"RestartElsewhereDecaySec", put_restart_decay, DEMANDS_NOTHING, TROUBLE, true},
+        {"OutcomeUnknown", put_outcome_unknown, DEMANDS_NOTHING, TROUBLE},
+        {"X-ConditionMachineID", put_condition_machine_id, DEMANDS_HOSTS, 0, true},
+        {"X-ConditionMachineMetadata", put_condition_metadata, DEMANDS_HOSTS, 0},
+        {"X-ConditionMachineOf", put_condition_machine_of, DEMANDS_HOSTS, 0, true, true},
+        {"X-ConditionMachineBootID", put_boot_id, DEMANDS_NOTHING, 0},
+        {"X-Conflicts", put_x_conflicts, DEMANDS_HOSTS, 0, false, true},
 };
 
 // Of the names that both sections know those that fleet had.
@@ -467,6 +484,21 @@ const char *world_options_missing(void) {
         return NULL;
 }
 
+unsigned world_options_draw_theme(Draw *d) {
+        return 1u << draw_below(d, WORLD_THEMES);
+}
+
+static size_t draw_row(Draw *d) {
+        size_t i;
+
+        if (asks.swarm.theme == 0 || draw_one_in(d, 6))
+                return draw_below(d, ELEMENTSOF(rows));
+        do
+                i = draw_below(d, ELEMENTSOF(rows));
+        while (!(rows[i].themes & asks.swarm.theme));
+        return i;
+}
+
 // Each at most once.
 void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) {
         Options o = {.c = c, .u = u, .careless = draw_one_in(d, 24), .fleet = draw_one_in(d, 10)};
@@ -476,7 +508,7 @@ void world_options_put(Draw *d, Buf *text, WorldContent *c, const WorldUnit *u) 
         c->careless = o.careless;
         c->global = draw_one_in(d, 6) && put(&o, "Global=yes");
         for (unsigned n = 1 + draw_below(d, 5); n > 0; n--) {
-                size_t i = draw_below(d, ELEMENTSOF(rows));
+                size_t i = draw_row(d);
 
                 if (!said[i] && is_reported(&o, &rows[i]))
                         said[i] = rows[i].put(d, &o);

@@ -50,13 +50,13 @@ void *map_take(Map *m, const void *key, size_t key_len);
 
 // Strings and fixed-size integers as keys.
 static inline void *map_find_str(const Map *m, const char *key) {
-        return map_find(m, key, strlen(key));
+        return m->count > 0 ? map_find(m, key, strlen(key)) : NULL;
 }
 static inline int map_add_str(Map *m, const char *key, void *value) {
         return map_add(m, key, strlen(key), value);
 }
 static inline void *map_take_str(Map *m, const char *key) {
-        return map_take(m, key, strlen(key));
+        return m->count > 0 ? map_take(m, key, strlen(key)) : NULL;
 }
 
 // Next used slot at or behind *iter (start with 0), or NULL at the end.

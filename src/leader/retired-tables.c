@@ -42,7 +42,7 @@ typedef struct RetiredTables {
         PoolWork work;
         Leader *leader;
         NameTable units;
-        Map nodes, budgets, seen_specs, jobs;
+        Map nodes, budgets, seen_specs, jobs, data_bindings;
         Activators activators;
         StopDependents stop_dependents;
         SecretUsers secret_users;
@@ -78,6 +78,7 @@ static void free_job(void *value) {
 static void free_tables(PoolWork *work) {
         RetiredTables *t = CONTAINER_OF(work, RetiredTables, work);
 
+        map_done_with(&t->data_bindings, free);
         name_table_done_with(&t->units, free_unit);
         map_done_with(&t->nodes, free_node);
         map_done_with(&t->budgets, free_budget);
@@ -132,6 +133,7 @@ void retired_tables_take(Leader *l) {
         t->budgets = take_map(&l->budgets);
         t->seen_specs = take_map(&l->seen_specs);
         t->jobs = take_map(&l->open_jobs);
+        t->data_bindings = take_map(&l->data_bindings);
         t->activators = l->activators;
         l->activators = (Activators){};
         t->stop_dependents = l->stop_dependents;

@@ -130,13 +130,13 @@ char *unit_name_template(const char *name) {
 }
 
 bool unit_name_is_instance_of(const char *name, const char *template) {
-        size_t prefix, instance;
-        const char *suffix = unit_name_suffix(name), *behind = unit_name_suffix(template);
+        const char *at = strchr(template, '@'), *suffix = at ? at + 1 : NULL;
+        size_t prefix = at ? (size_t) (suffix - template) : 0, len;
 
-        (void) unit_name_prefix(template, &prefix);
-        (void) unit_name_instance(name, &instance);
-        return suffix && behind && template[prefix] == '@' && template + prefix + 1 == behind &&
-               instance > 0 && strncmp(name, template, prefix + 1) == 0 && streq(suffix, behind);
+        if (!at || strncmp(name, template, prefix) != 0 || unit_name_suffix(suffix) != suffix)
+                return false;
+        len = strlen(name + prefix);
+        return len > strlen(suffix) && str_has_suffix(name + prefix, suffix);
 }
 
 char *unit_name_mangle(const char *arg) {

@@ -11,6 +11,7 @@
 #include "planner.h"
 #include "response.h"
 #include "str.h"
+#include "unit-file.h"
 
 typedef struct Words {
         Buf text;
@@ -30,12 +31,17 @@ static void words_done(Words *w) {
 int request_tell_volumes(const Planner *p, const UnitEntry *u, Argosy__Response__UnitResult *result) {
         _cleanup_(words_done) Words w = {};
         const Argosy__UnitRecord *record = u ? u->record : NULL;
-        const char *node = record && record->node && p->ops->node_name
-                                   ? p->ops->node_name(record->node, p->userdata)
-                                   : NULL;
+        const UnitFile *file;
+        const char *node;
         int r;
 
-        if (!record || (!node && !record->global) || !quadlet_is(u->spec->content, u->spec->len))
+        if (!record || (!record->node && !record->global))
+                return 0;
+        r = spec_entry_file(u->spec, &file);
+        if (r < 0 || !file->container)
+                return r == -ENOMEM ? r : 0;
+        node = record->node && p->ops->node_name ? p->ops->node_name(record->node, p->userdata) : NULL;
+        if (!node && !record->global)
                 return 0;
         r = quadlet_volumes(record->name, u->spec->content, u->spec->len, add_volume, &w);
         if (r < 0 || w.n == 0)

@@ -299,7 +299,8 @@ struct Leader {
         // Marks: what has happened since reconcile.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
-        ListNode away_from_data; // Unit.away_from_data: without a node, and confined to that of its data
+        Map data_bindings;       // DataBinding by the unit's name: data-nodes.c alone
+        ListNode away_from_data; // DataBinding.away: without a node, and confined to that of its data
         ListNode refusals_due;   // Unit.refusals_due: which nodes refuse it is news for the Placement
         ListNode unused;         // Unit.unused: nobody may have a use for it any more
         ListNode host_marks[HOST_MARKS]; // Host.marks: host-marks.c alone

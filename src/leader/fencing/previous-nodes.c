@@ -110,7 +110,7 @@ bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry 
 }
 
 bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        const Unit *u = unit_find(l, name);
+        const Unit *u = host_is_lost(n->host) ? unit_find(l, name) : NULL;
 
         return host_is_lost(n->host) && previous_node_may_run(l, name, e, n) &&
                guard_of(l, name, e, n, u ? unit_on_node_find(u, n) : NULL).unguarded;

@@ -17,5 +17,4 @@ typedef struct NodeScheduling {
 
 typedef struct UnitScheduling {
         uint32_t place; // number in the Placement + 1; 0: not there
-        uint32_t bound_to; // node of its data, which it is confined to there (data-nodes.h); 0: to none
 } UnitScheduling;

@@ -114,7 +114,7 @@ static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
 }
 
 static void confine_to_data(Leader *l, const Unit *u, uint32_t unit) {
-        const Node *n = u->scheduling.bound_to ? node_find(l, u->scheduling.bound_to) : NULL;
+        const Node *n = data_node_bound(l, u);
 
         if (!n)
                 return;
@@ -129,7 +129,7 @@ static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int1
 
         placement_unit_add(l->places->placement, u->name, class, role, priority, &number);
         u->scheduling.place = number + 1;
-        u->scheduling.bound_to = 0;
+        data_nodes_unbind(l, u); // it is not confined there yet
         l->places->n_renumbered++;
         for (const Exclusion *x = unit_work_seen(u)->exclusions; x; x = x->next)
                 scheduler_on_exclusion(l, u, x->node, true);
@@ -210,16 +210,17 @@ size_t scheduler_set_refusals(Leader *l, Unit *u) {
 // Confines the unit to the node of its data, or to none any more. What hosts run from fleet's directory is
 // confined to those.
 static void keep_with_data(Leader *l, const char *name, bool has_data) {
-        Unit *u = unit_find(l, name);
+        bool was_bound = !l->places->is_copy && data_nodes_binds(l, name);
+        Unit *u = !l->places->is_copy && (has_data || was_bound) ? unit_find(l, name) : NULL;
         const UnitEntry *e = has_data && u ? cluster_state_find_unit(l->state, name) : NULL;
         const Node *n = e && !fleet_units_has(l, name) ? data_node_of(l, u, e) : NULL;
 
-        if (!u || l->places->is_copy)
+        if (!u || (!n && !was_bound))
                 return;
-        data_nodes_note(l, u, n && !u->node);
-        if (u->scheduling.bound_to == (n ? n->number : 0))
+        if (n && !data_nodes_bind(l, u, n, !u->node))
                 return;
-        u->scheduling.bound_to = n ? n->number : 0;
+        if (!n)
+                data_nodes_unbind(l, u);
         (void) scheduler_set_refusals(l, u);
 }
 
@@ -429,7 +430,7 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
 }
 
 bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size) {
-        const Node *n = u->scheduling.bound_to ? node_find(l, u->scheduling.bound_to) : NULL;
+        const Node *n = data_node_bound(l, u);
 
         if (n)
                 str_fit(ret, size, "its data is on %s", n->name);

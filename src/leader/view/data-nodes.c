@@ -9,13 +9,18 @@
 //      it is destroyed             nobody remembers where its data was
 //
 // The unit is free when the node is none any more, refuses the unit, or is to be empty and does not wait for
-// it any longer (a drain's deadline). Nothing fails.
+// it any longer (a drain's deadline). Who is bound stands in a table of its own, so that units without data
+// have no field for it. Nothing fails.
 
 #include "data-nodes.h"
 
+#include <stdlib.h>
+
 #include "due.h"
 #include "nodes.h"
+#include "oom.h"
 #include "registry.h"
+#include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-work.h"
 
@@ -36,19 +41,58 @@ uint32_t data_node_of_record(const Argosy__UnitRecord *next, void *userdata) {
         return e && failing_options_of(e)->has_data ? unit_record_data_node(e->record) : 0;
 }
 
-void data_nodes_note(Leader *l, Unit *u, bool away) {
-        if (away == list_is_linked(&unit_work_seen(u)->away_from_data))
+// ------------------------------------------------------------------------------------- who is kept for one
+
+typedef struct DataBinding {
+        Unit *unit;
+        uint32_t node;
+        ListNode away; // in Leader.away_from_data: the unit is without a node
+} DataBinding;
+
+bool data_nodes_binds(const Leader *l, const char *name) {
+        return map_find_str(&l->data_bindings, name);
+}
+
+const Node *data_node_bound(const Leader *l, const Unit *u) {
+        const DataBinding *b = map_find_str(&l->data_bindings, u->name);
+
+        return b ? node_find(l, b->node) : NULL;
+}
+
+static DataBinding *add_binding(Leader *l, Unit *u) {
+        DataBinding *b = oom_checked(calloc(1, sizeof(*b)));
+
+        b->unit = u;
+        list_init(&b->away);
+        oom_check(map_add_str(&l->data_bindings, u->name, b));
+        return b;
+}
+
+void data_nodes_unbind(Leader *l, const Unit *u) {
+        DataBinding *b = map_take_str(&l->data_bindings, u->name);
+
+        if (!b)
                 return;
-        if (away)
-                list_append(&l->away_from_data, &unit_work(l, u)->away_from_data);
-        else
-                list_unlink(&unit_work(l, u)->away_from_data);
+        list_unlink(&b->away);
+        free(b);
+}
+
+bool data_nodes_bind(Leader *l, Unit *u, const Node *n, bool away) {
+        DataBinding *b = map_find_str(&l->data_bindings, u->name) ?: add_binding(l, u);
+        bool changes = b->node != n->number;
+
+        b->node = n->number;
+        if (away && !list_is_linked(&b->away))
+                list_append(&l->away_from_data, &b->away);
+        else if (!away)
+                list_unlink(&b->away);
+        return changes;
 }
 
 void data_nodes_reconsider(Leader *l) {
         if (!leader_take_due(l, DUE_DATA) || list_is_empty(&l->away_from_data))
                 return;
         list_foreach (i, &l->away_from_data)
-                unit_mark_refusals(l, CONTAINER_OF(i, UnitWork, away_from_data)->unit);
+                unit_mark_refusals(l, CONTAINER_OF(i, DataBinding, away)->unit);
         leader_set_due(l, DUE_PLACEMENT);
 }

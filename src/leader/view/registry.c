@@ -9,6 +9,7 @@
 // the process (oom.h).
 #include <errno.h>
 
+#include "data-nodes.h"
 #include "due.h"
 #include "event-marks.h"
 #include "feature-level.h"
@@ -393,6 +394,7 @@ void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         row_walk_end(l, u);
         list_unlink(&u->event.due);
+        data_nodes_unbind(l, u);
         unit_work_free(l, u);
         name_table_take(&l->units, u->name);
         unit_discard(u);

@@ -249,7 +249,6 @@ typedef struct UnitWork {
         ListNode unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
                               // became so
         ListNode touched, released, refusals_due, unused; // in the lists of Leader of these names
-        ListNode away_from_data;                          // likewise
         // in Leader.waited while who waits is to be told how the unit is, else in .waiting, as long as
         // anybody waits
         ListNode waited;
@@ -341,13 +340,9 @@ struct UnitOnNode {
         uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
         UnitOnNodeLife life : 8; // changed by unit_on_node_event() alone
         OrderHold hold : 8;      // what its order waits for besides
-
-        bool up : 1;         // runs as its record says, as far as is seen (disruption-budget.c); kept for
-                             // groups only
-        bool restarts_heard : 1; // there was a report before
         // by how much failed_restarts has grown with the last report; of the first nobody knows
         uint16_t new_failures;
-        uint64_t up_flip_us; // since when `up` is what it is, by our clock
+        uint64_t up_flip_us; // since when `up`, below, is what it is, by our clock
         uint64_t run_us;     // since_us of the run that is up
 
         // What its host said last.
@@ -363,6 +358,9 @@ struct UnitOnNode {
         // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
         uint8_t load, active, down, probation;
         uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
+        bool up : 1;         // runs as its record says, as far as is seen (disruption-budget.c); kept for
+                             // groups only
+        bool restarts_heard : 1; // there was a report before
         // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         bool stays : 1;
         bool looping : 1;

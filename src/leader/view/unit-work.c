@@ -49,8 +49,7 @@ static bool is_idle(const UnitWork *w) {
                !list_is_linked(&w->schedule) && !list_is_linked(&w->enqueued) &&
                !list_is_linked(&w->unscheduled) && !list_is_linked(&w->touched) &&
                !list_is_linked(&w->released) && !list_is_linked(&w->refusals_due) &&
-               !list_is_linked(&w->away_from_data) && !list_is_linked(&w->unused) &&
-               !list_is_linked(&w->waited) && !list_is_linked(&w->parting) &&
+               !list_is_linked(&w->unused) && !list_is_linked(&w->waited) && !list_is_linked(&w->parting) &&
                !list_is_linked(&w->order_due) && !list_is_linked(&w->excluded) && !w->exclusions &&
                !w->deadlines[UNIT_MOVES].place && !w->deadlines[UNIT_ENDS].place && !w->retry &&
                !w->preemption &&
@@ -98,7 +97,6 @@ void unit_work_free(Leader *l, Unit *u) {
         list_unlink(&w->touched);
         list_unlink(&w->released);
         list_unlink(&w->refusals_due);
-        list_unlink(&w->away_from_data);
         list_unlink(&w->unused);
         list_unlink(&w->waited);
         list_unlink(&w->order_due);

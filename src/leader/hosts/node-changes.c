@@ -142,6 +142,10 @@ int nodes_plan_modes(Leader *l, PendingRequest *t, BatchBuilder *b) {
                 return request_refuse(t, EINVAL, "%s",
                               "the mode is unknown, the reason longer than 200 bytes, or the deadline "
                               "beyond 30 days");
+        if (change->deadline_sec > 0 && change->mode < ARGOSY__NODE_MODE__MODE_DRAINING)
+                return request_refuse(t, EINVAL, "%s",
+                                      "only a drain and a maintenance have a deadline: nothing has to leave "
+                                      "a node that is cordoned or open");
         if (!str_is_plain(change->reason))
                 return request_refuse(t, EINVAL, "%s",
                                      "the reason has characters that are no text, or that turn text around");

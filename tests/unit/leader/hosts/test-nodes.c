@@ -268,6 +268,22 @@ static void a_drain_that_is_repeated_keeps_its_deadline(void **state) {
         assert_int_equal(deadline_of(1), 0);
 }
 
+// A node that keeps its units, or takes new ones, has none: by one that is over nothing there would count as
+// running on.
+static void only_what_empties_a_node_has_a_deadline(void **state) {
+        const struct {
+                Argosy__NodeMode mode;
+                bool taken;
+        } modes[] = {{OPEN, false}, {CORDONED, false}, {DRAINING, true}, {MAINTENANCE, true}};
+
+        for (size_t i = 0; i < ELEMENTSOF(modes); i++) {
+                RigAnswer *a = rig_set_mode(&g, "n1", modes[i].mode, 60, "");
+
+                assert_int_equal(rig_last(a)->status, modes[i].taken ? 0 : EINVAL);
+                assert_int_equal(deadline_of(1) > 0, modes[i].taken);
+        }
+}
+
 static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         RigAnswer *a;
 
@@ -544,6 +560,7 @@ RUN_TESTS(
         RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
         RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
         RIG_TEST(a_drain_that_is_repeated_keeps_its_deadline),
+        RIG_TEST(only_what_empties_a_node_has_a_deadline),
         RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
         RIG_TEST(what_leaves_several_nodes_moves_once),
         RIG_TEST(what_no_other_node_takes_is_not_touched_when_all_are_emptied),

@@ -176,6 +176,31 @@ static void a_new_leader_knows_who_has_it(void **state) {
         assert_false(runs_on(from));
 }
 
+// No node takes its new content, which is that of a container: the one that would is being serviced.
+static void what_has_no_node_runs_on_under_a_new_leader(void **state) {
+        static const char *const before[] = {SERVICE, CONTAINER};
+
+        (void) rig_label(&g, "n1", "only", "yes");
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
+        for (size_t i = 0; i < ELEMENTSOF(before); i++) {
+                uint64_t id[2] = {92 + i, 1};
+                uint32_t from;
+
+                assert_int_equal(rig_change(&g, START, UNIT, before[i])->status, 0);
+                rig_settle(&g);
+                from = rig_host_of(&g, UNIT);
+                (void) rig_change_with(&g, START, UNIT, CONTAINER "[X-Argosy]\nRequireLabel=only\n", true,
+                                       (const uint8_t *) id);
+                rig_pass_ms(&g, 5000);
+                assert_int_equal(rig_host_of(&g, UNIT), 0);
+                assert_true(runs_on(from));
+                rig_elect_anew(&g);
+                rig_pass_ms(&g, 5000);
+                assert_true(runs_on(from));
+                (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, UNIT, NULL);
+        }
+}
+
 RUN_TESTS(
         MOVE_TEST(of_what_runs_everywhere_one_stays),
         MOVE_TEST(it_runs_until_its_new_node_has_its_image),
@@ -185,5 +210,6 @@ RUN_TESTS(
         MOVE_TEST(what_is_preempted_and_has_no_other_node_ends),
         MOVE_TEST(a_drain_waits_until_its_deadline),
         MOVE_TEST(what_is_to_stop_meanwhile_stops),
-        MOVE_TEST(a_new_leader_knows_who_has_it)
+        MOVE_TEST(a_new_leader_knows_who_has_it),
+        MOVE_TEST(what_has_no_node_runs_on_under_a_new_leader)
 )

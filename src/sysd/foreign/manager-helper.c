@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "helper-files.h"
 #include "helper-frame.h"
 #include "helper-journal.h"
 #include "helper-sandbox.h"
@@ -28,10 +29,9 @@
 #include "manager-name.h"
 #include "manager-paths.h"
 #include "str.h"
-#include "unit-dir.h"
 #include "unit-search.h"
 
-enum { LINK = STDIN_FILENO, FOREIGN_MAX = 300 };
+enum { LINK = STDIN_FILENO };
 
 // ---- frames, blocking
 
@@ -161,136 +161,18 @@ static int serve_connect(const ManagerPaths *paths) {
 
 // ---- write
 
-typedef struct Writer {
-        const char *base, *below;
-        uid_t owner;
-        const char *const *search_dirs;
-        UnitDir *dir; // NULL: not opened yet
-        bool made;    // it is there; else `dir` looks for names elsewhere only
-} Writer;
-
-// `make`: something is to be written, so missing directories are made. Without it nothing is changed.
-static int open_dir(Writer *w, bool make) {
-        const char *const names[] = {"systemd", w->below, NULL};
-        _cleanup_free_ char *path = str_printf("%s/systemd/%s", w->base, w->below);
-        int fd;
-
-        if (w->dir && (w->made || !make))
-                return 0;
-        fd = enter_open_dir(w->base, names, w->owner, make);
-        if (fd < 0 && (make || fd != -ENOENT))
-                return fd;
-        w->made = fd >= 0;
-        w->dir = unit_dir_free(w->dir);
-        return unit_dir_new_at(w->made ? fd : -1, path ?: "", w->search_dirs, &w->dir);
-}
-
-static void adopt_all(UnitDir *d, const Argosy__HelperRequest *q) {
-        for (size_t i = 0; i < q->n_adopt; i++) {
-                const Argosy__HelperUnit *u = q->adopt[i];
-                Hash spec;
-
-                if (hash_from_bytes(u->spec.data, u->spec.len, &spec))
-                        (void) unit_dir_adopt(d, u->name, u->from_template, &spec, u->slice);
-        }
-}
-
-static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i, UnitDirItem *ret) {
-        *ret = (UnitDirItem){.name = i->name,
-                             .remove = i->remove,
-                             .from_template = i->from_template,
-                             .enable = i->enable};
-        if (i->remove)
-                return 0;
-        if (i->content >= q->n_contents)
-                return i->only_look ? 0 : -EBADMSG;
-        ret->content = q->contents[i->content].data;
-        ret->len = q->contents[i->content].len;
-        if (i->only_look)
-                return 0;
-        if (!hash_from_bytes(i->spec.data, i->spec.len, &ret->spec))
-                return -EBADMSG;
-        ret->slice = *i->slice ? i->slice : NULL;
-        return 0;
-}
-
-// Units whose name a foreign file has already are left out of the batch and reported as foreign.
-static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperResult *results) {
-        _cleanup_free_ UnitDirItem *items = calloc(q->n_items + 1, sizeof(*items));
-        _cleanup_free_ size_t *origin = calloc(q->n_items + 1, sizeof(*origin));
-        size_t n = 0;
-
-        if (!items || !origin)
-                return -ENOMEM;
-        for (size_t i = 0; i < q->n_items; i++) {
-                char *foreign;
-
-                if (fill_item(q, q->items[i], &items[n]) < 0)
-                        return -EBADMSG;
-                foreign = q->items[i]->look ? unit_dir_foreign_or_alias(d, items[n].name, items[n].content,
-                                                                        items[n].len)
-                                            : NULL;
-                if (foreign) {
-                        foreign[strnlen(foreign, FOREIGN_MAX)] = 0;
-                        results[i].foreign = foreign;
-                } else if (!q->items[i]->only_look)
-                        origin[n++] = i;
-        }
-        unit_dir_apply(d, items, n);
-        for (size_t k = 0; k < n; k++) {
-                results[origin[k]].error = items[k].error;
-                results[origin[k]].touched =
-                        (ProtobufCBinaryData){.len = items[k].touched.len, .data = items[k].touched.data};
-        }
-        return 0;
-}
-
-static int cannot_open(const Writer *w, int error) {
-        char what[128];
-
-        str_fit(what, sizeof(what), "cannot open %s/systemd/%s without following links", w->base, w->below);
-        (void) send_failure(error, what);
-        return error;
-}
-
 static int answer_write(const Argosy__HelperRequest *q, void *data) {
-        Writer *w = data;
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
-        _cleanup_free_ Argosy__HelperResult *results = calloc(q->n_items + 1, sizeof(*results));
-        _cleanup_free_ Argosy__HelperResult **pointers = calloc(q->n_items + 1, sizeof(*pointers));
-        bool make = q->n_adopt > 0;
-        int r;
+        int failed = helper_files_answer(q, data, &reply), r = send_reply(&reply);
 
-        if (!results || !pointers)
-                return -ENOMEM;
-        for (size_t i = 0; i < q->n_items; i++) {
-                argosy__helper_result__init(&results[i]);
-                pointers[i] = &results[i];
-                make |= !q->items[i]->only_look;
-        }
-        r = open_dir(w, make);
-        if (r < 0)
-                return cannot_open(w, r);
-        adopt_all(w->dir, q);
-        r = apply_all(w->dir, q, results);
-        reply.error = r;
-        reply.results = pointers;
-        reply.n_results = r < 0 ? 0 : q->n_items;
-        r = send_reply(&reply);
-        for (size_t i = 0; i < q->n_items; i++) {
-                if (results[i].foreign != (char *) protobuf_c_empty_string)
-                        free(results[i].foreign);
-                free(results[i].touched.data);
-        }
-        return r;
+        return failed < 0 ? failed : r;
 }
 
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs) {
-        Writer w = {.base = base, .below = below, .owner = owner, .search_dirs = search_dirs};
-        int r = serve_requests(answer_write, &w);
+        _cleanup_(helper_files_done) HelperFiles files = {
+                .base = base, .below = below, .owner = owner, .search_dirs = search_dirs};
 
-        unit_dir_free(w.dir);
-        return r;
+        return serve_requests(answer_write, &files);
 }
 
 // ---- look

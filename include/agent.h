@@ -157,6 +157,10 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
 int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)(int error, void *userdata),
                          void *userdata);
 
+// All that are to be served are attached. Those that an earlier argosyd has served and nobody has attached
+// since are detached, but for those that were detached by force.
+void agent_managers_let_go(Agent *a);
+
 typedef struct AgentManagerInfo { // valid until the loop runs on
         const char *manager;
         const char *state;  // "online", "offline", "detaching"

@@ -29,6 +29,12 @@ void agent_unit_clear_error(AgentUnit *u);
 
 // What is under way, made if there is nothing yet; NULL: out of memory.
 AgentUnitWork *agent_unit_work(AgentUnit *u);
+// What is in place is another content's, or perhaps gone. Whoever keeps the directory in argosyd's place is
+// to be told that it is ours all the same.
+static inline void agent_unit_doubt_file(AgentUnit *u) {
+        u->half_written |= u->file_present && !u->node->dir;
+        u->file_present = false;
+}
 // To look at: all zero for a unit at rest.
 static inline const AgentUnitWork *agent_unit_doing(const AgentUnit *u) {
         static const AgentUnitWork nothing;

@@ -169,7 +169,9 @@ typedef struct AgentUnit {
         bool read_again : 1;  // somebody reloaded about when `stale` began: before our own reload we ask
         bool parsed : 1, unwatched : 1, enabled : 1;
         bool to_verify : 1; // it replaced other content: that it is what runs is asked after the next start
-        bool half_written : 1; // a helper that wrote its files did not say how that ended
+        // a helper that wrote its files did not say how that ended, or wrote them for the content of before:
+        // what is there is ours, whatever it is
+        bool half_written : 1;
         bool load_retried : 1; // at its files, since the last request
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool file_stale : 1, refused : 1, gone : 1; // reported

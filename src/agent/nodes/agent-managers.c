@@ -5,11 +5,15 @@
 //   attach   ledger of its own -> connection (agent-reach.c) -> Attach, which names it -> its number
 //   detach   every unit is to be removed -> the last one is gone -> ledger removed, node closed -> Attach
 //            without it
+//   left     an earlier argosyd has served it, and nobody names it any more -> attached and detached, since
+//            what runs there the cluster would start elsewhere, too
 //
 // What one of them costs while nothing happens: its node, its connection, an empty ledger; no thread, no
 // timer that runs, no process.
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +25,7 @@
 #include "agent-reach.h"
 #include "agent-unit.h"
 #include "agent-wanted.h"
+#include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
 #include "process-birth.h"
@@ -28,15 +33,21 @@
 
 // ---- attach
 
+// A manager that was let go by force is not served, and its units go on running.
+static char *forced_path(const char *own_dir) {
+        return str_printf("%s/forced", own_dir);
+}
+
 static int make_dirs(AgentNode *node) {
-        _cleanup_free_ char *all = str_printf("%s/managers", node->agent->runtime_dir);
+        _cleanup_free_ char *all = str_printf("%s/managers", node->agent->runtime_dir), *forced = NULL;
 
         node->own_dir = all ? str_printf("%s/%s", all, node->manager) : NULL;
-        if (!node->own_dir)
+        forced = node->own_dir ? forced_path(node->own_dir) : NULL;
+        if (!forced)
                 return -ENOMEM;
         if ((mkdir(all, 0700) < 0 && errno != EEXIST) || (mkdir(node->own_dir, 0700) < 0 && errno != EEXIST))
                 return -errno;
-        return 0;
+        return unlink(forced) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static int name_places(AgentNode *node) {
@@ -117,14 +128,25 @@ static void notify_detached(AgentNode *node, int error) {
                 detached(error, node->detached_data);
 }
 
+// The next argosyd leaves it alone, too.
+static int mark_forced(const AgentNode *node) {
+        _cleanup_free_ char *path = forced_path(node->own_dir);
+
+        return path ? file_replace(AT_FDCWD, path, "", 0, 0600, 0) : -ENOMEM;
+}
+
 int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)(int error, void *userdata),
                          void *userdata) {
         AgentNode *node = agent_node_by_name(a, manager);
+        int r;
 
         if (!node)
                 return -ENOENT;
         if (node == a->system)
                 return -EINVAL;
+        r = force ? mark_forced(node) : 0;
+        if (r < 0)
+                return r;
         notify_detached(node, -ECANCELED);
         node->detached = done;
         node->detached_data = userdata;
@@ -143,7 +165,7 @@ static bool is_out_of_reach(const AgentNode *node) {
 }
 
 static void remove_own_dir(const AgentNode *node) {
-        static const char *const names[] = {"ledger", "run"};
+        static const char *const names[] = {"ledger", "run", "forced"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 _cleanup_free_ char *path = str_printf("%s/%s", node->own_dir, names[i]);
@@ -189,6 +211,41 @@ void agent_managers_drain(Agent *a) {
                 if (is_ready_to_go(node))
                         finish_detaching(node);
         }
+}
+
+// ---- left
+
+static bool is_left(const Agent *a, const char *manager, const char *all) {
+        ManagerKind kind = manager_name_kind(manager);
+        _cleanup_free_ char *own = str_printf("%s/%s", all, manager),
+                            *forced = own ? forced_path(own) : NULL;
+
+        return (kind == MANAGER_USER || kind == MANAGER_CONTAINER) && !agent_node_by_name(a, manager) &&
+               forced && access(forced, F_OK) < 0;
+}
+
+static void let_go(Agent *a, const char *manager) {
+        _cleanup_free_ char *why = NULL;
+
+        if (agent_manager_attach(a, manager, 0, &why) < 0) {
+                log_error("Manager %s is served no more, and what argosy holds there cannot be stopped: %s",
+                          manager, why ?: "out of memory");
+                return;
+        }
+        log_notice("Manager %s is served no more: what argosy holds there is stopped.", manager);
+        (void) agent_manager_detach(a, manager, false, NULL, NULL);
+}
+
+void agent_managers_let_go(Agent *a) {
+        _cleanup_free_ char *all = str_printf("%s/managers", a->runtime_dir);
+        DIR *dir = all ? opendir(all) : NULL;
+
+        if (!dir)
+                return;
+        for (const struct dirent *e; (e = readdir(dir));)
+                if (is_left(a, e->d_name, all))
+                        let_go(a, e->d_name);
+        closedir(dir);
 }
 
 // ---- list

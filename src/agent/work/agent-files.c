@@ -380,7 +380,7 @@ static void on_item(AgentNode *node, FileItem *it) {
                 if (it->error == -ENODATA) // a file of it has gone from the store meanwhile
                         u->work->files_ready = false;
                 if (it->error == -ESTALE) // what was made of it is not there any more
-                        u->file_present = false;
+                        agent_unit_doubt_file(u);
                 str_fit(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
                         strerror(-it->error));
                 agent_step_done(u, text);
@@ -454,13 +454,15 @@ static void on_helper_done(int error, const Argosy__HelperReply *reply, void *us
                 FileItem *it = b->items[i];
                 AgentUnit *u = agent_step_find(b->node, it->name, it->number);
 
-                if (u)
-                        u->half_written = error < 0 && it->job != AGENT_FILE_REMOVE;
                 it->error = error < 0 ? error : reply->results[i]->error;
                 if (error == 0)
                         take_touched(it, &reply->results[i]->touched);
                 if (error == 0 && *reply->results[i]->foreign)
                         it->foreign = str_printable(reply->results[i]->foreign, AGENT_ERROR_MAX);
+                if (u && error < 0)
+                        u->half_written = it->job != AGENT_FILE_REMOVE;
+                else if (u && it->error == 0 && !it->foreign)
+                        u->half_written = false; // else nothing has changed
         }
         batch_done(b);
 }

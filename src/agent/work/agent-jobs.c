@@ -95,7 +95,7 @@ static bool retries_load(AgentUnit *u) {
         if (u->load_retried)
                 return false;
         u->load_retried = true;
-        u->file_present = false;
+        agent_unit_doubt_file(u);
         u->work->busy = PLAN_NOTHING;
         agent_unit_mark(u);
         return true;

@@ -127,7 +127,8 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         work->image_seen = work->image_ready; // just now
         u->held.spec = agent_spec_ref(work->spec);
         u->held.from_template = work->from_template;
-        u->file_present = u->files_removed = false;
+        agent_unit_doubt_file(u);
+        u->files_removed = false;
         if (res->owe_reload)
                 u->held.reload = LEDGER_RELOAD_DUE;
         if (!res->in_place) { // else systemd has no reason to say anything else than before

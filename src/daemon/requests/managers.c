@@ -106,13 +106,14 @@ void managers_open(Daemon *d) {
         for (size_t i = 0; i < d->config.n_managers; i++)
                 attach_or_complain(d, d->config.managers[i]);
         r = read_file(d, &lines);
-        if (r < 0) {
+        if (r < 0) { // which of them are to be let go cannot be told
                 log_error("Cannot read %s/managers: %s", d->paths->state_dir, strerror(-r));
                 return;
         }
         for (char *line = strtok_r((char *) lines.data, "\n", &save); line;
              line = strtok_r(NULL, "\n", &save))
                 attach_or_complain(d, line);
+        agent_managers_let_go(d->agent);
 }
 
 static bool is_kept(const Daemon *d, const char *manager) {
@@ -196,7 +197,11 @@ static void detach(Daemon *d, const Argosy__Request__ManagerDetach *q, Done done
         list_unlink(&t->link);
         free(t);
         respond(done, userdata, r,
-                r == -ENOENT ? "%s is not attached" : "%s is what argosyd itself is there for", q->manager);
+                r == -ENOENT ? "%s is not attached"
+                : r == -EINVAL
+                        ? "%s is what argosyd itself is there for"
+                        : "that %s is let go by force cannot be kept: there is no room in /run/argosy",
+                q->manager);
 }
 
 static void fill_row(const Daemon *d, const AgentManagerInfo *m, Argosy__Response__ManagerRow *row) {

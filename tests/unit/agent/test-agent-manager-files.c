@@ -4,6 +4,8 @@
 // followed.
 
 #include "managers-words.h"
+
+#include "agent-writer.h"
 #include "messages.h"
 
 static void a_name_of_the_user_s_own_is_refused(void **state) {
@@ -346,6 +348,27 @@ static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **
         loop_until(answered("web.service", 5) && runs_on(o, "web.service"));
 }
 
+// Whose first order never was answered, since the next one came before; and the helper that has written it
+// is gone when another content is to be written in its place.
+static void what_was_written_for_an_order_that_was_overtaken_is_ours(void **state) {
+        static const char other_web[] = "[Service]\nExecStart=/bin/sleep 9\n";
+        Other *o = add_other(0);
+        AgentNode *node;
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("web.service", 5, web);
+        loop_until(answered("web.service", 5));
+        node = agent_node_by_name(w.agent, o->name);
+        agent_unit_find(node, "web.service")->held.revision = 0;
+        agent_writer_close(node);
+        order_everywhere("web.service", 7, other_web);
+        loop_until(answered("web.service", 7));
+        assert_string_equal(report_of("web.service")->error, "");
+        assert_true(runs_on(o, "web.service"));
+}
+
 static void whoever_looks_goes_with_his_manager(void **state) {
         static const char *const names[] = {"web.service"};
         Other *o = with_units_that_are_down(names, ELEMENTSOF(names));
@@ -366,6 +389,7 @@ int main(int argc, char **argv) {
                 T(our_own_batches_start_nobody_who_looks),
                 T(an_answer_about_other_units_is_none),
                 T(whoever_looks_goes_with_his_manager),
+                T(what_was_written_for_an_order_that_was_overtaken_is_ours),
                 T(a_question_about_names_is_answered_as_its_order_would_be),
                 T(a_manager_that_cannot_be_used_does_not_say_whose_a_name_is),
                 T(a_manager_that_begins_anew_does_not_wait_for_its_last_helper),

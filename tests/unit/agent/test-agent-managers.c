@@ -166,6 +166,44 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 }
 
 // What is asked of the host, since nobody leads, is about whichever of its nodes holds the unit.
+static bool is_nobodys(const char *name) {
+        return streq(state_of(name), "none");
+}
+
+// Its line in argosy.conf has gone while argosyd was down. What the cluster has started elsewhere meanwhile
+// would run twice.
+static void what_a_manager_runs_that_nobody_names_any_more_is_stopped(void **state) {
+        Other *left = add_other(0), *forced = add_other(1);
+
+        attach(left);
+        attach(forced);
+        loop_until(all_online());
+        meet();
+        order_everywhere("u%i.service", 5, web);
+        loop_until(answered("u0.service", 5) && answered("u1.service", 5));
+        detach(forced, true);
+        agent_down();
+        others_up();
+        agent_managers_let_go(w.agent);
+        assert_string_equal(state_of(left->name), "detaching");
+        assert_true(is_nobodys(forced->name));
+        loop_until(is_nobodys(left->name));
+        assert_false(runs_on(left, "u0.service"));
+        assert_false(other_has_file(left, "u0.service"));
+        assert_true(runs_on(forced, "u1.service"));
+
+        agent_down();
+        others_up();
+        agent_managers_let_go(w.agent);
+        assert_true(is_nobodys(left->name) && is_nobodys(forced->name));
+        attach(forced); // by hand: it is served again, and argosy's
+        agent_down();
+        others_up();
+        agent_managers_let_go(w.agent);
+        loop_until(is_nobodys(forced->name));
+        assert_false(runs_on(forced, "u1.service"));
+}
+
 static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
         Argosy__Request request = REQUEST_OF(STATUS, status, &status);
@@ -364,6 +402,7 @@ int main(int argc, char **argv) {
                 T(attaching_and_detaching_leaves_nothing_behind),
                 T(the_leader_hears_at_once_of_managers_that_come_and_go),
                 T(a_restart_finds_what_managers_hold),
+                T(what_a_manager_runs_that_nobody_names_any_more_is_stopped),
                 T(the_host_answers_for_the_units_of_all_its_managers),
                 T(a_manager_that_is_away_hinders_nobody_and_says_why),
                 T(a_manager_that_comes_back_gets_its_units),

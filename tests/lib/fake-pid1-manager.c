@@ -27,6 +27,10 @@ static void manager_run(void *userdata) {
         FakePid1 *p = m->pid1;
         ListNode jobs = LIST_INIT(jobs);
 
+        if (!m->connected && m->open && !m->opening) {
+                m->opening = true;
+                (void) m->open(m->open_data);
+        }
         if (!m->connected || p->away)
                 return;
         if (!m->synced) {
@@ -67,14 +71,25 @@ static void manager_run(void *userdata) {
         }
 }
 
+static FakePid1 *(*find_pid1)(const SystemdConfig *config);
+
+void pid1_on_connection(FakePid1 *(*find)(const SystemdConfig *config)) {
+        find_pid1 = find;
+}
+
 int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
                         SystemdManager **ret) {
         SystemdManager *m = calloc(1, sizeof(*m));
+        FakePid1 *p = find_pid1 ? find_pid1(config) : pid1_current;
 
-        assert(m && pid1_current);
-        *m = (SystemdManager){
-                .pid1 = pid1_current, .ops = *ops, .userdata = userdata, .connected = !pid1_current->away};
-        pid1_current->manager = m;
+        assert(m && p);
+        *m = (SystemdManager){.pid1 = p, .ops = *ops, .userdata = userdata};
+        if (find_pid1) {
+                m->open = config->open_socket;
+                m->open_data = config->open_userdata;
+        }
+        m->connected = !m->open && !p->away;
+        p->manager = m;
         list_init(&m->jobs);
         list_init(&m->unheard);
         drain_init(&m->drain, config->loop, manager_run, m);
@@ -287,10 +302,16 @@ int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdSto
         return 0;
 }
 
-// Nobody here waits for a socket.
+// Nothing is said over it. Where it leads to may have ended meanwhile.
 int systemd_manager_take_socket(SystemdManager *m, int fd) {
         close(fd);
-        return -EALREADY;
+        if (!m->opening)
+                return -EALREADY;
+        m->opening = false;
+        m->connected = pid1_is_reachable(m->pid1);
+        m->synced = false;
+        drain_mark(&m->drain);
+        return 0;
 }
 
 bool systemd_manager_refresh(SystemdManager *m) {

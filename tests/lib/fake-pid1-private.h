@@ -77,6 +77,7 @@ struct FakePid1 {
         bool takes_time;
         // it reads its files again, or executes itself: nothing is answered, and nothing told
         bool away;
+        bool ended; // a user's, see pid1_end()
 };
 
 struct SystemdManager {
@@ -87,6 +88,9 @@ struct SystemdManager {
         ListNode jobs;
         ListNode unheard; // jobs that have ended, and nobody was told
         bool connected, synced, asked_stopping;
+        int (*open)(void *userdata); // NULL: it is connected without
+        void *open_data;
+        bool opening;                      // a socket is owed
         bool reloading, announce_reloaded; // it was told of a reload that has begun; that is to be announced
         uint64_t reload_since_us;
         void (*closed)(void *userdata);

@@ -11,6 +11,7 @@
 //                              it goes on for the manager. The rolling check, or the next sync, finds both
 //                              (pid1_hear())
 //      is slow                 jobs are begun later, and units take time to begin and to end
+//      ends                    a user's: all of its units, and the connection
 #include "fake-pid1-private.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ static void come_back(FakePid1 *p) {
         p->away = false;
         if (!m)
                 return;
-        m->connected = true;
+        m->connected |= !m->open;
         m->synced = false;
         m->announce_reloaded = m->reloading;
         m->reloading = false;
@@ -184,6 +185,66 @@ void pid1_reexecute(FakePid1 *p, bool begins) {
                 ((FakeUnit *) slot->value)->known = false;
         break_off_jobs(p);
         m->ops.disconnected("it executes itself again", m->userdata);
+        drain_mark(&m->drain);
+}
+
+// ---- a user's ends
+
+// Whoever ends in order says so first, and of each unit what becomes of it.
+static void stop_all(FakePid1 *p) {
+        map_foreach (slot, &p->units) {
+                FakeUnit *u = slot->value;
+
+                u->passing = u->held = u->pinned = false;
+                if (!active_state_is_down(u->rt.active)) {
+                        p->foreign_job = true;
+                        pid1_set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
+                        p->foreign_job = false;
+                } else if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                        pid1_reset_failed(p, u->name);
+                pid1_collect(p, u);
+                u->unheard = false;
+        }
+}
+
+void pid1_end(FakePid1 *p, bool in_order) {
+        SystemdManager *m = p->manager;
+        bool was_connected = m && m->connected;
+
+        if (p->ended)
+                return;
+        if (in_order && was_connected && m->synced && !p->away)
+                m->ops.stopping(m->userdata);
+        if (!in_order)
+                p->away = true; // nothing is told
+        stop_all(p);
+        if (m)
+                pid1_lose_all(m);
+        p->away = p->takes_time = p->hold = false;
+        p->lost_percent = 0;
+        p->ended = true;
+        if (!was_connected)
+                return;
+        m->ops.disconnected("it has ended", m->userdata);
+        drain_mark(&m->drain);
+}
+
+void pid1_begin(FakePid1 *p) {
+        p->ended = false;
+}
+
+bool pid1_is_reachable(const FakePid1 *p) {
+        return !p->ended && !p->away;
+}
+
+void pid1_set_active(FakePid1 *p, const char *name, bool active) {
+        FakeUnit *u = pid1_unit_get(p, name);
+
+        u->pinned = u->rt.loaded = true;
+        u->rt.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
+        pid1_set_state(p, u,
+                       active ? ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                       active ? "running" : "dead", "success");
 }
 
 // ---- it is slow

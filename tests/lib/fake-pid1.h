@@ -19,6 +19,7 @@
 #include "argosy.pb-c.h"
 
 typedef struct FakePid1 FakePid1;
+struct SystemdConfig;
 
 // The next systemd_manager_new() connects to this one.
 FakePid1 *pid1_new(const char *unit_dir);
@@ -27,6 +28,17 @@ FakePid1 *pid1_free(FakePid1 *p);
 void pid1_use(FakePid1 *p);
 // Whoever is connected is gone without a word, and its memory with it, perhaps. The units stay as they are.
 void pid1_abandon(FakePid1 *p);
+
+// Which one a connection is to. NULL: that of pid1_use(), and it is there at once. Else one that has an
+// open_socket is made when its owner has handed over a socket (systemd_manager_take_socket()), if that one
+// runs then.
+void pid1_on_connection(FakePid1 *(*find)(const struct SystemdConfig *config));
+// A user's manager ends, in order or killed, and all that it runs; it is begun again with nothing.
+void pid1_end(FakePid1 *p, bool in_order);
+void pid1_begin(FakePid1 *p);
+bool pid1_is_reachable(const FakePid1 *p); // it runs, and neither reads its files nor executes itself again
+// A unit of the system's own, of which no file matters: it is up, or down.
+void pid1_set_active(FakePid1 *p, const char *name, bool active);
 
 // Units: what somebody at the machine does, and what happened.
 void pid1_start(FakePid1 *p, const char *name);

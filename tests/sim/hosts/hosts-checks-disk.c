@@ -23,6 +23,7 @@
 #include "map.h"
 #include "sim-disk.h"
 #include "sim-host.h"
+#include "sim-users.h"
 #include "story.h"
 #include "str.h"
 #include "test.h"
@@ -127,16 +128,23 @@ static bool is_unit_of_story(const char *name) {
         return false;
 }
 
-static void look_at_units(const SimMachine *m) {
-        _cleanup_free_ char *dir = str_printf("%s/units", m->dir);
-        DIR *stream = dir ? opendir(dir) : NULL;
+static void look_at_dir(const SimMachine *m, const char *dir) {
+        DIR *stream = opendir(dir);
 
         if (!stream)
-                abort();
+                return;
         for (const struct dirent *e; (e = readdir(stream));)
                 if (is_unit_of_story(e->d_name))
                         look_at_file(m, dir, e->d_name);
         closedir(stream);
+}
+
+static void look_at_units(const SimMachine *m) {
+        _cleanup_free_ char *dir = str_printf("%s/units", m->dir), *users = sim_user_unit_dir(m);
+
+        look_at_dir(m, dir);
+        if (m->user.pid1)
+                look_at_dir(m, users);
 }
 
 void disk_on_look(void) {

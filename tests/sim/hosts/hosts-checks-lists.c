@@ -53,7 +53,7 @@ static const Argosy__Response__Units *ask_list(void) {
         return r ? r->units : NULL;
 }
 
-static const Argosy__Response__Nodes *ask_nodes(void) {
+const Argosy__Response__Nodes *hosts_checks_ask_nodes(void) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         const Argosy__Response *r;
@@ -64,62 +64,61 @@ static const Argosy__Response__Nodes *ask_nodes(void) {
         return r ? r->nodes : NULL;
 }
 
-// Its own systemd's: nothing here has other managers.
-static SimMachine *machine_of(const char *node) {
+uint32_t hosts_checks_place_of(const char *node) {
         unsigned number;
 
-        return sscanf(node, "n%u", &number) == 1 ? sim_machine(number) : NULL;
+        if (sscanf(node, "n%u", &number) != 1 || !sim_machine(number))
+                return 0;
+        return number + (strchr(node, '/') ? SIM_USER_PLACE : 0);
 }
 
 static const Argosy__Response__UnitRow *find_row(const Argosy__Response__Units *list, const char *unit,
-                                                 uint32_t machine) {
-        for (size_t i = 0; i < list->n_rows; i++) {
-                const SimMachine *m = machine_of(list->rows[i]->node);
-
-                if (m && m->number == machine && streq(list->rows[i]->unit, unit))
+                                                 uint32_t place) {
+        for (size_t i = 0; i < list->n_rows; i++)
+                if (hosts_checks_place_of(list->rows[i]->node) == place && streq(list->rows[i]->unit, unit))
                         return list->rows[i];
-        }
         return NULL;
 }
 
 // What it runs now, if its list of units may say so.
-static bool runs(const SimMachine *m, const char *unit) {
-        return m->powered && members_is_in(m->number) &&
-               !active_state_is_down(pid1_active_state(m->pid1, unit));
+static bool runs(uint32_t place, const char *unit) {
+        FakePid1 *p = sim_place_pid1(place);
+
+        return p && members_is_in(sim_place_number(place)) &&
+               !active_state_is_down(pid1_active_state(p, unit));
 }
 
-static void compare_state(const SimMachine *m, unsigned i, const Argosy__Response__Units *list, char *ret) {
+static void compare_state(uint32_t place, unsigned i, const Argosy__Response__Units *list, char *ret) {
         const char *unit = asks.units[i].name,
-                   *is = active_state_to_string(pid1_active_state(m->pid1, unit));
-        const Argosy__Response__UnitRow *row = find_row(list, unit, m->number);
+                   *is = active_state_to_string(pid1_active_state(sim_place_pid1(place), unit));
+        const Argosy__Response__UnitRow *row = find_row(list, unit, place);
 
         if (row && !streq(row->active, is))
-                str_fit(ret, WORDS_SIZE, "%s is %s on n%u, and the list says %s", unit, is, m->number,
-                        row->active);
-        else if (!row && runs(m, unit))
-                str_fit(ret, WORDS_SIZE, "%s is %s on n%u, and the list does not have it", unit, is,
-                        m->number);
+                str_fit(ret, WORDS_SIZE, "%s is %s on %s, and the list says %s", unit, is,
+                        sim_place_name(place), row->active);
+        else if (!row && runs(place, unit))
+                str_fit(ret, WORDS_SIZE, "%s is %s on %s, and the list does not have it", unit, is,
+                        sim_place_name(place));
 }
 
 // A content that is not what runs is said to be newer than that.
-static void compare_content(const SimMachine *m, unsigned i, const Argosy__Response__Units *list,
-                            char *ret) {
-        const char *unit = asks.units[i].name, *content = pid1_running(m->pid1, unit);
-        const Argosy__Response__UnitRow *row = find_row(list, unit, m->number);
+static void compare_content(uint32_t place, unsigned i, const Argosy__Response__Units *list, char *ret) {
+        const char *unit = asks.units[i].name, *content = pid1_running(sim_place_pid1(place), unit);
+        const Argosy__Response__UnitRow *row = find_row(list, unit, place);
         char hex[HASH_HEX_SIZE];
         Hash hash;
 
-        if (!row || !content || !runs(m, unit))
+        if (!row || !content || !runs(place, unit))
                 return;
         check_says("contents-are-told");
         hash = hash_of(content, strlen(content));
         hash_hex(&hash, HASH_SIZE, hex);
         if (!row->file_stale && !streq(row->spec, hex))
-                str_fit(ret, WORDS_SIZE, "%s runs with %.12s on n%u, and the list says %.12s", unit, hex,
-                        m->number, row->spec);
+                str_fit(ret, WORDS_SIZE, "%s runs with %.12s on %s, and the list says %.12s", unit, hex,
+                        sim_place_name(place), row->spec);
 }
 
-typedef void (*Compare)(const SimMachine *m, unsigned i, const Argosy__Response__Units *list, char *ret);
+typedef void (*Compare)(uint32_t place, unsigned i, const Argosy__Response__Units *list, char *ret);
 
 // Empty: it is true.
 static void compare_all(Compare compare, char *ret) {
@@ -128,10 +127,9 @@ static void compare_all(Compare compare, char *ret) {
         *ret = 0;
         if (!list)
                 str_fit(ret, WORDS_SIZE, "there is no list");
-        for (uint32_t n = 1; list && n <= sim_cluster_size(); n++)
-                for (unsigned i = 0; i < asks.n_units && !*ret; i++)
-                        if (members_is_in(n))
-                                compare(sim_machine(n), i, list, ret);
+        sim_foreach_place(place) for (unsigned i = 0; list && i < asks.n_units && !*ret;
+                                      i++) if (members_is_in(sim_place_number(place)) &&
+                                               sim_place_pid1(place)) compare(place, i, list, ret);
 }
 
 static void check_all(const char *check, Compare compare) {
@@ -145,10 +143,8 @@ static void check_all(const char *check, Compare compare) {
 }
 
 void lists_on_calm(void) {
-        for (uint32_t n = 1; n <= sim_cluster_size(); n++)
-                for (unsigned i = 0; i < asks.n_units; i++)
-                        if (runs(sim_machine(n), asks.units[i].name))
-                                check_says("lists-are-true");
+        sim_foreach_place(place) for (unsigned i = 0; i < asks.n_units;
+                                      i++) if (runs(place, asks.units[i].name)) check_says("lists-are-true");
         check_all("lists-are-true", compare_state);
 }
 
@@ -160,13 +156,13 @@ void contents_on_calm(void) {
 
 // Empty: it is true.
 static void compare_addresses(char *ret) {
-        const Argosy__Response__Nodes *list = ask_nodes();
+        const Argosy__Response__Nodes *list = hosts_checks_ask_nodes();
 
         *ret = 0;
         if (!list)
                 str_fit(ret, WORDS_SIZE, "there is no list of nodes");
         for (size_t i = 0; list && i < list->n_rows && !*ret; i++) {
-                const SimMachine *m = machine_of(list->rows[i]->node);
+                const SimMachine *m = sim_place_machine(hosts_checks_place_of(list->rows[i]->node));
 
                 if (!m || !members_is_in(m->number))
                         continue;

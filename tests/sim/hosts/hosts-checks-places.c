@@ -16,6 +16,7 @@
 #include "hosts-story.h"
 #include "sim-host.h"
 #include "sim-store.h"
+#include "str.h"
 #include "test.h"
 #include "unit-state.h"
 
@@ -64,10 +65,12 @@ void places_on_entry(const Argosy__LogBatch *batch) {
 static uint32_t places_of(unsigned i) {
         uint32_t bits = 0;
 
-        for (uint32_t n = 1; n <= sim_cluster_size(); n++)
-                if (sim_machine(n)->powered &&
-                    !active_state_is_down(pid1_active_state(sim_machine(n)->pid1, asks.units[i].name)))
-                        bits |= 1u << n;
+        sim_foreach_place(place) {
+                FakePid1 *p = sim_place_pid1(place);
+
+                if (p && !active_state_is_down(pid1_active_state(p, asks.units[i].name)))
+                        bits |= 1u << place;
+        }
         return bits;
 }
 
@@ -85,14 +88,14 @@ static void look_at(unsigned i) {
 
         if (may_be_everywhere(i))
                 return;
-        for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
-                if (!(bits & 1u << n) || !is_in_order(n))
+        sim_foreach_place(place) {
+                if (!(bits & 1u << place) || !is_in_order(sim_place_number(place)))
                         continue;
                 check_says("two-places");
                 if (first)
-                        check_fail("two-places", "%s runs on n%u and on n%u, which are in order",
-                                   asks.units[i].name, first, n);
-                first = n;
+                        check_fail("two-places", "%s runs on %s and on %s, which are in order",
+                                   asks.units[i].name, sim_place_name(first), sim_place_name(place));
+                first = place;
         }
 }
 
@@ -128,17 +131,27 @@ static void look_at_begun(void *data) {
 
 // ----------------------------------------------------------------------------------------------- in the end
 
-static uint32_t machine_of(uint32_t node) {
-        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(hosts_story.truth, node) : NULL;
-
-        return h ? members_machine_of(h->host) : 0;
+static bool is_users(const Argosy__NodeRecord *n) {
+        return !streq(n->manager, "system");
 }
 
-static bool any_is_open(void) {
+static uint32_t place_of(uint32_t node) {
+        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(hosts_story.truth, node) : NULL;
+        uint32_t machine = h ? members_machine_of(h->host) : 0;
+
+        for (size_t i = 0; machine && i < h->n_nodes; i++)
+                if (h->nodes[i]->node == node && is_users(h->nodes[i]))
+                        return machine + SIM_USER_PLACE;
+        return machine;
+}
+
+// Of the system's, or of users' managers.
+static bool any_is_open(bool users) {
         for (const Argosy__HostRecord *h = cluster_state_next_host(hosts_story.truth, 0); h;
              h = cluster_state_next_host(hosts_story.truth, h->host))
                 for (size_t i = 0; i < h->n_nodes; i++)
-                        if (h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN)
+                        if (is_users(h->nodes[i]) == users &&
+                            h->nodes[i]->mode == ARGOSY__NODE_MODE__MODE_OPEN)
                                 return true;
         return false;
 }
@@ -171,9 +184,9 @@ static bool is_plain(unsigned i) {
 
 // With an older content it may end by itself, if that is one that does something once.
 static bool runs_with_another_content(unsigned i) {
-        for (uint32_t n = 1; n <= sim_cluster_size(); n++) {
-                const SimMachine *m = sim_machine(n);
-                const char *content = m->powered ? pid1_running(m->pid1, asks.units[i].name) : NULL;
+        sim_foreach_place(place) {
+                FakePid1 *p = sim_place_pid1(place);
+                const char *content = p ? pid1_running(p, asks.units[i].name) : NULL;
                 Hash hash = content ? hash_of(content, strlen(content)) : (Hash){};
 
                 if (content && !hash_equal(&hash, &log_truth.units[i].spec))
@@ -185,19 +198,22 @@ static bool runs_with_another_content(unsigned i) {
 // NULL: it is as it is to be.
 static const char *why_not_reached(unsigned i) {
         const LogUnit *u = &log_truth.units[i];
-        uint32_t bits = places_of(i), host;
+        uint32_t bits = places_of(i), place;
+        const WorldContent *c;
 
         if (!u->exists || u->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return bits ? "runs, and is not to" : NULL;
         if (u->global)
                 return NULL;
-        host = machine_of(u->node);
-        if (bits & ~(host ? 1u << host : 0))
-                return "runs on another host than the one that it is given";
+        place = place_of(u->node);
+        if (bits & ~(place ? 1u << place : 0))
+                return "runs on another node than the one that it is given";
         if (!is_plain(i))
                 return NULL;
-        if (host == 0)
-                return any_is_open() ? "has no node, and there is one that could have it" : NULL;
+        c = world_content_find(u->spec.bytes);
+        if (place == 0)
+                return any_is_open(c->managers != NULL) ? "has no node, and there is one that could have it"
+                                                        : NULL;
         return bits || may_end[i] ? NULL : "does not run where it is to run";
 }
 

@@ -4,6 +4,7 @@
 // lib/checks-*.c.
 #include "hosts-checks.h"
 
+#include "hosts-at.h"
 #include "hosts-members.h"
 #include "hosts-recover.h"
 #include "hosts-rot.h"
@@ -94,6 +95,20 @@ const Check checks[] = {
         {"addresses-are-told", "In the end the list of nodes says where each host is.",
          "a host was a member when all was mended", "another-address-not-told",
          .on_calm = addresses_on_calm},
+        {"users-are-listed",
+         "In the end the list of nodes has the managers of users that are attached, and says "
+         "of none that it cannot be used.",
+         "a user's manager was attached when all was mended", "new-reason-is-not-told",
+         .on_calm = users_on_calm},
+        {"configured-is-listed", "In the end the list of nodes says what each argosy.conf says.",
+         "a host was configured otherwise when all was mended", "labels-are-not-told-again",
+         .on_calm = configured_on_calm},
+        {"reload-names-what-waits",
+         "Who reads argosy.conf again says of which keys a restart is needed, and of no other one.",
+         "such a key had another value", "what-waits-is-not-named"},
+        {"placed-where-labelled", "A unit is given only nodes that have the label that it requires.",
+         "a unit that requires a label was given a node", "labels-are-not-looked-at",
+         .begin = labelled_begin, .on_entry = labelled_on_entry},
         {"wishes-stay-reached", "What is reached stays so.", "nothing more came to the log", NULL,
          .on_calm = stays_on_calm},
 };

@@ -44,6 +44,9 @@ void past_end(void);
 void answered_on_calm(void);
 
 // hosts-checks-lists.c
+// NULL: it is not answered whole, since the leader changes.
+const Argosy__Response__Nodes *hosts_checks_ask_nodes(void);
+uint32_t hosts_checks_place_of(const char *node); // of a name; 0: of nobody here
 void lists_on_calm(void);
 void contents_on_calm(void);
 void addresses_on_calm(void);

@@ -12,6 +12,7 @@
 #include "coverage.h"
 #include "daemon.h"
 #include "hosts-addresses.h"
+#include "hosts-at.h"
 #include "hosts-managers.h"
 #include "hosts-recover.h"
 #include "hosts-rot.h"
@@ -140,6 +141,11 @@ static void end(void *data) {
                 hosts_addresses_end_trouble(e->from);
                 run_again(e->from);
                 break;
+        case HOSTS_FAULT_user_leaves:
+        case HOSTS_FAULT_user_killed:
+        case HOSTS_FAULT_user_stuck:
+                hosts_at_end_trouble(e->fault, e->from);
+                break;
         default:
                 break;
         }
@@ -235,6 +241,10 @@ static uint64_t begin(HostsFault fault, uint32_t from, uint32_t to, Draw *d) {
         case HOSTS_FAULT_address:
         case HOSTS_FAULT_no_network:
                 return hosts_addresses_trouble(fault, from, d);
+        case HOSTS_FAULT_user_leaves:
+        case HOSTS_FAULT_user_killed:
+        case HOSTS_FAULT_user_stuck:
+                return hosts_at_trouble(fault, from, d);
         case _HOSTS_FAULTS:
                 break;
         }
@@ -295,6 +305,7 @@ void hosts_faults_mend(void) {
                                                          .delay_max_us = SIM_NET_DELAY_MAX_US});
         for (uint32_t i = 1; i <= sim_cluster_size(); i++)
                 run_again(i);
+        hosts_at_mend();
 }
 
 uint64_t hosts_faults_last_us(uint32_t number) {

@@ -28,7 +28,10 @@
         F(manager_deaf, "signals of a host's systemd are lost for a while")         \
         F(manager_slow, "a host's systemd is slow, and so are units that begin and end") \
         F(address, "a host gets another address")                                   \
-        F(no_network, "a host has no address for a while")
+        F(no_network, "a host has no address for a while")                          \
+        F(user_leaves, "a host's user logs out, and what he runs ends; perhaps he lingers no more") \
+        F(user_killed, "a user's service manager is killed, and begins again")      \
+        F(user_stuck, "what argosyd's helpers want of a user hangs")
 
 typedef enum HostsFault {
 #define HOSTS_FAULT_NUMBER(name, what) HOSTS_FAULT_##name,

@@ -359,12 +359,14 @@ void members_on_entry(const Argosy__LogBatch *batch) {
 }
 
 static unsigned first_unit_on(const SimMachine *m) {
-        unsigned i = 0;
+        sim_foreach_place(place) {
+                FakePid1 *p = sim_place_machine(place) == m ? sim_place_pid1(place) : NULL;
 
-        while (i < asks.n_units &&
-               (!m->powered || active_state_is_down(pid1_active_state(m->pid1, asks.units[i].name))))
-                i++;
-        return i;
+                for (unsigned i = 0; p && i < asks.n_units; i++)
+                        if (!active_state_is_down(pid1_active_state(p, asks.units[i].name)))
+                                return i;
+        }
+        return asks.n_units;
 }
 
 // It has become a member by itself.

@@ -15,6 +15,7 @@
 #include "daemon.h"
 #include "fake-pid1.h"
 #include "hosts-addresses.h"
+#include "hosts-at.h"
 #include "hosts-checks.h"
 #include "hosts-faults.h"
 #include "hosts-members.h"
@@ -47,11 +48,15 @@ void __wrap_log_write(int level, const char *file, int line, const char *field, 
         char message[LOG_MESSAGE_MAX];
         va_list ap;
 
-        if (level > LOG_ERR)
+        if (level > LOG_NOTICE)
                 return;
         va_start(ap, format);
         vsnprintf(message, sizeof(message), format, ap);
         va_end(ap);
+        if (sim_current())
+                hosts_at_on_log(sim_host_number(sim_current()), message);
+        if (level > LOG_ERR)
+                return;
         story_tell("n%u: %s", sim_current() ? sim_host_number(sim_current()) : 0, message);
 }
 
@@ -213,26 +218,25 @@ static void run_ending(void *data) {
 }
 
 // What does something once, and is at it on that machine, has done it, well or not.
-static void end_oneshots(SimMachine *m) {
-        for (size_t i = 0; m->powered && i < asks.n_units; i++) {
+static void end_oneshots(uint32_t place) {
+        FakePid1 *p = sim_place_pid1(place);
+
+        for (size_t i = 0; p && i < asks.n_units; i++) {
                 const char *name = asks.units[i].name;
                 Ending e;
 
-                if (pid1_active_state(m->pid1, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
-                    pid1_is_passing(m->pid1, name) || !draw_one_in(sim_draw(), ONESHOT_SECONDS))
+                if (pid1_active_state(p, name) != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+                    pid1_is_passing(p, name) || !draw_one_in(sim_draw(), ONESHOT_SECONDS))
                         continue;
-                story_tell("%s ends on n%u", name, m->number);
-                e = (Ending){m->pid1, name, !draw_one_in(sim_draw(), 4)};
-                if (m->daemon)
-                        (void) sim_host_do(m->host, run_ending, &e);
-                else
-                        run_ending(&e);
+                story_tell("%s ends on %s", name, sim_place_name(place));
+                e = (Ending){p, name, !draw_one_in(sim_draw(), 4)};
+                sim_machine_do(sim_place_machine(place), run_ending, &e);
+                p = sim_place_pid1(place);
         }
 }
 
 static void on_look(void *data) {
-        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
-                end_oneshots(sim_machine(i));
+        sim_foreach_place(place) end_oneshots(place);
         hosts_story_catch_up();
         checks_on_look();
         sim_at(sim_now_us() + LOOK_US, NULL, on_look, NULL);
@@ -276,6 +280,9 @@ static void step(const Step *s) {
         case STEP_RECOVER:
                 hosts_recover_step(&d);
                 break;
+        case STEP_AT:
+                hosts_at_step(&d);
+                break;
         default:
                 hosts_story_calm_down();
                 return;
@@ -286,22 +293,12 @@ static void step(const Step *s) {
 
 // ------------------------------------------------------------------------------------------------ a story
 
-// What follows ends before a host without a fault counts as in order (ORDER_US of the checks).
-static void draw_leases(const StoryPlan *plan, SimSettings settings[SIM_CLUSTER_MAX]) {
-        static const char *const lines[] = {"[Cluster]\nLeaseSec=1\n", "[Cluster]\nLeaseSec=2.5\n",
-                                            "[Cluster]\nLeaseSec=10\n"};
-        Draw d = draw_from(plan->chance ^ 6);
-
-        for (size_t i = 0; i < SIM_CLUSTER_MAX; i++)
-                settings[i].more = draw_below(&d, 64) < plan->swarm.leases ? DRAW_PICK(&d, lines) : NULL;
-}
-
 static void begin(const StoryPlan *plan, StoryOutput output) {
         Draw d = draw_from(plan->chance ^ 3);
         SimSettings settings[SIM_CLUSTER_MAX];
 
         hosts_addresses_settings(plan, settings);
-        draw_leases(plan, settings);
+        hosts_at_settings(plan, settings);
         hosts_story = (HostsStory){.plan = *plan, .truth = cluster_state_new()};
         assert_non_null(hosts_story.truth);
         sim_cluster_begin(plan->chance, plan->swarm.hosts,

@@ -38,7 +38,8 @@ static void draw_addresses(uint64_t word, Swarm *s) {
                 return;
         s->found = DRAW_PICK(&d, found);
         s->names = draw_below(&d, 2);
-        swarm_draw_weights(&d, &s->faults[HOSTS_FAULT_address], _HOSTS_FAULTS - HOSTS_FAULT_address);
+        swarm_draw_weights(&d, &s->faults[HOSTS_FAULT_address],
+                           HOSTS_FAULT_user_leaves - HOSTS_FAULT_address);
 }
 
 static void draw_leases(uint64_t word, Swarm *s) {
@@ -47,6 +48,27 @@ static void draw_leases(uint64_t word, Swarm *s) {
 
         if (draw_one_in(&d, 4))
                 s->leases = DRAW_PICK(&d, leases);
+}
+
+static void draw_users(uint64_t word, Swarm *s) {
+        static const unsigned users[] = {64, 64, 32};
+        Draw d = draw_from(word ^ UINT64_C(0x7573657273));
+
+        if (!draw_one_in(&d, 4))
+                return;
+        s->users = DRAW_PICK(&d, users);
+        s->of_users = (unsigned) draw_log(&d, 4, 64);
+        swarm_draw_weights(&d, &s->faults[HOSTS_FAULT_user_leaves], _HOSTS_FAULTS - HOSTS_FAULT_user_leaves);
+}
+
+// Somebody at a host: users' managers, and configurations.
+static void draw_at(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x6174));
+
+        if (!draw_one_in(&d, 3))
+                return;
+        s->configs = 32;
+        s->n_at_steps = (unsigned) draw_log(&d, 1, 32);
 }
 
 Swarm swarm_draw(uint64_t word) {
@@ -78,5 +100,7 @@ Swarm swarm_draw(uint64_t word) {
         draw_recoveries(word, &s);
         draw_addresses(word, &s);
         draw_leases(word, &s);
+        draw_users(word, &s);
+        draw_at(word, &s);
         return s;
 }

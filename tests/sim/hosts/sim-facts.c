@@ -11,6 +11,7 @@
 #include <sys/inotify.h>
 
 #include "capacity.h"
+#include "machine.h"
 #include "oom.h"
 #include "sim-host.h"
 #include "state-dir.h"
@@ -19,6 +20,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 int __wrap_state_dir_lock(const char *dir);
+Capacity __wrap_capacity_read(const char *cgroup, const Config *config);
 
 // A host that was killed has it still, in this process.
 int __wrap_state_dir_lock(const char *dir) {
@@ -67,12 +69,11 @@ int uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb
         return UV_ENOSYS;
 }
 
-Capacity capacity_read(const char *cgroup, const Config *config) {
-        return (Capacity){.cpu_milli = 4000, .memory_mib = 4096};
-}
+// Its control group limits nothing; this machine's may.
+Capacity __wrap_capacity_read(const char *cgroup, const Config *config) {
+        Capacity whole = capacity_within(machine_processors(), machine_memory_bytes(), "", "");
 
-bool capacity_equal(const Capacity *a, const Capacity *b) {
-        return a->cpu_milli == b->cpu_milli && a->memory_mib == b->memory_mib;
+        return capacity_offered(&whole, config);
 }
 
 // systemd-analyze finds nothing wrong, after a while.

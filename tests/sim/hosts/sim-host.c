@@ -30,6 +30,7 @@
 #include "sim-addresses.h"
 #include "sim-disk.h"
 #include "sim-store.h"
+#include "sim-users.h"
 #include "sim-x509.h"
 #include "state-dir.h"
 #include "str.h"
@@ -133,10 +134,7 @@ static void look_at_guards(void *data) {
                 return;
         if (until_us <= now_us) {
                 e.sec = (int) ((now_us - until_us) / USEC_PER_SEC);
-                if (m->daemon)
-                        (void) sim_host_do(m->host, run_guards_end, &e);
-                else
-                        run_guards_end(&e);
+                sim_machine_do(m, run_guards_end, &e);
         }
         set_guard(m);
 }
@@ -166,13 +164,59 @@ static unsigned draw_for_pid1(unsigned n) {
         return draw_below(sim_draw(), n);
 }
 
+static void look_on(SimMachine *m, FakePid1 *p) {
+        pid1_on_change(p, on_unit, m);
+        pid1_set_chance(p, draw_for_pid1);
+}
+
 static void make_pid1(SimMachine *m) {
         _cleanup_free_ char *units = oom_checked(str_printf("%s/units", m->dir));
 
         m->pid1 = pid1_new(units);
         m->guard_us = 0;
-        pid1_on_change(m->pid1, on_unit, m);
-        pid1_set_chance(m->pid1, draw_for_pid1);
+        look_on(m, m->pid1);
+        sim_user_make(m);
+        if (m->user.pid1)
+                look_on(m, m->user.pid1);
+}
+
+// ------------------------------------------------------------------------------------------------ places
+
+uint32_t sim_next_place(uint32_t place) {
+        uint32_t number = sim_place_number(place);
+
+        if (number > 0 && place < SIM_USER_PLACE && sim_machine(number)->user.pid1)
+                return number + SIM_USER_PLACE;
+        return number < cluster.n ? number + 1 : 0;
+}
+
+SimMachine *sim_place_machine(uint32_t place) {
+        return sim_machine(sim_place_number(place));
+}
+
+FakePid1 *sim_place_pid1(uint32_t place) {
+        const SimMachine *m = sim_place_machine(place);
+
+        if (!m || !m->powered)
+                return NULL;
+        return place >= SIM_USER_PLACE ? m->user.pid1 : m->pid1;
+}
+
+const char *sim_place_name(uint32_t place) {
+        static char names[8][32];
+        static unsigned next;
+        char *ret = names[next++ % ELEMENTSOF(names)];
+
+        str_fit(ret, sizeof(names[0]), "n%u%s", sim_place_number(place),
+                place >= SIM_USER_PLACE ? "/" SIM_USER_MANAGER : "");
+        return ret;
+}
+
+void sim_machine_do(const SimMachine *m, void (*run)(void *data), void *data) {
+        if (m->daemon)
+                (void) sim_host_do(m->host, run, data);
+        else
+                run(data);
 }
 
 // ------------------------------------------------------------------------------- the beginning of a cluster
@@ -241,6 +285,7 @@ static void make_member(uint32_t number, const SimSettings *settings) {
         if (number <= cluster.n_voters)
                 check(voter_secrets_save(b->options.paths.state_dir, &cluster.secrets), "secrets");
         make_pid1(m);
+        sim_user_log_in(m);
 }
 
 static void write_peers(void) {
@@ -367,11 +412,16 @@ static void start_later(SimMachine *m, uint64_t us) {
 // argosyd of it runs no more, and all that was its own is closed.
 static void forget_daemon(SimMachine *m, bool silent) {
         sim_net_host_gone(m->host, silent);
+        sim_user_abandon(m);
         sim_disk_let_go(m->number);
         sim_disk_die_at(m->number, 0);
         if (!silent) // its kernel has sent what it was given
                 pid1_read_what_was_sent(m->pid1);
+        if (!silent && m->user.pid1)
+                pid1_read_what_was_sent(m->user.pid1);
         pid1_abandon(m->pid1);
+        if (m->user.pid1)
+                pid1_abandon(m->user.pid1);
         m->daemon = NULL;
 }
 
@@ -425,8 +475,12 @@ static void run_hangup(void *data) {
         run_reload(((SimMachine *) data)->daemon);
 }
 
-void sim_machine_configure(SimMachine *m) {
+void sim_machine_write_config(SimMachine *m) {
         write_config(&cluster.members[m->number]);
+}
+
+void sim_machine_configure(SimMachine *m) {
+        sim_machine_write_config(m);
         if (m->daemon && m->daemon->end == DAEMON_RUNNING)
                 (void) sim_host_do(m->host, run_hangup, m);
 }
@@ -447,6 +501,7 @@ void sim_cluster_begin(uint64_t word, size_t n, size_t n_voters, size_t n_fresh,
         sim_begin(word);
         sim_net_begin();
         sim_on_end(on_end);
+        sim_users_begin();
         memset(&cluster, 0, sizeof(cluster));
         cluster.n_members = n;
         cluster.n_voters = n_voters;
@@ -568,6 +623,8 @@ void sim_machine_start(SimMachine *m) {
 
         if (m->held)
                 return;
+        if (!m->powered)
+                sim_user_boot(m);
         m->powered = true;
         m->start_us = 0;
         m->n_starts++;
@@ -649,6 +706,7 @@ void sim_machine_power_off(SimMachine *m) {
         sim_host_boot(m->host);
         sim_disk_cut(m->number);
         m->powered = false;
+        sim_user_free(m);
         pid1_free(m->pid1);
         make_pid1(m);
         empty(m, "run");
@@ -668,6 +726,7 @@ void sim_cluster_end(void) {
                 Member *b = &cluster.members[i];
 
                 sim_machine_kill(&b->machine);
+                sim_user_free(&b->machine);
                 pid1_free(b->machine.pid1);
                 free(b->machine.dir);
                 free(b->machine.socket);

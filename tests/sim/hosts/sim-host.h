@@ -39,8 +39,17 @@ typedef struct SimSettings {
         bool finds_address; // there is no Address=
         bool has_bridge;    // one of its addresses is SIM_BRIDGE_ADDRESS
         bool hears_nothing; // its kernel says nothing of addresses that come and go
+        bool has_user;      // with a service manager of his own (sim-users.h)
         const char *more;   // lines of its argosy.conf. NULL: none. Borrowed
 } SimSettings;
+
+typedef struct SimUserManager {
+        FakePid1 *pid1; // NULL: there is none
+        bool runs;      // his manager
+        bool lingers;   // it begins with the machine
+        bool stuck;     // what argosyd's helpers want there hangs
+        uint64_t run;   // how often it has begun
+} SimUserManager;
 
 typedef struct SimMachine {
         uint32_t number; // of the host in the cluster, in the world, and of its log
@@ -55,6 +64,7 @@ typedef struct SimMachine {
         uint64_t start_us;                     // when it is to be started; 0: not by itself
         bool held;                             // somebody keeps it down: sim_machine_start() does nothing
         SimSettings settings;
+        SimUserManager user;
         // when its guards of units with CutOff=stop look at the lease; 0: there are none
         uint64_t guard_us;
         Hash pin;                              // of the key that it had last; zero: it has none yet
@@ -76,9 +86,24 @@ const char *sim_machine_address(const SimMachine *m); // that it has, or had las
 void sim_machine_set_address(SimMachine *m, const char *address, uint64_t route_us);
 // Somebody writes its argosy.conf anew, by the address that it has, and has argosyd read it if it runs.
 void sim_machine_configure(SimMachine *m);
+void sim_machine_write_config(SimMachine *m); // only that: it is read when argosyd starts again
 // Whether its argosyd, which runs, lets whoever has that key speak to its log.
 bool sim_machine_knows_voter(const SimMachine *m, const Hash *pin);
 SimMachine *sim_machine(uint32_t number); // from 1 on
+// Where units run: a machine's own systemd, by the machine's number, or its user's (SIM_USER_PLACE more).
+#define SIM_USER_PLACE 16u
+#define sim_foreach_place(place) \
+        for (uint32_t place = sim_next_place(0); place > 0; place = sim_next_place(place))
+uint32_t sim_next_place(uint32_t place); // 0: the first one, or there is none behind it
+static inline uint32_t sim_place_number(uint32_t place) {
+        return place & (SIM_USER_PLACE - 1);
+}
+SimMachine *sim_place_machine(uint32_t place);
+FakePid1 *sim_place_pid1(uint32_t place); // NULL: the machine has no power
+// "n1", or "n1/user@1000". Valid until it was called eight times more.
+const char *sim_place_name(uint32_t place);
+// What does something to a systemd: as in a turn of its argosyd, if one runs.
+void sim_machine_do(const SimMachine *m, void (*run)(void *data), void *data);
 // argosyd is started, as by its service.
 void sim_machine_start(SimMachine *m);
 // argosyd is killed: its connections are closed by the kernel, and units run on.

@@ -6,7 +6,7 @@
 
 const char *const step_kind_names[_STEP_KINDS] = {
         [STEP_ASK] = "ask",   [STEP_FAULT] = "fault",   [STEP_TIME] = "time",       [STEP_SETTLE] = "settle",
-        [STEP_CALM] = "calm", [STEP_MEMBER] = "member", [STEP_RECOVER] = "recover",
+        [STEP_CALM] = "calm", [STEP_MEMBER] = "member", [STEP_RECOVER] = "recover", [STEP_AT] = "at",
 };
 
 Draw draw_from(uint64_t word) {

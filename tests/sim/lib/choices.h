@@ -34,6 +34,7 @@ typedef enum StepKind {
         STEP_CALM,   // what is broken works again, and what has been asked is looked at
         STEP_MEMBER, // hosts come or go, or vote (whole hosts only)
         STEP_RECOVER, // most voters are lost for ever, and one of them is made the cluster (likewise)
+        STEP_AT,      // somebody at a host does something to its argosyd (likewise)
         _STEP_KINDS,
 } StepKind;
 

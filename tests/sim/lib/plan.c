@@ -39,6 +39,7 @@ void story_plan_draw(StoryPlan *ret, uint64_t seed) {
         ret->steps[ret->n_steps++] = (Step){STEP_CALM, draw_word(&d)};
         add_steps(ret, STEP_MEMBER, ret->swarm.n_member_steps, UINT64_C(0x6d656d6265727321));
         add_steps(ret, STEP_RECOVER, ret->swarm.n_recover_steps, UINT64_C(0x7265636f76657221));
+        add_steps(ret, STEP_AT, ret->swarm.n_at_steps, UINT64_C(0x6174206120686f73));
 }
 
 // ---------------------------------------------------------------------------------------- the swarm as text

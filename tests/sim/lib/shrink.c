@@ -96,6 +96,8 @@ static bool shrink_figures(Shrink *s) {
         for (unsigned n = 0; n < swarm->crowd; n = n * 2 + 1)
                 any |= lower(s, &swarm->crowd, n);
         any |= lower(s, &swarm->events_bytes, 0);
+        any |= lower(s, &swarm->users, 0);
+        any |= lower(s, &swarm->configs, 0);
         any |= lower(s, &swarm->start_ms, 0);
         any |= lower(s, &swarm->stop_ms, 0);
         any |= lower(s, &swarm->batch_max, 0);

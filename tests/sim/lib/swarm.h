@@ -64,6 +64,9 @@ extern const char *const swarm_load_names[_LOADS];
         F(found, "of 64 hosts that have no Address=")                               \
         F(names, "whether names of hosts can be looked up")                         \
         F(leases, "of 64 hosts that have a LeaseSec= of their own")                  \
+        F(configs, "of 64 hosts whose argosy.conf says more than that")              \
+        F(users, "of 64 hosts that have a user with a service manager of his own")  \
+        F(of_users, "of 64 contents that are for users' managers, and nothing else") \
         F(containers, "of 64 contents that are containers'")                        \
         F(theme, "of options that have to do with each other; 0: any are said")       \
         F(tried, "of so many moments at rest one has trials; 0: none has")
@@ -76,7 +79,7 @@ typedef struct Swarm {
 #undef SWARM_FIGURE_FIELD
         LeaderLimits limits; // 0: the usual one
         unsigned n_steps; // that are drawn
-        unsigned n_member_steps, n_recover_steps; // likewise, among them
+        unsigned n_member_steps, n_recover_steps, n_at_steps; // likewise, among them
 } Swarm;
 
 enum { SWARM_WEIGHT_MAX = 64 };

@@ -108,6 +108,12 @@ static void put_guard(Draw *d, Buf *text, WorldContent *c) {
         assert_int_equal(buf_printf(text, "[X-Argosy]\nCutOff=stop\nCutOffSec=%u\n", draw_below(d, 6)), 0);
 }
 
+static void put_manager(Buf *text, WorldContent *c) {
+        c->picky = true;
+        c->managers = "user@*";
+        assert_int_equal(buf_printf(text, "[X-Argosy]\nManager=%s\n", c->managers), 0);
+}
+
 static const WorldContent *content_again(Draw *d, const WorldUnit *u) {
         const WorldContent *c = &asks.contents[draw_below(d, (unsigned) asks.n_contents)];
 
@@ -161,6 +167,8 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
                 ;
         else if (asks.swarm.guarded > 0 && draw_below(d, 64) < asks.swarm.guarded)
                 put_guard(d, &text, c);
+        else if (asks.swarm.of_users > 0 && draw_below(d, 64) < asks.swarm.of_users)
+                put_manager(&text, c);
         else if (asks.swarm.loads[LOAD_options] && draw_below(d, 64) < asks.swarm.loads[LOAD_options]) {
                 c->of = u;
                 world_options_put(d, &text, c, u);

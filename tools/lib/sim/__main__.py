@@ -24,13 +24,15 @@ def parse():
     what.add_argument("--file", metavar="PATH", help="play one that was written or shrunk")
     what.add_argument("--seeds", metavar="A..B", help="play all of them; then how often each check had something to look at")
     what.add_argument("--shrink", metavar="SEED|FILE", help="make a red story short")
-    what.add_argument("--hours", type=float, metavar="H", help="play fresh seeds on all processors, and report")
+    what.add_argument("--hours", type=float, metavar="H", help="play fresh seeds of all programs on all processors, and report")
+    what.add_argument("--minutes", type=float, metavar="M", help="likewise")
     what.add_argument("--sweep", metavar="NAME", help="--hosts: play a script, or all of them, once for each place at which something may go wrong")
     what.add_argument("--planted", type=int, metavar="N", help="see which of N planted faults (tools/mutants) are found, each within 1,000 seeds")
     what.add_argument("--write-digests", action="store_true",
                       help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
     parser.add_argument("--hosts", action="store_true", help="stories of whole hosts, instead of those of a leader")
     parser.add_argument("--raft", action="store_true", help="the same with argosy's own log, on libraft, instead of one in memory")
+    parser.add_argument("--leader", action="store_true", help="--hours, --minutes: stories of a leader alone; so do --hosts and --raft with theirs")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="--sweep: each N-th place only")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
@@ -38,8 +40,8 @@ def parse():
     parser.add_argument("--until", type=int, metavar="STEP", help="stop in a debugger before this step (see --gdb)")
     parser.add_argument("--gdb", action="store_true", help="in gdb, with line numbers (build-sim-gdb)")
     parser.add_argument("--write", metavar="PATH", help="--shrink: where to (build-sim/red/)")
-    parser.add_argument("--from", dest="start", type=int, metavar="SEED", help="--hours: the first seed (from the time of day, and printed)")
-    parser.add_argument("--canaries", type=int, metavar="N", default=0, help="--hours: then see that the next seeds find N planted faults, too")
+    parser.add_argument("--from", dest="start", type=int, metavar="SEED", help="--hours, --minutes: the first seed (from the time of day, and printed)")
+    parser.add_argument("--canaries", type=int, metavar="N", default=0, help="--hours, --minutes: then see that the next seeds find N planted faults, too")
     parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="--planted, --canaries: by what they are drawn (1)")
     parser.add_argument("--within", type=int, metavar="SEEDS", default=1000, help="--planted: seeds that are played with each at most (1000)")
     parser.add_argument("--jobs", type=int, metavar="N", default=program.processors(), help="--planted: processes at a time (as many as there are processors)")
@@ -52,6 +54,8 @@ def parse():
         parser.error("--sweep is of whole hosts: --hosts or --raft")
     if args.hosts and (args.planted is not None or args.write_digests):
         parser.error("stories of whole hosts have no digests, and nothing is planted for them but by tools/mutants")
+    if args.minutes is not None:
+        args.hours = args.minutes / 60
     args.target = program.RAFT if args.raft else program.HOSTS if args.hosts else program.TARGET
     return args
 
@@ -70,7 +74,7 @@ def play_one(args):
 
 def shrink(args):
     is_seed = args.shrink.isdigit()
-    path = Path(args.write or args.build / "red" / (f"{'raft-' if args.raft else 'hosts-' * args.hosts}seed-{args.shrink}.story" if is_seed else Path(args.shrink).name))
+    path = Path(args.write or args.build / "red" / (program.story_name(args.target, args.shrink) if is_seed else Path(args.shrink).name))
     path.parent.mkdir(parents=True, exist_ok=True)
     binary = program.build(args.build, target=args.target)
     status = program.run(binary, "--seed" if is_seed else "--file", args.shrink, "--shrink", "--write", path)
@@ -88,7 +92,8 @@ def main():
     if args.shrink is not None:
         return shrink(args)
     if args.hours is not None:
-        return play_hours(args.hours, args.build, args.start, args.target, args.canaries, args.draw)
+        targets = [args.target] if args.hosts or args.leader else list(program.PREFIXES)
+        return play_hours(args.hours, args.build, args.start, targets, args.canaries, args.draw)
     if args.planted is not None:
         from .planted import play_planted  # pylint: disable=import-outside-toplevel
         return play_planted(args.planted, args.draw, args.jobs, args.within)

@@ -10,54 +10,81 @@ from pathlib import Path
 
 from . import program
 
-CHUNK = 100  # seeds of one process
+CHUNKS = {program.TARGET: 100}  # seeds of one process; of whole hosts fewer, since each is longer
+CHUNK = 20
+STORIES_OF_A_NIGHT = 1000  # of which each check must have said something, as the programs have it themselves
+RED_MAX = 20  # that are kept; then something is wrong that any seed shows
 RED = re.compile(r"^red: seed (\d+)", re.MULTILINE)
 ALWAYS_SHOWN = ["done", "EACCES", "EINVAL", "ENOENT", "EAGAIN", "unanswered", "called-off"]  # outcomes, also when no kind came to them
 
 
 class Night:
-    """What all processes have told so far."""
+    """What all processes of one program have told so far."""
 
-    def __init__(self, start):
-        self.next, self.figures, self.premises = start, Counter(), Counter()
+    def __init__(self, target, binary, start):
+        self.target, self.binary, self.next, self.seconds = target, binary, start, 0.0
+        self.figures, self.premises = Counter(), Counter()
         self.cells, self.faults, self.pairs, self.red = Counter(), Counter(), Counter(), []
-        self.lock = threading.Lock()
 
     def take_seeds(self):
-        with self.lock:
-            first = self.next
-            self.next += CHUNK
-            return first, first + CHUNK - 1
+        first = self.next
+        self.next += CHUNKS.get(self.target, CHUNK)
+        return first, self.next - 1
 
-    def add(self, output, errors):
-        with self.lock:
-            self.red += [int(seed) for seed in RED.findall(errors)]
-            for line in output.splitlines():
-                self._add_line(line.split())
+    def add(self, output, errors, seconds):
+        self.seconds += seconds
+        self.red += [int(seed) for seed in RED.findall(errors)]
+        for line in output.splitlines():
+            self._add_line(line.split())
 
     def _add_line(self, words):
         kind, *names, n = words
         table = {"figure": self.figures, "premise": self.premises, "cell": self.cells, "fault": self.faults, "pair": self.pairs}[kind]
         table[tuple(names) if len(names) > 1 else names[0]] += int(n)
 
+    def silent(self):
+        return sorted(name for name, n in self.premises.items() if n == 0)
 
-def play(night, binary, until, keep):
-    while time.monotonic() < until and len(night.red) < 20:
-        first, last = night.take_seeds()
-        done = subprocess.run([binary, "--seeds", f"{first}..{last}", "--figures"], text=True, capture_output=True, errors="replace")
-        night.add(done.stdout, done.stderr)
-        for seed in map(int, RED.findall(done.stderr)):
-            keep_red(binary, seed, keep)
+    def is_red(self):
+        return bool(self.red) or (self.figures["stories"] >= STORIES_OF_A_NIGHT and bool(self.silent()))
 
 
-def keep_red(binary, seed, keep):
-    path = keep / f"seed-{seed}.story"
+class Nights:
+    """Of all programs, each of which gets as much time."""
+
+    def __init__(self, nights, until, keep):
+        self.nights, self.until, self.keep = nights, until, keep
+        self._lock, self._begun = threading.Lock(), Counter()
+
+    def _take(self):
+        """The one that was played least so far, and its next seeds; None: the time is over."""
+        with self._lock:
+            open_nights = [night for night in self.nights if len(night.red) < RED_MAX]
+            if time.monotonic() >= self.until or not open_nights:
+                return None
+            night = min(open_nights, key=lambda night: (night.seconds, self._begun[night.target]))
+            self._begun[night.target] += 1
+            return night, *night.take_seeds()
+
+    def play(self):
+        while taken := self._take():
+            night, first, last = taken
+            began = time.monotonic()
+            done = subprocess.run([night.binary, "--seeds", f"{first}..{last}", "--figures"], text=True, capture_output=True, errors="replace")
+            with self._lock:
+                night.add(done.stdout, done.stderr, time.monotonic() - began)
+            for seed in map(int, RED.findall(done.stderr)):
+                keep_red(night, seed, self.keep)
+
+
+def keep_red(night, seed, keep):
+    path = keep / program.story_name(night.target, seed)
     keep.mkdir(parents=True, exist_ok=True)
-    print(f"red: seed {seed}", flush=True)
-    shrunk = subprocess.run([binary, "--seed", str(seed), "--shrink", "--write", path], text=True, capture_output=True, errors="replace")
+    print(f"red: {program.short_name(night.target)}, seed {seed}", flush=True)
+    shrunk = subprocess.run([night.binary, "--seed", str(seed), "--shrink", "--write", path], text=True, capture_output=True, errors="replace")
     print(shrunk.stdout + shrunk.stderr[-2000:], flush=True)
     if path.exists():
-        told = subprocess.run([binary, "--file", path, "--prose"], text=True, capture_output=True, errors="replace")
+        told = subprocess.run([night.binary, "--file", path, "--prose"], text=True, capture_output=True, errors="replace")
         print(told.stderr[-6000:], flush=True)
 
 
@@ -87,35 +114,49 @@ def show_pairs(pairs, faults):
     show_table("faults", faults)
 
 
-def report(night, start, seconds):
+def report(night, start):
     f = night.figures
     cpu, virtual = max(f["cpu_us"] / 1e6, 1e-6), max(f["virtual_us"] / 1e6, 1e-6)
-    print(f"\n{f['stories']} stories from seed {start} on, {len(night.red)} red, in {seconds:.0f} s on {program.processors()} processors")
+    print(f"\n==== {program.short_name(night.target)}: {f['stories']} stories from seed {start} on, {len(night.red)} red")
     print(f"{virtual:.0f} virtual seconds, {virtual / cpu:.0f} per CPU second; {f['events']} events, {f['events'] / cpu:.0f} per CPU second")
     print(f"load: {f['transitions']} transitions of units, {f['transitions'] / virtual:.2f} per virtual second")
     show_table("checks, and how often there was something to look at", night.premises)
     show_cells(night.cells)
     show_pairs(night.pairs, night.faults)
-    silent = [name for name, n in night.premises.items() if n == 0]
-    if silent:
-        print(f"\nred: never anything to look at for {', '.join(silent)}")
-    return 1 if night.red or silent else 0
 
 
-def play_hours(hours, directory, start=None, target=program.TARGET, canaries=0, draw=1):  # pylint: disable=too-many-arguments
+def sum_up(nights, start, seconds, keep):
+    """What one reads first in the morning comes last."""
+    print(f"\n==== in {seconds:.0f} s on {program.processors()} processors, seeds from {start} on")
+    for night in nights:
+        silent = night.silent()
+        print(f"{program.short_name(night.target):<10} {night.figures['stories']:>8} stories, {night.figures['virtual_us'] / 1e6:.0f} virtual seconds, "
+              f"{len(night.red)} red")
+        for seed in sorted(night.red):
+            print(f"           red: seed {seed}, {keep / program.story_name(night.target, seed)}")
+        if silent:
+            word = "red: never" if night.figures["stories"] >= STORIES_OF_A_NIGHT else "not"
+            print(f"           {word} anything to look at for {', '.join(silent)}")
+
+
+def play_hours(hours, directory, start=None, targets=(program.TARGET,), canaries=0, draw=1):  # pylint: disable=too-many-arguments
     start = start or int(time.time()) * 1000 % 10**12 + 1
     keep = Path(directory) / "red"
-    binary, began = program.build(directory, target=target), time.monotonic()
+    nights = [Night(target, program.build(directory, target=target), start) for target in targets]
     print(f"seeds from {start} on; red ones are kept in {keep}", flush=True)
-    night = Night(start)
-    threads = [threading.Thread(target=play, args=(night, binary, began + hours * 3600, keep)) for _ in range(program.processors())]
+    began = time.monotonic()
+    played = Nights(nights, began + hours * 3600, keep)
+    threads = [threading.Thread(target=played.play) for _ in range(program.processors())]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    status = report(night, start, time.monotonic() - began)
-    if canaries == 0:
-        return status
-    from .planted import play_canaries  # pylint: disable=import-outside-toplevel
-    print("\nplanted faults, and how many of the next seeds were played until one was found", flush=True)
-    return 1 if play_canaries(canaries, draw, night.next, program.processors()) else status
+    for night in nights:
+        report(night, start)
+    missed = 0
+    if canaries > 0:
+        from .canaries import play_canaries  # pylint: disable=import-outside-toplevel
+        print(f"\n{canaries} planted faults, drawn by {draw}, and how many of the next seeds were played until one was found", flush=True)
+        missed = play_canaries(canaries, draw, {night.target: night.next for night in nights})
+    sum_up(nights, start, time.monotonic() - began, keep)
+    return 1 if missed or any(night.is_red() for night in nights) else 0

@@ -287,10 +287,10 @@ def chunks(seeds):
 
 
 class Game:
-    """Plays seeds with faults. With `is_fresh` the seeds are others than those that were played without."""
+    """Plays seeds with faults."""
 
-    def __init__(self, jobs, is_fresh=False):
-        self._jobs, self._is_fresh, self._alone = jobs, is_fresh, None
+    def __init__(self, jobs):
+        self._jobs, self._alone = jobs, None
         self._many = ManyFaults(executed(jobs))
         self._many.open()
         self._source, self._binary = digest_of_source(), self._many.build / program.TARGET
@@ -312,10 +312,10 @@ class Game:
 
     def _seeds_of(self, fault, first, last):
         stories = self._healthy.stories
-        return [seed for seed in range(first, last + 1) if self._is_fresh or fault.name in stories[seed][1]]
+        return [seed for seed in range(first, last + 1) if fault.name in stories[seed][1]]
 
     def _play(self, binary, fault, seeds, last, planted):  # pylint: disable=too-many-arguments
-        p = Play(binary, seeds, None if self._is_fresh else self._healthy.stories, planted).run(self._jobs)
+        p = Play(binary, seeds, self._healthy.stories, planted).run(self._jobs)
         if p.red:
             return Verdict(*p.red, p.red[0], p.differ, len(seeds))
         return Verdict(None, p.error, last, p.differ, len(seeds))
@@ -365,13 +365,3 @@ def play_planted(n, draw, jobs, within=SEEDS_MAX):
     median = f", half of these within {sorted(found)[len(found) // 2]}" if found else ""
     print(f"\n{len(found)} of {len(drawn)} found within {within} seeds{median}; {time.monotonic() - began:.0f} s")
     return 0 if len(found) >= MUST_FIND * len(drawn) else 1
-
-
-def play_canaries(n, draw, first, jobs):
-    """Whether fresh seeds find that many faults, so that a run without a red seed means something. Returns how many were not found."""
-    drawn, game = draw_faults(n, draw, jobs), Game(jobs, is_fresh=True)
-    verdicts = [game.judge(fault, first, first + SEEDS_MAX - 1) for fault in drawn]
-    for fault, verdict in zip(drawn, verdicts):
-        verdict.seeds = verdict.seeds and verdict.seeds - first + 1
-        show(fault, verdict)
-    return sum(verdict.seeds is None for verdict in verdicts)

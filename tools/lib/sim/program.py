@@ -11,6 +11,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 BUILD = SOURCE / "build-sim"
 DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
 TARGET, HOSTS, RAFT = "tests/sim/leader-sim", "tests/sim/hosts-sim", "tests/sim/hosts-sim-raft"
+PREFIXES = {TARGET: "", HOSTS: "hosts-", RAFT: "raft-"}  # of the files of their red stories
 RED = re.compile(r"^red: seed (\d+), (?:step \d+, )?([^;]*);", re.MULTILINE)
 OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 
@@ -28,6 +29,15 @@ def build(directory=BUILD, options=OPTIONS, target=TARGET):
         must(["meson", "setup", directory, SOURCE, *options])
     must(["ninja", "-C", directory, target])
     return Path(directory) / target
+
+
+def short_name(target):
+    return Path(target).name
+
+
+def story_name(target, seed):
+    """Of the file of a red one."""
+    return f"{PREFIXES[target]}seed-{seed}.story"
 
 
 def run(program, *args):

@@ -131,7 +131,7 @@
         LIMIT(wait_items, 200000, 64, "units that are waited for, all clients together")                    \
         LIMIT(watchers, 2000, 1, "who watch at a time; further ones are refused")                           \
         LIMIT(begun, 8, 1, "requests of one author and one kind that have begun and take several turns")    \
-        LIMIT(plans_asking, 2, 1, "plans of one author that wait for nodes at a time")                      \
+        LIMIT(plans_asking, 2, 1, "plans of one author that have asked nodes, at a time")                   \
         LIMIT(plans_asking_others, 8, 1, "of these, of all but root and whom argosyd runs as")              \
         LIMIT(held_going, 64, 1, "held jobs that go on at a time")                                          \
         LIMIT(preempted, 16, 1,                                                                             \

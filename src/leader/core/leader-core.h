@@ -247,7 +247,7 @@ struct Leader {
         ListNode
                 previews_asking; // PendingRequest.queue: those that wait for what nodes say, in the order of
                                  // their deadlines
-        size_t n_plans_asking;    // of these, those of all but root and whom argosyd runs as
+        size_t n_plans_asking;    // that have asked nodes, of all but root and whom argosyd runs as
         size_t n_plans_kept;      // of these, those that are kept as they are with their copy of the
                                   // Placement
         AuthorTurns verifies; // PendingRequest.queue: of a Verify, contents that nodes are yet to get

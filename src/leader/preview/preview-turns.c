@@ -19,7 +19,7 @@
 // Between 5 and 6 the plan waits for what nodes say, for PREVIEW_NODES_US at most, and others are decided: a
 // plan of few units is made anew afterwards, one of many only if something is not as it was, a node has
 // refused something, or another one is kept already, since each has a copy of the Placement. So few of an
-// author wait at a time (limits.plans_asking), and few of all but root; others are not begun as long.
+// author ask at a time (limits.plans_asking), and few of all but root; others are not begun until they end.
 //
 // Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was
 // when the plan began, and what the plan says is what a start at that moment would do. The loop goes on:
@@ -67,11 +67,11 @@ typedef struct PlanTurns {
         PlanNames *names;    // what nodes have said
         bool waits;          // for that
         bool kept;           // `plan` is counted in Leader.n_plans_kept
-        AuthorTurn *asker;   // the author that waits for nodes; NULL: it does not
+        AuthorTurn *asker;   // its author, once it has asked nodes; NULL: it has not
         uint64_t due_us;     // until then they may answer
 } PlanTurns;
 
-// It waits for nodes no more. Others may be begun.
+// It is over. Others may be begun.
 static void stop_asking(Leader *l, PlanTurns *p, bool owner) {
         if (!p->asker)
                 return;
@@ -87,8 +87,10 @@ static void drop_plan(Leader *l, PlanTurns *p) {
 }
 
 static void start_asking(Leader *l, PlanTurns *p, const PendingRequest *t) {
-        p->asker = author_turn_asks(t->turn);
-        l->n_plans_asking += !t->author->owner;
+        if (!p->asker) { // what nodes have said takes room until it is over, also if it asks again
+                p->asker = author_turn_asks(t->turn);
+                l->n_plans_asking += !t->author->owner;
+        }
         if (l->n_plans_kept > p->kept) { // another one is
                 drop_plan(l, p);
                 p->n_begun = 0;
@@ -127,9 +129,7 @@ bool preview_may_begin(const PendingRequest *t) {
 // ------------------------------------------------------------------------------------------- what nodes say
 
 static void on_settled(PendingRequest *t) {
-        stop_asking(t->leader, turns_of(t), t->author->owner);
-        // In Leader.previews again: what nodes have said takes room until it is over.
-        request_wait_again(t, true);
+        request_wait_again(t, true); // in Leader.previews
         leader_mark(t->leader);
 }
 

@@ -503,6 +503,57 @@ static void who_asks_holds_nobody_up_and_is_held_up_by_nobody(void **state) {
         assert_int_equal(rig_count_running(&g, "web.service"), 0);
 }
 
+static size_t n_asking(void) {
+        size_t n = 0;
+
+        list_foreach (i, &g.leader->previews_asking)
+                n++;
+        return n;
+}
+
+static void let_deploy(const char *user) {
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY, .user = (char *) user);
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
+
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+// Plans ask one node, and as that refuses, the next one. In between they wait for nobody, and the turn of
+// who was served less comes between the two.
+static void a_plan_that_asks_again_has_kept_its_place_among_those_that_wait(void **state) {
+#define FIRST_ON_N1 SERVICE "[X-Argosy]\nHost=n1 n2\nPreferLabel=first\n"
+        static const char *const taken[] = {"a.service", "c.service", NULL};
+        Argosy__Author alice = AUTHOR_OF(.host = 2, .uid = 1000, .user = (char *) "alice"),
+                       bob = AUTHOR_OF(.host = 2, .uid = 1001, .user = (char *) "bob");
+        RigAnswer *asked[3];
+
+        let_deploy("alice");
+        let_deploy("bob");
+        (void) rig_label(&g, "n1", "first", "yes");
+        g.leader->limits.plans_asking_others = 2;
+        for (uint32_t host = 1; host <= 3; host++)
+                rig_host(&g, host)->deaf = true;
+        rig_host(&g, 1)->others = taken;
+        g.author = &alice;
+        asked[0] = ask_plan("a.service", FIRST_ON_N1, false);
+        asked[1] = ask_plan("c.service", FIRST_ON_N1, false);
+        rig_settle(&g);
+        g.author = &bob;
+        asked[2] = ask_plan("b.service", SERVICE "[X-Argosy]\nHost=n3\n", false);
+        rig_settle(&g);
+        assert_int_equal(n_asking(), 2);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(n_asking(), 2);
+        for (uint32_t host = 2; host <= 3; host++)
+                rig_host(&g, host)->deaf = false;
+        rig_settle(&g);
+        for (size_t i = 0; i < ELEMENTSOF(asked); i++)
+                assert_int_equal(rig_change_answered(asked[i])->n_units, 1);
+        g.author = NULL;
+}
+
 RUN_TESTS(
         RIG_TEST(what_it_says_comes_true),
         RIG_TEST(a_unit_that_has_to_move_is_told_to),
@@ -524,5 +575,6 @@ RUN_TESTS(
         RIG_TEST(who_has_the_higher_priority_is_planned_first),
         RIG_TEST(who_demands_most_is_planned_first),
         RIG_TEST(who_is_preempted_comes_back_to_where_it_was),
-        RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody)
+        RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
+        RIG_TEST(a_plan_that_asks_again_has_kept_its_place_among_those_that_wait)
 )

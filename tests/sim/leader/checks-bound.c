@@ -210,13 +210,12 @@ static bool is_of_group(const LogUnit *u, unsigned i, const char *name) {
 }
 
 static void about_group(About *a, const char *name, const LogUnit *units) {
-        for (unsigned i = 0; i < asks.n_units; i++)
-                if (is_of_group(&units[i], i, name)) {
-                        if (units[i].exists)
-                                add_unit(a, i, units);
-                        else
-                                a->unknown = true; // whether it was of the group when it went
-                }
+        for (unsigned i = 0; i < asks.n_units; i++) {
+                if (is_of_group(&units[i], i, name) && units[i].exists)
+                        add_unit(a, i, units);
+                else if (strcmp(asks.units[i].file, name) == 0)
+                        a->unknown = true; // whether it was of the group when it went, or came to all nodes
+        }
         a->unknown |= strncmp(name, "c@", 2) == 0;
 }
 

@@ -70,12 +70,12 @@ static bool has_ended(const LogJob *j, uint64_t number) {
         return true;
 }
 
-// The log is told of an end with the next entry, or after a second.
-static bool goes_on(uint64_t number) {
+// The log is told of an end with the next entry, or after a second; then what is held for that begins.
+static bool stays(uint64_t number, Argosy__JobState state) {
         enum { REPORTED_MS = 2000 };
 
         rig_pass_ms(&world.rig, REPORTED_MS);
-        return cluster_state_job_state(world.rig.state, number) == ARGOSY__JOB_STATE__JOB_RUNNING;
+        return cluster_state_job_state(world.rig.state, number) == state;
 }
 
 // ----------------------------------------------------------------------------------------------- rebalances
@@ -176,12 +176,13 @@ void open_on_finish(void) {
                         continue;
                 check_says("jobs-come-to-an-end");
                 if (j->state == ARGOSY__JOB_STATE__JOB_RUNNING && is_about_units(j) && has_ended(j, i) &&
-                    goes_on(i))
+                    stays(i, ARGOSY__JOB_STATE__JOB_RUNNING))
                         check_fail("jobs-come-to-an-end",
                                    "job %" PRIu64
                                    " (%s) is running, and all of its units are as they are to be",
                                    i, j->verb);
-                if (j->state == ARGOSY__JOB_STATE__JOB_HELD && !is_held_by_something(j))
+                if (j->state == ARGOSY__JOB_STATE__JOB_HELD && !is_held_by_something(j) &&
+                    stays(i, ARGOSY__JOB_STATE__JOB_HELD))
                         check_fail("jobs-come-to-an-end",
                                    "job %" PRIu64 " (%s) is held, and nothing holds it", i, j->verb);
         }

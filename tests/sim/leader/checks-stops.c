@@ -4,9 +4,12 @@
 // second start elsewhere, and no stop of what runs well without a cause.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "checks-private.h"
+#include "clock.h"
+#include "failing-options.h"
 #include "leader-private.h"
 #include "test.h"
 
@@ -26,6 +29,7 @@ static struct {
         uint32_t refused[WORLD_UNITS_MAX]; // by which hosts: bit N-1
         uint32_t failed[WORLD_UNITS_MAX];
         uint32_t ended[WORLD_UNITS_MAX]; // or with success
+        unsigned guarded[HOSTS_KNOWN + 1][WORLD_UNITS_MAX]; // which run of it a guard has ended; 0: none
 } known;
 
 // --------------------------------------------------------------------------------------------- who is heard
@@ -57,10 +61,47 @@ static void begin_term(void) {
         known.term = term;
 }
 
+// Virtual hosts have no guards: what one would have ended is up there, and in truth it is not. By the lease
+// that the host itself knows of, with the times that its content has (argosy-unit(5)).
+static uint64_t number_of(const char *text, const char *key, uint64_t usual) {
+        const char *at = strstr(text, key);
+
+        return at ? strtoull(at + strlen(key), NULL, 10) : usual;
+}
+
+static uint64_t guard_us(const WorldContent *c) {
+        return (number_of(c->text, "CutOffSec=", CUT_OFF_DEFAULT_SEC) +
+                number_of(c->text, "TimeoutStopSec=", STOP_TIMEOUT_DEFAULT_SEC)) *
+               USEC_PER_SEC;
+}
+
+static unsigned run_of(const VirtualUnit *v) {
+        return 1 + v->starts + v->restarts;
+}
+
+// Of what it runs, which may be what it goes by while files of the next content are on their way.
+static const WorldContent *content_of(const VirtualUnit *v) {
+        return world_content_find((list_is_linked(&v->awaits) ? v->before : v->order).spec.bytes);
+}
+
+static void note_guards(uint32_t host) {
+        const VirtualHost *h = &rig_host(&world.rig, host)->virtual;
+        uint64_t over_us = h->lease_from_us + h->lease_ms * USEC_PER_MSEC;
+
+        for (unsigned i = 0; host <= HOSTS_KNOWN && world.rig.now_us > over_us && i < asks.n_units; i++) {
+                const VirtualUnit *v = virtual_host_find(h, asks.units[i].name);
+                const WorldContent *c = v ? content_of(v) : NULL;
+
+                if (c && c->cut_off_stop && world.rig.now_us >= over_us + guard_us(c))
+                        known.guarded[host][i] = run_of(v);
+        }
+}
+
 void heard_on_heard(uint32_t host, const Argosy__ToVoter *m) {
         if (host > HOSTS_KNOWN)
                 return;
         begin_term();
+        note_guards(host); // before it has another lease
         known.hosts[host].said_us = world.rig.now_us;
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
                 known.hosts[host].unwelcome = true;
@@ -297,6 +338,9 @@ static void one_start(uint32_t host, const Argosy__UnitOrder *o) {
 
                 if (!is_up(v) || world_host_lies(k) || world_host_lies(host) ||
                     v->order.revision < log_truth.units[i].made)
+                        continue;
+                note_guards(k);
+                if (known.guarded[k][i] == run_of(v))
                         continue;
                 check_says("two-places");
                 if (!heard_may_be_lost(k))

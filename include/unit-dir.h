@@ -43,15 +43,14 @@ typedef struct UnitDirItem {
         const char *name;   // a plain name or an instance, not a template
         bool remove;        // then only `name` counts
         bool from_template; // `content` is that of the template
+        bool enable;        // links under units of the system's too
+        int error;          // out: 0 or negative errno of this item
         const void *content;
         size_t len;
-        const void
-                *beside; // all of what was made, if `content` was (quadlet_made_next()); it begins with that
-        size_t beside_len;
+        size_t made_len; // `content` was made, and so many bytes with what was made beside it
+                         // (quadlet_made_next()); 0: it was not
         Hash spec;         // of `content`, or of the container's content of which that was made (quadlet.h)
         const char *slice; // NULL: none of ours
-        bool enable;       // links under units of the system's too
-        int error;         // out: 0 or negative errno of this item
         Buf touched; // out: NUL-terminated names of the units under which links came or went; the caller's
 } UnitDirItem;
 

@@ -101,6 +101,10 @@ typedef struct UnitFile {
         bool has_install;       // there is an [Install] section
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
         bool several_conditions, several_asserts, several_exec_conditions;
+        bool stops_unneeded;    // [Unit] StopWhenUnneeded=
+        bool refuses_start;     // [Unit] RefuseManualStart=
+        bool reloads;           // [Service] ExecReload= is set, or Type=notify-reload
+        uint8_t file_change;    // Argosy__FileChange: FileChange=
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
                                 // unit_file_activates()
         char *bound_to;         // [Unit] Requires=, Requisite=, BindsTo=, PartOf=, StopPropagatedFrom=, as
@@ -116,7 +120,6 @@ typedef struct UnitFile {
         char *exec_conditions;  // likewise [Service] ExecCondition=
         char *default_instance; // [Install] DefaultInstance= as written, NULL if none; unit-install.h judges
                                 // it
-        unsigned default_instance_line;
         FailingOptions failing; // what happens when things go wrong
         struct FileSource *file_sources; // File=, see file-sources.h
         size_t n_file_sources;
@@ -124,11 +127,7 @@ typedef struct UnitFile {
         // (carried-settings.h); NULL: none
         char *file_settings;
         char *registry_auth;    // RegistryAuth=; NULL: none
-        unsigned registry_auth_line;
-        bool stops_unneeded;    // [Unit] StopWhenUnneeded=
-        bool refuses_start;     // [Unit] RefuseManualStart=
-        Argosy__FileChange file_change; // FileChange=
-        bool reloads;           // [Service] ExecReload= is set, or Type=notify-reload
+        unsigned default_instance_line, registry_auth_line;
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.

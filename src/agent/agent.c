@@ -21,7 +21,6 @@
 #include "agent-loops.h"
 #include "agent-managers.h"
 #include "agent-image-asks.h"
-#include "agent-container-names.h"
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-names.h"
@@ -38,11 +37,11 @@
 #include "agent-session.h"
 #include "agent-steps.h"
 #include "agent-unit.h"
-#include "agent-volumes.h"
 #include "agent-wanted.h"
 #include "clock.h"
 #include "log.h"
 #include "message.h"
+#include "podman-look.h"
 #include "str.h"
 #include "unit-verifier.h"
 
@@ -420,8 +419,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->name_checks);
         list_init(&a->images.asks);
         list_init(&a->images.commands);
-        list_init(&a->volume_looks);
-        list_init(&a->images.name_looks);
+        list_init(&a->images.looks);
         list_init(&a->nodes);
         list_init(&a->fleet.list);
         list_init(&a->usage_queries);
@@ -483,8 +481,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_image_asks_drop(a);
         agent_images_drop(a);
         agent_image_removal_drop(a);
-        agent_volumes_drop(a);
-        agent_container_names_drop(a);
+        podman_looks_drop(a);
         agent_podman_close(a);
         agent_places_drop(a);
         agent_calls_drop(a);

@@ -166,7 +166,7 @@ typedef struct Agent {
                 ino_t inode;         // of that; 0: what is here is not known
                 struct timespec at;  // and its time
                 bool auth_swept;     // agent-registry-auth.c
-                ListNode name_looks; // agent-container-names.c
+                ListNode looks;      // PodmanLook
                 bool listed;         // podman was asked what it has, and where, since argosyd began
                 // agent-image-removal.c:
                 ImageRecord record;
@@ -177,7 +177,6 @@ typedef struct Agent {
                 Map called;          // those that leaders have asked for, from here on
                 uint64_t called_us;  // boot time
         } images;
-        ListNode volume_looks; // VolumeLook (agent-volumes.c)
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

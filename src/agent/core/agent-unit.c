@@ -59,6 +59,13 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         return 0;
 }
 
+AgentMade *agent_made_free(AgentMade *m) {
+        if (m)
+                buf_done(&m->text);
+        free(m);
+        return NULL;
+}
+
 static void work_free(AgentUnit *u) {
         AgentUnitWork *w = TAKE_PTR(u->work);
 
@@ -73,7 +80,7 @@ static void work_free(AgentUnit *u) {
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
         free(w->not_back);
-        buf_done(&w->made.text);
+        agent_made_free(w->made);
         free(w);
         u->node->agent->n_rested++;
 }

@@ -15,6 +15,7 @@ AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins
 // -EINVAL: of all units, it is the one that runs another manager of ours.
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
 void agent_unit_free(AgentUnit *u);
+AgentMade *agent_made_free(AgentMade *m); // takes NULL, returns NULL
 void agent_unit_mark(AgentUnit *u);
 // It is reported in this turn.
 void agent_unit_report(AgentUnit *u);

@@ -10,13 +10,14 @@
 //                  what the ledger has (AgentHeld), 32 for being told that something has happened. That last
 //                  part must not fail for lack of memory, so it is there always.
 //   AgentUnitWork  from the first thing that is under way about the unit to the last: an order that differs
-//                  from what is held, a step, an error, an outcome that the leader does not know. About 420
+//                  from what is held, a step, an error, an outcome that the leader does not know. About 450
 //                  bytes, which ten thousand units do not all need at a time. Made by agent_unit_work(),
 //                  freed by agent_unit_settle(), which looks whether it still says something.
 //
 // An order that has been carried out is not kept: it is what is held (agent_unit_wanted() says it again).
 // Nor is content kept for a unit: it is the AgentSpec's, which all units with the same content share.
 
+#include "buf.h"
 #include "carried-files.h"
 #include "list.h"
 #include "plan.h"
@@ -41,22 +42,22 @@ typedef struct AgentCarried {
 typedef struct AgentSpec {
         Hash hash;
         unsigned n_refs;
-        bool known;           // the rest; else only the record of a unit names it
-        bool oneshot;         // Type=oneshot without RemainAfterExit=
-        bool simple;          // Type=simple, exec or idle
-        bool spreadable;      // no Slice= and no resource weights of its own
-        bool cut_off_stop;    // CutOff=stop
-        bool rerun_unknown;   // OutcomeUnknown=rerun
-        bool secrets;         // has a Secret=
-        bool registry_auth;   // has a RegistryAuth=
-        bool links;           // has an [Install] section that asks for links
-        bool container;       // a container's (quadlet.h): what is written is made of it here
+        bool known : 1;          // the rest; else only the record of a unit names it
+        bool oneshot : 1;        // Type=oneshot without RemainAfterExit=
+        bool simple : 1;         // Type=simple, exec or idle
+        bool spreadable : 1;     // no Slice= and no resource weights of its own
+        bool cut_off_stop : 1;   // CutOff=stop
+        bool rerun_unknown : 1;  // OutcomeUnknown=rerun
+        bool secrets : 1;        // has a Secret=
+        bool registry_auth : 1;  // has a RegistryAuth=
+        bool links : 1;          // has an [Install] section that asks for links
+        bool container : 1;      // a container's (quadlet.h): what is written is made of it here
+        bool stops_unneeded : 1; // StopWhenUnneeded=
+        bool refuses_start : 1;  // RefuseManualStart=
         char *image;          // that podman is to have before it starts; NULL: none that a registry has
         unsigned cut_off_sec; // of cut_off_stop
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         char *conflicts;      // [Unit] Conflicts=, likewise
-        bool stops_unneeded;  // StopWhenUnneeded=
-        bool refuses_start;   // RefuseManualStart=
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
         char *assertion;      // likewise, what its start fails for
         AgentCarried *carried; // NULL: it has none
@@ -84,6 +85,13 @@ typedef enum AgentStartBarrier {
         AGENT_BARRIER_FOR_SOCKET, // a service's, until that of its socket is handed to systemd
 } AgentStartBarrier;
 
+// The unit that was made here of a container's content (quadlet_made_next()).
+typedef struct AgentMade {
+        Hash of;
+        bool for_template;
+        Buf text;
+} AgentMade;
+
 typedef struct AgentUnitWork {
         struct AgentUnit *unit;
         ListNode waiting, call; // linked while waiting, waiting for the ledger
@@ -100,8 +108,9 @@ typedef struct AgentUnitWork {
         ListNode probation; // in Agent.probations, while probation_start.waits
         ProbationStart probation_start;
 
-        bool replacing;    // the record names content that is not written yet; in place is still
-        AgentSpec *before; // this one, a reference; NULL: none, or not known any more
+        AgentSpec *before; // `replacing`: what is still in place, a reference; NULL: none, or not known any
+                           // more
+        bool replacing;    // the record names content that is not written yet
         bool new_content;  // of the write under way: other than what systemd may have in memory
         bool claims;       // likewise: with it the name becomes ours
         bool takes_over;   // likewise: and it runs meanwhile
@@ -116,13 +125,9 @@ typedef struct AgentUnitWork {
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
         bool superseded;  // PlanInput
         bool files_ready; // the files of the wanted content were looked at, and are here
+        bool surveyed;    // what its next stop takes along is recorded
         ListNode files_wanted; // in Agent.carried_waiting, while they come
-        struct { // of a container's content: the unit that was made of it here, and is to be written
-                Hash of;
-                bool for_template;
-                Buf text; // empty: none
-        } made;
-        bool surveyed;  // what its next stop takes along is recorded
+        AgentMade *made; // of a container's content, to be written; NULL: none
         char *not_back; // of that, what did not start again, and why; NULL: nothing so far
 
         PlanStep busy;

@@ -28,9 +28,9 @@
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "fileio.h"
+#include "podman-look.h"
 #include "quadlet.h"
 #include "str.h"
-#include "transient-command.h"
 #include "unit-state.h"
 
 #define PODMAN "/usr/bin/podman"
@@ -45,10 +45,7 @@ enum {
 };
 
 typedef struct NameLook {
-        ListNode link; // in Agent.images.name_looks
-        Agent *agent;
-        TransientCommand *command;
-        AgentStepCall *call;
+        PodmanLook look;
         char container[];
 } NameLook;
 
@@ -85,12 +82,6 @@ static void settle(AgentUnit *u, const char *why) {
                 agent_step_prepared(u);
 }
 
-static void look_free(NameLook *look) {
-        list_unlink(&look->link);
-        free(look->call);
-        free(look);
-}
-
 // Ends at the line end. NULL: it is that unit's.
 static const char *other_owner(const char *unit, char *label) {
         label[strcspn(label, "\n")] = 0;
@@ -99,10 +90,9 @@ static const char *other_owner(const char *unit, char *label) {
         return *label && !streq(label, NO_LABEL) ? label : "nobody's unit";
 }
 
-static void on_said(int result, const Buf *output, const Buf *said, void *userdata) {
-        NameLook *look = userdata;
-        AgentUnit *u = agent_step_find(look->call->node, look->call->name, look->call->number);
-        _cleanup_free_ char *label = result == 0 ? strndup((const char *) output->data, output->len) : NULL;
+static void on_said(PodmanLook *l, AgentUnit *u, const Buf *output) {
+        const NameLook *look = CONTAINER_OF(l, NameLook, look);
+        _cleanup_free_ char *label = output ? strndup((const char *) output->data, output->len) : NULL;
         const char *owner = u && label ? other_owner(u->name, label) : NULL;
         char why[AGENT_ERROR_MAX];
 
@@ -113,30 +103,20 @@ static void on_said(int result, const Buf *output, const Buf *said, void *userda
                         look->container, owner);
         if (u)
                 settle(u, owner ? why : NULL);
-        drain_mark(&look->agent->drain);
-        look_free(look);
 }
 
 // ------------------------------------------------------------------------------------------------ the look
 
+// Takes the look.
 static int ask_podman(NameLook *look) {
-        static const char *const environment[] = {"HOME=/root", NULL};
-        Agent *a = look->agent;
-        _cleanup_free_ char *unit = agent_images_unit(a),
-                            *description = str_printf("Whose the container %s is", look->container);
+        _cleanup_free_ char *description = str_printf("Whose the container %s is", look->container);
         const char *const args[] = {PODMAN,          "container", "inspect", "--format", LABEL,
                                     look->container, NULL};
-        const TransientConfig config = {.loop = a->loop,
-                                        .runner = a->images.runner,
-                                        .unit = unit,
-                                        .description = description,
-                                        .args = args,
-                                        .environment = environment,
-                                        .limit_sec = ASK_SEC,
-                                        .output_max = OWNER_BYTES_MAX};
 
-        return unit && description ? transient_command_start(&config, on_said, look, &look->command)
-                                   : -ENOMEM;
+        return podman_look_begin(&look->look, &(AgentCommand){.description = description,
+                                                              .args = args,
+                                                              .limit_sec = ASK_SEC,
+                                                              .output_max = OWNER_BYTES_MAX});
 }
 
 // 1: the name is in that list; 0: it is not; else negative errno.
@@ -170,21 +150,12 @@ static bool is_free(const Agent *a, const char *container) {
 
 static int begin(AgentUnit *u, const char *container) {
         size_t size = strlen(container) + 1;
-        NameLook *look = calloc(1, sizeof(*look) + size);
-        int r;
+        NameLook *look = podman_look_new(u, sizeof(*look) + size, on_said);
 
         if (!look)
                 return -ENOMEM;
-        look->agent = u->node->agent;
-        list_init(&look->link);
         memcpy(look->container, container, size);
-        look->call = agent_step_call_new(u);
-        r = look->call ? ask_podman(look) : -ENOMEM;
-        if (r < 0)
-                look_free(look);
-        else
-                list_append(&look->agent->images.name_looks, &look->link);
-        return r;
+        return ask_podman(look);
 }
 
 static void look_for(AgentUnit *u, const AgentSpec *content) {
@@ -208,18 +179,4 @@ void agent_container_names_fetch(AgentUnit *u) {
 
 void agent_container_names_see(AgentUnit *u) {
         look_for(u, agent_unit_content(u));
-}
-
-static void on_closed(void *userdata) {
-        agent_close_step(userdata);
-}
-
-void agent_container_names_drop(Agent *a) {
-        list_foreach_safe (i, &a->images.name_looks) {
-                NameLook *look = CONTAINER_OF(i, NameLook, link);
-
-                a->n_open++;
-                transient_command_cancel(look->command, on_closed, a);
-                look_free(look);
-        }
 }

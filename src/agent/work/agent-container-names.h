@@ -12,4 +12,3 @@ bool agent_container_names_is_unseen(const AgentUnit *u);
 // The step has begun, and ends with the look.
 void agent_container_names_fetch(AgentUnit *u);
 void agent_container_names_see(AgentUnit *u);
-void agent_container_names_drop(Agent *a);

@@ -42,6 +42,7 @@ typedef struct FileItem {
         uint64_t number; // of the unit's step
         uint64_t serial; // AgentNode.files_queued
         AgentFileJob job;
+        int error; // out
         bool from_template, is_new, enable;
         bool check_again; // what is there may not be what we wrote
         bool claims;      // the name becomes ours with it
@@ -49,11 +50,10 @@ typedef struct FileItem {
         bool is_fleets;   // and fleet has not, since its program runs
         bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
-        Buf made;        // of a container's content: what is written for it
+        AgentMade *made; // of a container's content: what is written for it; NULL: that is no container's
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
         Buf touched;   // out: units below which links changed
-        int error;     // out
         char name[];
 } FileItem;
 
@@ -70,7 +70,7 @@ static void item_free(AgentNode *node, FileItem *it) {
         agent_spec_unref(node->agent, it->spec);
         free(it->foreign);
         buf_done(&it->touched);
-        buf_done(&it->made);
+        agent_made_free(it->made);
         free(it);
 }
 
@@ -94,10 +94,8 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->enable =
                 (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
-        if (job == AGENT_FILE_WRITE && work->spec->container) {
-                it->made = work->made.text;
-                work->made.text = (Buf){};
-        }
+        if (job == AGENT_FILE_WRITE)
+                it->made = TAKE_PTR(work->made);
         memcpy(it->slice, held.slice, sizeof(it->slice));
         memcpy(it->name, u->name, size);
         list_init(&it->link);
@@ -139,20 +137,20 @@ static void find_foreign_names(FileBatch *b) {
 }
 
 static UnitDirItem item_of(const FileItem *it) {
-        bool remove = it->job == AGENT_FILE_REMOVE, made = it->made.len > 0;
+        bool remove = it->job == AGENT_FILE_REMOVE;
+        const Buf *made = it->made ? &it->made->text : NULL;
 
         return (UnitDirItem){
                 .name = it->name,
                 .remove = remove,
                 .from_template = it->from_template,
                 .content = remove ? NULL
-                           : made ? it->made.data
+                           : made ? made->data
                                   : it->spec->content,
                 .len = remove ? 0
-                       : made ? quadlet_made_len(it->made.data, it->made.len)
+                       : made ? quadlet_made_len(made->data, made->len)
                               : it->spec->len,
-                .beside = it->made.data,
-                .beside_len = it->made.len,
+                .made_len = made ? made->len : 0,
                 .spec = remove ? (Hash){} : it->spec->hash,
                 .slice = *it->slice ? it->slice : NULL,
                 .enable = it->enable,

@@ -13,12 +13,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "agent-command.h"
 #include "agent-images.h"
 #include "agent-registry-auth.h"
 #include "content-image.h"
 #include "registry-words.h"
 #include "str.h"
-#include "transient-command.h"
 
 #define SKOPEO "/usr/bin/skopeo"
 
@@ -88,23 +88,18 @@ static int show(ImageAsk *ask, const char *unit, const Argosy__ToHost__Call *cal
 
 static int begin(ImageAsk *ask, const Argosy__ToHost__Call *call, char why[AGENT_ERROR_MAX]) {
         _cleanup_free_ char *source = str_printf("docker://%s", call->image),
-                            *unit = agent_images_unit(ask->agent),
+                            *unit = agent_command_unit(ask->agent),
                             *description = str_printf("Digest of the image %s", call->image);
         const char *const args[] = {SKOPEO, "inspect", "--raw", source, NULL};
-        const char *environment[] = {"HOME=/root", NULL, NULL};
-        const TransientConfig config = {.loop = ask->agent->loop,
-                                        .runner = ask->agent->images.runner,
-                                        .unit = unit,
-                                        .description = description,
-                                        .args = args,
-                                        .environment = environment,
-                                        .limit_sec = ASK_SEC,
-                                        .output_max = MANIFEST_MAX};
-
+        AgentCommand command = {.unit = unit,
+                                .description = description,
+                                .args = args,
+                                .limit_sec = ASK_SEC,
+                                .output_max = MANIFEST_MAX};
         int r = source && unit && description ? show(ask, unit, call, why) : -ENOMEM;
 
-        environment[1] = ask->auth_file;
-        return r < 0 ? r : transient_command_start(&config, on_asked, ask, &ask->command);
+        command.auth_file = ask->auth_file;
+        return r < 0 ? r : agent_command_start(ask->agent, &command, on_asked, ask, &ask->command);
 }
 
 void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
@@ -129,13 +124,8 @@ void agent_image_asks_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         ask_free(ask);
 }
 
-static void on_closed(void *userdata) {
-        agent_close_step(userdata);
-}
-
 static void drop(ImageAsk *ask) {
-        ask->agent->n_open++;
-        transient_command_cancel(ask->command, on_closed, ask->agent);
+        agent_command_cancel(ask->agent, &ask->command);
         ask_free(ask);
 }
 

@@ -26,13 +26,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "agent-command.h"
 #include "agent-images.h"
 #include "clock.h"
 #include "fileio.h"
 #include "log.h"
 #include "registry-words.h"
 #include "str.h"
-#include "transient-command.h"
 
 #define FILE_NAME "images" // in the state directory
 #define CALLED_US (3600 * USEC_PER_SEC)
@@ -206,22 +206,13 @@ static void on_removed(int result, const Buf *output, const Buf *said, void *use
 }
 
 static void remove_image(Agent *a, const char *image) {
-        static const char *const environment[] = {"HOME=/root", NULL};
-        _cleanup_free_ char *unit = agent_images_unit(a),
-                            *description = str_printf("Removal of the image %s", image);
+        _cleanup_free_ char *description = str_printf("Removal of the image %s", image);
         const char *const args[] = {"/bin/sh", "-c", SCRIPT, "sh", image, NULL};
-        const TransientConfig config = {.loop = a->loop,
-                                        .runner = a->images.runner,
-                                        .unit = unit,
-                                        .description = description,
-                                        .args = args,
-                                        .environment = environment,
-                                        .limit_sec = REMOVE_SEC,
-                                        .output_max = 4096};
+        const AgentCommand command = {
+                .description = description, .args = args, .limit_sec = REMOVE_SEC, .output_max = 4096};
 
         a->images.removed = strdup(image);
-        if (!unit || !description || !a->images.removed ||
-            transient_command_start(&config, on_removed, a, &a->images.removal) < 0) {
+        if (!a->images.removed || agent_command_start(a, &command, on_removed, a, &a->images.removal) < 0) {
                 free(TAKE_PTR(a->images.removed));
                 return; // until the next look
         }
@@ -250,15 +241,8 @@ void agent_image_removal_turn(Agent *a) {
                 remove_image(a, image->name);
 }
 
-static void on_closed(void *userdata) {
-        agent_close_step(userdata);
-}
-
 void agent_image_removal_drop(Agent *a) {
-        if (!a->images.removal)
-                return;
-        a->n_open++;
-        transient_command_cancel(TAKE_PTR(a->images.removal), on_closed, a);
+        agent_command_cancel(a, &a->images.removal);
         free(TAKE_PTR(a->images.removed));
 }
 

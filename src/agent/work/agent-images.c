@@ -15,10 +15,6 @@
 // as long as that is the same file of the same time, no start asks anybody. What podman cannot list is
 // pulled, which is nothing if it is here.
 //
-// What argosyd asks registries and podman is asked by services of their own (transient-command.h), whose
-// names no unit of the cluster can have. A service of an argosyd that has crashed may still run: names begin
-// with another process id then.
-//
 // Failures: the registry's words are the unit's error, and the step is tried again after a while, as any
 // other. An image that the registry does not have (registry_words_deny()) is a refusal of a unit that is not
 // here yet: another host may have it.
@@ -26,12 +22,11 @@
 #include "agent-images.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent-barred.h"
+#include "agent-command.h"
 #include "agent-image-removal.h"
 #include "agent-registry-auth.h"
 #include "agent-secrets.h"
@@ -40,7 +35,6 @@
 #include "log.h"
 #include "registry-words.h"
 #include "str.h"
-#include "transient-command.h"
 #include "unit-state.h"
 
 #define PODMAN "/usr/bin/podman"
@@ -80,10 +74,6 @@ typedef struct ImageWaiter {
         uint64_t step;
         char name[];
 } ImageWaiter;
-
-char *agent_images_unit(Agent *a) {
-        return str_printf("argosyd-image-%d-%" PRIu64 ".service", (int) getpid(), ++a->images.n_commands);
-}
 
 // ------------------------------------------------------------------------------------------------ whether
 
@@ -312,27 +302,23 @@ static void on_pulled(int result, const Buf *output, const Buf *said, void *user
 
 static int begin(ImageCommand *c, char why[AGENT_ERROR_MAX]) {
         static const char *const list_args[] = {"/bin/sh", "-c", LIST_SCRIPT, NULL};
-        const char *environment[] = {"HOME=/root", NULL, NULL};
         bool lists = !*c->image;
         const char *const pull_args[] = {PODMAN, "pull", "--quiet", c->image, NULL};
-        _cleanup_free_ char *unit = agent_images_unit(c->agent),
+        _cleanup_free_ char *unit = agent_command_unit(c->agent),
                             *description = lists ? strdup("List of images")
                                                  : str_printf("Pull of the image %s", c->image);
-        const TransientConfig config = {.loop = c->agent->loop,
-                                        .runner = c->agent->images.runner,
-                                        .unit = unit,
-                                        .description = description,
-                                        .args = lists ? list_args : pull_args,
-                                        .environment = environment,
-                                        .limit_sec = lists ? LIST_SEC : PULL_SEC,
-                                        .output_max = LIST_BYTES_MAX};
+        AgentCommand command = {.unit = unit,
+                                .description = description,
+                                .args = lists ? list_args : pull_args,
+                                .limit_sec = lists ? LIST_SEC : PULL_SEC,
+                                .output_max = LIST_BYTES_MAX};
         int r = unit && description ? 0 : -ENOMEM;
 
         if (r == 0 && c->auth.len > 0)
                 r = agent_registry_auth_write(c->agent, unit, c->image, &c->auth, &c->auth_file, why);
-        environment[1] = c->auth_file;
+        command.auth_file = c->auth_file;
         if (r == 0)
-                r = transient_command_start(&config, lists ? on_listed : on_pulled, c, &c->command);
+                r = agent_command_start(c->agent, &command, lists ? on_listed : on_pulled, c, &c->command);
         if (r == 0 && c->is_missing && agent_image_removal_knows(c->agent, c->image))
                 log_info("The image %s was removed by somebody, and is pulled again.", c->image);
         if (r == 0)
@@ -515,15 +501,10 @@ bool agent_images_pulls(const AgentUnit *u) {
 
 // ------------------------------------------------------------------------------------------------ the end
 
-static void on_closed(void *userdata) {
-        agent_close_step(userdata);
-}
-
 static void drop(ImageCommand *c) {
-        if (c->command) {
-                c->agent->n_open++;
-                transient_command_cancel(c->command, on_closed, c->agent);
-        }
+        if (c->command)
+                c->agent->images.n_running--;
+        agent_command_cancel(c->agent, &c->command);
         command_free(c);
 }
 

@@ -8,9 +8,6 @@
 
 #define AGENT_REGISTRY_SILENT_TEXT "the registry does not answer"
 
-// The name of a transient service that no other has: a new string; NULL: out of memory.
-char *agent_images_unit(Agent *a);
-
 // Whether its image is to be looked for before the wanted content is written (PLAN_FETCH), or before it is
 // started (PLAN_PLACES).
 bool agent_images_is_due(const AgentUnit *u);

@@ -100,8 +100,8 @@ bool agent_verify_makes(const AgentUnit *u) {
         if (work->verdict == PLAN_VERDICT_REFUSED && hash_equal(&work->judged, &work->wanted.spec) &&
             is_up(u))
                 return false; // it runs on, and nothing is written
-        return work->made.text.len == 0 || !hash_equal(&work->made.of, &work->spec->hash) ||
-               work->made.for_template != work->from_template;
+        return !work->made || !hash_equal(&work->made->of, &work->spec->hash) ||
+               work->made->for_template != work->from_template;
 }
 
 // What runs goes on with what it has. What is not ours yet does not become ours.
@@ -119,15 +119,17 @@ static void refuse_to_make(AgentUnit *u, const char *why) {
 }
 
 static void take_made(AgentUnit *u, const VerifyCall *call, const Buf *made, const UnitFinding *why) {
-        AgentUnitWork *work = u->work;
+        AgentMade *m = calloc(1, sizeof(*m));
 
-        work->made.text.len = 0;
-        if (buf_append(&work->made.text, made->data, made->len) < 0) {
+        if (!m || buf_append(&m->text, made->data, made->len) < 0) {
+                agent_made_free(m);
                 agent_step_done(u, strerror(ENOMEM));
                 return;
         }
-        work->made.of = call->content;
-        work->made.for_template = call->for_template;
+        m->of = call->content;
+        m->for_template = call->for_template;
+        agent_made_free(u->work->made);
+        u->work->made = m;
         judge(u, &call->content, is_up(u) ? why : NULL);
 }
 

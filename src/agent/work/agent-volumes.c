@@ -16,12 +16,11 @@
 #include <string.h>
 
 #include "agent-barred.h"
-#include "agent-images.h"
 #include "agent-step.h"
 #include "agent-unit.h"
+#include "podman-look.h"
 #include "quadlet.h"
 #include "str.h"
-#include "transient-command.h"
 #include "volume-options.h"
 
 // Of each its name behind "= ", its driver, and its options; of one that is not there the name alone.
@@ -44,39 +43,34 @@ typedef struct WantedVolume {
 } WantedVolume;
 
 typedef struct VolumeLook {
-        ListNode link; // in Agent.volume_looks
-        Agent *agent;
-        AgentStepCall *call;
-        TransientCommand *command;
+        PodmanLook look;
         WantedVolume list[VOLUMES_MAX];
         size_t n;
 } VolumeLook;
 
-static void look_free(VolumeLook *look) {
-        list_unlink(&look->link);
+static void free_list(PodmanLook *l) {
+        VolumeLook *look = CONTAINER_OF(l, VolumeLook, look);
+
         for (size_t i = 0; i < look->n; i++) {
                 volume_options_done(&look->list[i].options);
                 free(look->list[i].file);
         }
-        free(look->call);
-        free(look);
 }
 
 // ---------------------------------------------------------------------------------------------- what is due
 
 static bool next_volume(const AgentUnitWork *work, size_t *at, QuadletMade *ret) {
-        while (quadlet_made_next(work->made.text.data, work->made.text.len, at, ret))
+        while (quadlet_made_next(work->made->text.data, work->made->text.len, at, ret))
                 if (str_has_suffix(ret->name, VOLUME_SUFFIX))
                         return true;
         return false;
 }
 
 static bool has_volumes(const AgentUnitWork *work) {
-        size_t at =
-                work->made.text.len > 0 ? quadlet_made_len(work->made.text.data, work->made.text.len) : 0;
+        size_t at = work->made ? quadlet_made_len(work->made->text.data, work->made->text.len) : 0;
         QuadletMade made;
 
-        return work->made.text.len > 0 && next_volume(work, &at, &made);
+        return work->made && next_volume(work, &at, &made);
 }
 
 bool agent_volumes_is_due(const AgentUnit *u) {
@@ -104,7 +98,7 @@ static int add_volume(VolumeLook *look, const QuadletMade *made) {
 }
 
 static int read_made(VolumeLook *look, const AgentUnitWork *work) {
-        size_t at = quadlet_made_len(work->made.text.data, work->made.text.len);
+        size_t at = quadlet_made_len(work->made->text.data, work->made->text.len);
         QuadletMade made;
         int r = 0;
 
@@ -158,67 +152,41 @@ static void settle(AgentUnit *u, const char *why) {
         agent_step_done(u, why);
 }
 
-static void on_seen(int result, const Buf *output, const Buf *said, void *userdata) {
-        VolumeLook *look = userdata;
-        AgentUnit *u = agent_step_find(look->call->node, look->call->name, look->call->number);
+static void on_said(PodmanLook *l, AgentUnit *u, const Buf *output) {
+        const VolumeLook *look = CONTAINER_OF(l, VolumeLook, look);
         _cleanup_free_ char *why = NULL;
-        int r = result == 0 ? compare(look, output, &why) : 0;
+        int r = output ? compare(look, output, &why) : 0;
 
         if (u)
                 settle(u, r < 0 ? strerror(-r) : why);
-        drain_mark(&look->agent->drain);
-        look_free(look);
 }
 
+// Takes the look.
 static int begin(VolumeLook *look) {
         const char *args[4 + VOLUMES_MAX + 1] = {"/bin/sh", "-c", INSPECT_SCRIPT, "volumes"};
-        static const char *const environment[] = {"HOME=/root", NULL};
-        _cleanup_free_ char *unit = agent_images_unit(look->agent);
-        const TransientConfig config = {.loop = look->agent->loop,
-                                        .runner = look->agent->images.runner,
-                                        .unit = unit,
-                                        .description = "Look at volumes",
-                                        .args = args,
-                                        .environment = environment,
-                                        .limit_sec = INSPECT_SEC,
-                                        .output_max = INSPECT_BYTES_MAX};
 
         for (size_t i = 0; i < look->n; i++)
                 args[4 + i] = look->list[i].options.name;
-        return unit ? transient_command_start(&config, on_seen, look, &look->command) : -ENOMEM;
+        return podman_look_begin(&look->look, &(AgentCommand){.description = "Look at volumes",
+                                                              .args = args,
+                                                              .limit_sec = INSPECT_SEC,
+                                                              .output_max = INSPECT_BYTES_MAX});
 }
 
 void agent_volumes_see(AgentUnit *u) {
-        VolumeLook *look = calloc(1, sizeof(*look));
-        int r = look ? 0 : -ENOMEM;
+        VolumeLook *look = podman_look_new(u, sizeof(*look), on_said);
+        int r = -ENOMEM;
 
         if (look) {
-                list_init(&look->link);
-                look->agent = u->node->agent;
-                look->call = agent_step_call_new(u);
-                r = look->call ? read_made(look, u->work) : -ENOMEM;
+                look->look.free_rest = free_list;
+                r = read_made(look, u->work);
         }
-        if (r == 0 && look->n > 0)
-                r = begin(look);
         if (r == 0 && look->n > 0) {
-                list_append(&look->agent->volume_looks, &look->link);
-                return;
+                r = begin(look);
+                if (r == 0)
+                        return;
+        } else if (look) {
+                podman_look_free(&look->look);
         }
-        if (look)
-                look_free(look);
         settle(u, r == -ENOMEM ? strerror(ENOMEM) : NULL); // who cannot be asked says nothing
-}
-
-static void on_closed(void *userdata) {
-        agent_close_step(userdata);
-}
-
-void agent_volumes_drop(Agent *a) {
-        list_foreach_safe (i, &a->volume_looks) {
-                VolumeLook *look = CONTAINER_OF(i, VolumeLook, link);
-
-                a->n_open++;
-                transient_command_cancel(look->command, on_closed, a);
-                look_free(look);
-        }
 }

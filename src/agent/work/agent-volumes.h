@@ -9,4 +9,3 @@
 bool agent_volumes_is_due(const AgentUnit *u);
 // The step has begun, and ends when they are known, or with the reason why one does not do.
 void agent_volumes_see(AgentUnit *u);
-void agent_volumes_drop(Agent *a);

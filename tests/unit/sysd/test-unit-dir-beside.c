@@ -57,9 +57,9 @@ static int write_one(const char *name, const char *content, bool from_template, 
                 .name = name, .from_template = from_template, .spec = hash_of(content, strlen(content))};
 
         make(&made, content, source, beside);
-        item.content = item.beside = made.data;
+        item.content = made.data;
         item.len = quadlet_made_len(made.data, made.len);
-        item.beside_len = made.len;
+        item.made_len = made.len;
         unit_dir_apply(d, &item, 1);
         buf_done(&item.touched);
         return item.error;

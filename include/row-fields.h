@@ -99,7 +99,6 @@ void row_json(const Row *row, const void *message,
 void row_fields_json(const Row *row, const void *message, Json *j);        // keys and values, without `more`
 void fields_json(const Field *fields, size_t n, const void *row, Json *j); // the value: an object
 void refusals_json(Argosy__Refusal **refusals, size_t n, Json *j);         // the value
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j);       // the value
 static inline const char *field_string(const Field *f, const void *row) {
         return *(char *const *) ((const char *) row + f->offset);
 }

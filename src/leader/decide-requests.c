@@ -25,6 +25,7 @@
 #include "image-pinning.h"
 #include "image-pulls.h"
 #include "response.h"
+#include "rollout-images.h"
 #include "turn.h"
 
 enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
@@ -190,7 +191,7 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
         if (r == STEP_PASSED)
                 r = container_check_admit(t);
         if (r == STEP_PASSED && t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
-                r = image_pulls_admit(t, t->request->rollout);
+                r = rollout_images_admit(t, t->request->rollout);
         if (r != STEP_PASSED)
                 return r;
         r = h->decide ? h->decide(d, t) : h->plan(d->leader, t, &d->batch);

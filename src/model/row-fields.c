@@ -245,10 +245,6 @@ static void json_labels_at(const Field *f, const void *message, Json *j) {
         json_end(j, '}');
 }
 
-void job_targets_json(const Argosy__Response__JobRow *job, Json *j) {
-        json_words(job->targets, job->n_targets, j);
-}
-
 static void json_side(Json *j, const char *key, const char *rev, const char *desired) {
         json_key(j, key);
         if (!*rev) {

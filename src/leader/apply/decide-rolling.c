@@ -16,10 +16,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image-pulls.h"
 #include "message.h"
 #include "response.h"
 #include "rollout-controller.h"
+#include "rollout-images.h"
 
 int decide_rolling_begin(Decision *d, PendingRequest *t, Argosy__Request__Rollout *m) {
         char *name = strdup(m->name);
@@ -32,7 +32,7 @@ int decide_rolling_begin(Decision *d, PendingRequest *t, Argosy__Request__Rollou
         m->kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         if (t->request->job)
                 m->id = t->request->job->id;
-        r = image_pulls_admit(t, m);
+        r = rollout_images_admit(t, m);
         if (r != STEP_PASSED)
                 return r;
         return rollout_controller_plan_as(d->leader, t, &d->batch, m);

@@ -92,7 +92,8 @@ struct PendingRequest {
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // the held job whose request it is; NULL: of a client
         struct {
-                uint32_t *nodes; // of an update: those that could not pull its image; owned by `pulls`
+                // of an update: those that could not pull its image; owned by the work of rollout-images.c
+                uint32_t *nodes;
                 size_t n;
                 const char *why; // the words of the last of them
         } without;

@@ -21,11 +21,9 @@
 #include "image-files.h"
 #include "node-calls.h"
 #include "nodes.h"
-#include "planner.h"
 #include "registry.h"
 #include "request-repeats.h"
 #include "response.h"
-#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -133,27 +131,10 @@ static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answ
 
 // ------------------------------------------------------------------------------------------------ asking
 
-static Node *find_node(Leader *l, const Argosy__NamedFile *f, const UnitFile *file) {
-        UnitOptions *options = NULL;
-        Node *found = NULL;
-
-        if (unit_file_expand(file, f->name, f->name, &options, NULL) < 0)
-                return NULL;
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (found || !node_calls_knows_names(n) || !node_admits(l, n, options))
-                        continue;
-                found = n;
-        }
-        unit_options_unref(options);
-        return found;
-}
-
 static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
         Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
-        Node *n = find_node(t->leader, f, file);
+        Node *n = image_files_find_node(t->leader, f, file, f->name, NULL, 0);
 
         ret->is_unchecked = !n;
         if (!n)
@@ -193,21 +174,6 @@ static int look_at(PendingRequest *t, const Argosy__NamedFile *f) {
         return c->n <= ASKED_MAX ? ask(t, f, file, &c->list[c->n - 1]) : 0;
 }
 
-static bool is_about_files(const PendingRequest *t) {
-        const Argosy__Request *m = t->request;
-
-        switch (m->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return request_takes_file(m->change);
-        case ARGOSY__REQUEST__WHAT_APPLY:
-                return m->apply->n_files > 0 && !m->apply->preview;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return !m->rollout->abort && m->rollout->file;
-        default:
-                return false;
-        }
-}
-
 static int begin(PendingRequest *t) {
         ContainerCheck *c = calloc(1, sizeof(*c));
         int r = c ? 0 : -ENOMEM;
@@ -231,7 +197,7 @@ int container_check_admit(PendingRequest *t) {
         const ContainerFile *refused;
         int r = 0;
 
-        if (!is_about_files(t) || t->lent || request_was_carried_out(t))
+        if (!image_files_are_brought(t) || t->lent || request_was_carried_out(t))
                 return STEP_PASSED;
         if (!check_of(t))
                 r = begin(t);

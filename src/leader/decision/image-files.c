@@ -19,7 +19,10 @@
 #include "group-contents.h"
 #include "image-pinning.h"
 #include "message.h"
-#include "quadlet.h"
+#include "node-calls.h"
+#include "nodes.h"
+#include "planner.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-file.h"
@@ -96,6 +99,48 @@ size_t image_files_count(PendingRequest *t) {
         if (f.list)
                 return *f.n;
         return t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && t->request->rollout->file;
+}
+
+bool image_files_are_brought(const PendingRequest *t) {
+        const Argosy__Request *m = t->request;
+
+        switch (m->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return request_takes_file(m->change);
+        case ARGOSY__REQUEST__WHAT_APPLY:
+                return m->apply->n_files > 0 && !m->apply->preview;
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+                return !m->rollout->abort && (m->rollout->file || m->rollout->pull);
+        default:
+                return false;
+        }
+}
+
+static bool is_among(uint32_t number, const uint32_t *numbers, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (numbers[i] == number)
+                        return true;
+        return false;
+}
+
+Node *image_files_find_node(Leader *l, const Argosy__NamedFile *f, const UnitFile *file, const char *unit,
+                            const uint32_t *asked, size_t n_asked) {
+        UnitOptions *options = NULL;
+        Node *found = NULL;
+
+        if (unit_file_expand(file, f->name, unit, &options, NULL) < 0)
+                return NULL;
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (!node_calls_knows_names(n) || is_among(n->number, asked, n_asked) ||
+                    !node_admits(l, n, options))
+                        continue;
+                found = n;
+                break;
+        }
+        unit_options_unref(options);
+        return found;
 }
 
 static int note_pinned(PendingRequest *t, const Hash *source, const void *content, size_t len) {

@@ -42,6 +42,11 @@ void image_pin_done(ImagePin *p);
 Argosy__NamedFile *image_files_at(PendingRequest *t, size_t i);
 size_t image_files_count(PendingRequest *t);
 bool image_files_are_unpinned(PendingRequest *t); // they are taken as they are
+// Whether it may bring some that units take.
+bool image_files_are_brought(const PendingRequest *t);
+// A node that may run `unit` by that file and can be asked, but for some by their numbers; NULL: none.
+Node *image_files_find_node(Leader *l, const Argosy__NamedFile *f, const UnitFile *file, const char *unit,
+                            const uint32_t *asked, size_t n_asked);
 // The file has this content from now on. 0 or -ENOMEM.
 int image_files_replace(PendingRequest *t, Argosy__NamedFile *f, const void *content, size_t len);
 // A new file. NULL: out of memory.

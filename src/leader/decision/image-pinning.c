@@ -26,11 +26,8 @@
 #include "image-pins.h"
 #include "message.h"
 #include "node-calls.h"
-#include "nodes.h"
-#include "planner.h"
 #include "request-repeats.h"
 #include "response.h"
-#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -41,32 +38,6 @@ bool image_pinning_waits(const PendingRequest *t) {
                 if (image_files_work(t)->pins[i].call)
                         return true;
         return false;
-}
-
-static bool was_asked(const ImagePin *pin, const Node *n) {
-        for (size_t i = 0; i < pin->n_asked; i++)
-                if (pin->asked[i] == n->number)
-                        return true;
-        return false;
-}
-
-// One that may run it.
-static Node *find_node(Leader *l, const ImagePin *pin, const Argosy__NamedFile *f, const UnitFile *file) {
-        UnitOptions *options = NULL;
-        Node *found = NULL;
-
-        if (unit_file_expand(file, f->name, pin->unit, &options, NULL) < 0)
-                return NULL;
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (!node_calls_knows_names(n) || was_asked(pin, n) || !node_admits(l, n, options))
-                        continue;
-                found = n;
-                break;
-        }
-        unit_options_unref(options);
-        return found;
 }
 
 static ImagePin *find_call(ImagePinning *p, uint64_t call) {
@@ -118,7 +89,9 @@ static int ask(PendingRequest *t, ImagePin *pin) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         const Argosy__NamedFile *f = image_files_at(t, pin->file);
         int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
-        Node *n = r == 0 && pin->n_asked < IMAGE_PIN_HOSTS_MAX ? find_node(t->leader, pin, f, file) : NULL;
+        Node *n = r == 0 && pin->n_asked < IMAGE_PIN_HOSTS_MAX
+                          ? image_files_find_node(t->leader, f, file, pin->unit, pin->asked, pin->n_asked)
+                          : NULL;
 
         if (n)
                 return ask_with(t, pin, n, file->registry_auth);
@@ -211,26 +184,11 @@ static bool is_rolled(const PendingRequest *t) {
                (t->request->what_case == ARGOSY__REQUEST__WHAT_APPLY && t->request->apply->rolling);
 }
 
-static bool is_about_files(const PendingRequest *t) {
-        const Argosy__Request *m = t->request;
-
-        switch (m->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-                return request_takes_file(m->change);
-        case ARGOSY__REQUEST__WHAT_APPLY:
-                return m->apply->n_files > 0 && !m->apply->preview;
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-                return !m->rollout->abort && (m->rollout->file || m->rollout->pull);
-        default:
-                return false;
-        }
-}
-
 int image_pinning_admit(PendingRequest *t) {
         const ImagePin *failed = NULL;
         int r;
 
-        if (t->has_digests || !is_about_files(t) || t->lent)
+        if (t->has_digests || !image_files_are_brought(t) || t->lent)
                 return STEP_PASSED;
         // What was done before is planned again for the answer alone, with what units have.
         if (image_files_are_unpinned(t) || request_was_carried_out(t)) {

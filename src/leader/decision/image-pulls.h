@@ -5,10 +5,6 @@
 
 #include "pending-requests.h"
 
-// Of an update or a rolling restart, also one that an undo or an apply begins. STEP_PASSED: hosts that will
-// need the image have it, or are in PendingRequest.without; PLAN_SETTLED: hosts are asked, or the pending
-// request was answered; -EBUSY: the rest of a large group in the next turn; -ENOMEM.
-int image_pulls_admit(PendingRequest *t, const Argosy__Request__Rollout *m);
 typedef struct ImageWish {
         const char *image;         // as content_image_of() says
         const char *registry_auth; // of the file (image-auth.h); NULL: none
@@ -23,3 +19,7 @@ int image_pulls_want(PendingRequest *t, uint32_t node, const ImageWish *wish, co
 int image_pulls_ask(PendingRequest *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
 bool image_pulls_wait(const PendingRequest *t);
+// Images on hosts that were wanted so far, and of these one after the other that cannot be had (*at begins
+// with 0): why; NULL: there are no more.
+size_t image_pulls_count(const PendingRequest *t);
+const char *image_pulls_next_failed(const PendingRequest *t, size_t *at, uint32_t *ret_node);

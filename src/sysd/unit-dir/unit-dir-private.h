@@ -139,8 +139,8 @@ uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
 
 // unit-dir-beside.c
-// Before the unit's file `name` is written: what was made with it (UnitDirItem.made_len) is there, and nothing
-// else. 0; -ENOTUNIQ: the name of one is taken; other negative errno.
+// Before the unit's file `name` is written: what was made with it (UnitDirItem.made_len) is there, and
+// nothing else. 0; -ENOTUNIQ: the name of one is taken; other negative errno.
 int unit_dir_put_beside(UnitDir *d, const char *name, const void *made, size_t len);
 // Its file is that of `from`: it needs the same.
 int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);

@@ -51,6 +51,12 @@ static bool retries(unsigned i) {
         return content_of(i) && content_of(i)->restart_elsewhere > 0 && heard_has_failed(i);
 }
 
+// Its next step may be further away than any calm is long.
+static bool is_under_way(const LogRollout *o) {
+        return *o->name && (o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING ||
+                            o->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING);
+}
+
 // Something changes units by itself, at any time.
 static bool is_restless(void) {
         enum { ROUNDS = 3 };
@@ -63,6 +69,9 @@ static bool is_restless(void) {
         } while (log_truth.n_entries != n && ++rounds < ROUNDS);
         for (unsigned i = 0; i < asks.n_units; i++)
                 if (places_has_deadline(log_truth.units[i].node) || heard_was_refused(i) || retries(i))
+                        return true;
+        for (size_t i = 0; i < log_truth.n_rollouts; i++)
+                if (is_under_way(&log_truth.rollouts[i]))
                         return true;
         return log_truth.n_entries != n || !world_is_well();
 }

@@ -355,6 +355,11 @@ static inline void agent_down(void) {
         w.attached = false;
 }
 
+static inline void agent_restart(void) {
+        agent_down();
+        agent_up();
+}
+
 static inline void meet_leader(const Order *orders, size_t n) {
         unsigned before = w.n_attaches;
 

@@ -20,7 +20,8 @@ static void *run(void *userdata) {
         FakeDaemon *d = userdata;
 
         d->script(d);
-        fake_hang_up(d);
+        if (d->fd >= 0)
+                fake_expect_end(d);
         return NULL;
 }
 

@@ -27,7 +27,8 @@ struct FakeDaemon {
         uint8_t memory[64]; // for the script
 };
 
-// Starts the script; the socket's path is d->path.
+// Starts the script; the socket's path is d->path. Where it ends with a connection that it has not hung up,
+// the peer does so without having said anything more.
 void fake_daemon_start(FakeDaemon *d, FakeScript script);
 // Waits until the script has ended; removes everything.
 void fake_daemon_stop(FakeDaemon *d);

@@ -120,6 +120,14 @@ const Argosy__Response__UnitResult *rig_change(Rig *g, Argosy__Verb verb, const 
         return a->responses[0]->change->units[0];
 }
 
+RigAnswer *rig_change_with_and_settle(Rig *g, Argosy__Verb verb, const char *name, const char *content,
+                                      bool replace, const uint8_t id[16]) {
+        RigAnswer *a = rig_change_with(g, verb, name, content, replace, id);
+
+        rig_settle(g);
+        return a;
+}
+
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;

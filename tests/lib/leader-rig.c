@@ -662,6 +662,19 @@ void rig_elect_anew(Rig *g) {
         rig_elect(g);
 }
 
+// ------------------------------------------------------------------------------------------- and all settles
+
+void rig_hurry_and_settle(Rig *g) {
+        rig_hurry(g);
+        rig_settle(g);
+}
+
+void rig_host_report_and_settle(Rig *g, RigHost *h, VirtualUnit *u, Argosy__ActiveState active,
+                                Argosy__Outcome__Kind outcome) {
+        rig_host_report(g, h, u, active, outcome);
+        rig_settle(g);
+}
+
 // ------------------------------------------------------------------------------------------------ life
 
 void rig_propose(Rig *g, Batch *b) {

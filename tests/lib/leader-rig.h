@@ -255,6 +255,11 @@ void rig_elect_anew(Rig *g); // both
 // here, which is in the log (`kept`), or is not.
 void rig_depose_unknown(Rig *g, bool kept);
 
+// What the functions of these names do, and then everything happens that happens without time passing.
+void rig_hurry_and_settle(Rig *g);
+void rig_host_report_and_settle(Rig *g, RigHost *h, VirtualUnit *u, Argosy__ActiveState active,
+                                Argosy__Outcome__Kind outcome);
+
 // The newest job that somebody asked for, and not what the cluster did by itself; whether one is that. 0:
 // none.
 uint64_t rig_last_job(const Rig *g);
@@ -269,6 +274,8 @@ const Argosy__Response__UnitResult *rig_change(Rig *g, Argosy__Verb verb, const 
                                                const char *content);
 RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const char *content, bool replace,
                            const uint8_t id[16]);
+RigAnswer *rig_change_with_and_settle(Rig *g, Argosy__Verb verb, const char *name, const char *content,
+                                      bool replace, const uint8_t id[16]);
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
 const char *rig_node_name(Rig *g, const char *name);             // where it is said to run; "": nowhere

@@ -7,6 +7,12 @@
 //      Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
 #include "argosy.pb-c.h"
+#include "message.h"
+
+// For _cleanup_(), of a pointer to any message.
+static inline void message_freep(void *message) {
+        message_free(*(void **) message);
+}
 
 // Of a message that has no text among its fields but those that are given.
 #define MESSAGE_OF(name, ...) \
@@ -37,6 +43,47 @@
 #define UNIT_RECORD_OF(...) \
         MESSAGE_OF(unit_record, .name = EMPTY, .displaced_by = EMPTY, .set = EMPTY, ##__VA_ARGS__)
 #define ROLLOUT_OF(...) MESSAGE_OF(request__rollout, .name = EMPTY, .secret = EMPTY, ##__VA_ARGS__)
+#define UNIT_RESULT_OF(...)                                                                              \
+        MESSAGE_OF(response__unit_result, .name = EMPTY, .message = EMPTY, .node = EMPTY, .from = EMPTY, \
+                   .because_of = EMPTY, .file_change = EMPTY, ##__VA_ARGS__)
+#define ATTACH_OF(...) \
+        MESSAGE_OF(to_voter__attach, .name = EMPTY, .address = EMPTY, .address_name = EMPTY, ##__VA_ARGS__)
+#define JOB_RECORD_OF(...)                                                                        \
+        MESSAGE_OF(job_record, .host_name = EMPTY, .user = EMPTY, .verb = EMPTY, .reason = EMPTY, \
+                   .end_message = EMPTY, .rollout = EMPTY, ##__VA_ARGS__)
+#define GRANT_RECORD_OF(...) \
+        MESSAGE_OF(grant_record, .user = EMPTY, .group = EMPTY, .role = EMPTY, ##__VA_ARGS__)
+#define TOP_OF(...) MESSAGE_OF(request__top, .node = EMPTY, ##__VA_ARGS__)
+#define UNIT_FILE_ROW_OF(...)                                                                              \
+        MESSAGE_OF(response__unit_file_row, .unit = EMPTY, .rev = EMPTY, .desired = EMPTY, .state = EMPTY, \
+                   .node = EMPTY, .description = EMPTY, .set = EMPTY, ##__VA_ARGS__)
+#define UNIT_REPORT_OF(...)                                                                   \
+        MESSAGE_OF(unit_report, .name = EMPTY, .sub = EMPTY, .result = EMPTY, .error = EMPTY, \
+                   .down_by = EMPTY, ##__VA_ARGS__)
+#define JOB_UNIT_ROW_OF(...)                                                                                \
+        MESSAGE_OF(response__job_unit_row, .unit = EMPTY, .rev = EMPTY, .desired = EMPTY, .now = EMPTY,     \
+                   .message = EMPTY, .end = EMPTY, .end_message = EMPTY, .node = EMPTY, .rev_after = EMPTY, \
+                   .desired_after = EMPTY, .from = EMPTY, ##__VA_ARGS__)
+#define HELLO_OF(...) MESSAGE_OF(to_voter__hello, .version = EMPTY, ##__VA_ARGS__)
+#define CALL_OF(...) MESSAGE_OF(to_host__call, .image = EMPTY, ##__VA_ARGS__)
+#define STATUS_OF(...)                                                                                \
+        MESSAGE_OF(response__status, .desired = EMPTY, .why = EMPTY, .note = EMPTY, .outcome = EMPTY, \
+                   ##__VA_ARGS__)
+#define OUTCOME_OF(...) MESSAGE_OF(outcome, .result = EMPTY, ##__VA_ARGS__)
+#define ACCESS_TOKEN_RECORD_OF(...)                                                                     \
+        MESSAGE_OF(access_token_record, .id = EMPTY, .name = EMPTY, .role = EMPTY, .created_by = EMPTY, \
+                   .revoked_by = EMPTY, ##__VA_ARGS__)
+#define HELPER_REPLY_OF(...) \
+        MESSAGE_OF(helper_reply, .why = EMPTY, .systemd = EMPTY, .podman = EMPTY, ##__VA_ARGS__)
+#define USAGE_ROW_OF(...) MESSAGE_OF(response__usage_row, .unit = EMPTY, ##__VA_ARGS__)
+#define FILE_FINDINGS_OF(...) MESSAGE_OF(response__file_findings, .unit = EMPTY, ##__VA_ARGS__)
+#define CLUSTER_TOKEN_OF(...) MESSAGE_OF(request__cluster_token, .for_host = EMPTY, ##__VA_ARGS__)
+#define VERIFY_OF(...) MESSAGE_OF(request__verify, .node = EMPTY, ##__VA_ARGS__)
+#define JOURNAL_LINES_OF(...) MESSAGE_OF(response__journal, .node = EMPTY, ##__VA_ARGS__)
+#define NODE_ROW_OF(...)                                                                                    \
+        MESSAGE_OF(response__node_row, .node = EMPTY, .address = EMPTY, .state = EMPTY, .role = EMPTY,      \
+                   .host_id = EMPTY, .machine_id = EMPTY, .manager = EMPTY, .reason = EMPTY, .mode = EMPTY, \
+                   .mode_reason = EMPTY, ##__VA_ARGS__)
 
 // Of a message that is one of many kinds: the kind, its field, what is in it, and further fields.
 #define REQUEST_OF(what, field, m, ...) \
@@ -48,3 +95,10 @@
 #define TO_VOTER_OF(msg, field, m) \
         MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_##msg, .field = (m))
 #define TO_HOST_OF(msg, field, m) MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_##msg, .field = (m))
+
+// The same, by their address, where a message is made and used at once.
+#define A_REQUEST(...) (&(Argosy__Request) REQUEST_OF(__VA_ARGS__))
+#define A_RESPONSE(...) (&(Argosy__Response) RESPONSE_OF(__VA_ARGS__))
+#define A_RESPONSE_WITH(...) (&(Argosy__Response) RESPONSE_WITH(__VA_ARGS__))
+#define A_TO_VOTER(...) (&(Argosy__ToVoter) TO_VOTER_OF(__VA_ARGS__))
+#define A_TO_HOST(...) (&(Argosy__ToHost) TO_HOST_OF(__VA_ARGS__))

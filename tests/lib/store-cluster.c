@@ -230,3 +230,8 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
                                         "answer to a batch");
         }
 }
+
+void store_cluster_write_to_all(StoreCluster *c, unsigned count, size_t len) {
+        store_cluster_write(c, count, len);
+        store_cluster_agree(c);
+}

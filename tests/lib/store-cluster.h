@@ -33,6 +33,7 @@ struct StoreCluster {
 StoreCluster *store_cluster_new(void);
 // Closes everything; fails on handles that are left.
 void store_cluster_free(StoreCluster *c);
+DEFINE_CLEANUP(StoreCluster *, store_cluster_free)
 // Opens server 0 as the first host and lets it win.
 void store_cluster_bootstrap(StoreCluster *c);
 // Opens server i, empty, and has the leader add it.
@@ -49,3 +50,5 @@ void store_cluster_hand_over(StoreCluster *c, StoreNode *old);
 void store_cluster_agree(StoreCluster *c);
 // Submits batches of `len` bytes one after the other at the leader until it has applied `count` more.
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len);
+// The same, and store_cluster_agree().
+void store_cluster_write_to_all(StoreCluster *c, unsigned count, size_t len);

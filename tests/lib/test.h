@@ -15,6 +15,21 @@
 
 #include <cmocka.h>
 
+// A function of cmocka's that sets up or takes down, and fails by its assertions alone:
+//
+//      FIXTURE(setup) {
+//              *state = cluster_state_new();
+//      }
+#define FIXTURE(name)                          \
+        static void name##_body(void **state); \
+                                               \
+        static int name(void **state) {        \
+                name##_body(state);            \
+                return 0;                      \
+        }                                      \
+                                               \
+        static void name##_body(void **state)
+
 // The tests of a program, one after the other.
 #define RUN_TESTS(...)                                              \
         int main(void) {                                            \

@@ -25,6 +25,10 @@ typedef struct Carried {
         Buf content; // with a zero behind it
 } Carried;
 
+static inline void carried_done(Carried *c) {
+        buf_done(&c->content);
+}
+
 static inline Carried carried_beside(const char *unit, const char *text, const uint8_t *bytes, size_t len) {
         _cleanup_carried_files_ CarriedFiles files = {};
         _cleanup_(unit_file_freep) UnitFile *file = NULL;

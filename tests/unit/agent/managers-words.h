@@ -11,6 +11,7 @@
 #include "manager-helper.h"
 #include "manager-name.h"
 #include "message.h"
+#include "messages.h"
 
 enum { MANY = 80, UID_BASE = 1000, NODE_BASE = 100 };
 
@@ -178,20 +179,12 @@ static inline void fill_everywhere(Everywhere *e, const char *format, uint64_t r
 
 static inline void order_everywhere(const char *format, uint64_t revision, const char *content) {
         static Everywhere e;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
 
         fill_everywhere(&e, format, revision, content);
-        o.generation = w.generation;
-        o.term = w.term;
-        o.index = w.index++;
-        o.orders = e.pointers;
-        o.n_orders = n_others;
-        o.specs = &e.specs;
-        o.n_specs = 1;
-        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
-        m.orders = &o;
-        agent_on_message(w.agent, &m);
+        Argosy__ToHost__Orders o =
+                MESSAGE_OF(to_host__orders, .generation = w.generation, .term = w.term, .index = w.index++,
+                           .orders = e.pointers, .n_orders = n_others, .specs = &e.specs, .n_specs = 1);
+        agent_on_message(w.agent, A_TO_HOST(ORDERS, orders, &o));
 }
 
 static inline void meet(void) {

@@ -49,10 +49,9 @@ int __wrap_journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const J
 }
 
 static void on_reader_closed(uv_handle_t *handle) {
-        Reader *r = CONTAINER_OF((uv_idle_t *) handle, Reader, handle);
+        _cleanup_free_ Reader *r = CONTAINER_OF((uv_idle_t *) handle, Reader, handle);
 
         r->closed(r->closed_data);
-        free(r);
 }
 
 void __wrap_journal_reader_close(JournalReader *journal, void (*closed)(void *userdata), void *userdata) {
@@ -102,7 +101,7 @@ static bool is_final(void) {
         return n_answers > 0 && last()->final;
 }
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         cancel = 0;
         cancel_at_once = false;
         rig_up();
@@ -110,7 +109,6 @@ static int world_up(void **state) {
         agent_up();
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -124,9 +122,9 @@ static int world_down(void **state) {
 static int ask_status(uint32_t node, const char *const *names, size_t n, unsigned lines, void *userdata) {
         Argosy__Request__Status status =
                 MESSAGE_OF(request__status, .names = (char **) names, .n_names = n, .lines = lines);
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
 
-        return agent_call(w.agent, ASKER, node, &request, on_answer, userdata, &cancel);
+        return agent_call(w.agent, ASKER, node, A_REQUEST(STATUS, status, &status), on_answer, userdata,
+                          &cancel);
 }
 
 // The status of one unit, without lines. Borrowed until the next.
@@ -140,19 +138,18 @@ static const Argosy__Response__Status *status_of(const char *name) {
 }
 
 static int ask_journal(uint32_t node, const char *name, unsigned lines, bool follow) {
-        Argosy__Request__Journal journal = JOURNAL_OF(.name = (char *) name, .lines = lines,
-                                                      .follow = follow);
-        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
+        Argosy__Request__Journal journal =
+                JOURNAL_OF(.name = (char *) name, .lines = lines, .follow = follow);
 
-        return agent_call(w.agent, ASKER, node, &request, on_answer, NULL, &cancel);
+        return agent_call(w.agent, ASKER, node, A_REQUEST(JOURNAL, journal, &journal), on_answer, NULL,
+                          &cancel);
 }
 
 static int ask_stop(const char *const *names, size_t n) {
         Argosy__Request__LocalStop stop =
                 MESSAGE_OF(request__local_stop, .names = (char **) names, .n_names = n);
-        Argosy__Request request = REQUEST_OF(LOCAL_STOP, local_stop, &stop);
 
-        return agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel);
+        return agent_call(w.agent, 0, 0, A_REQUEST(LOCAL_STOP, local_stop, &stop), on_answer, NULL, &cancel);
 }
 
 static const char *const one[] = {"web.service"}, *const two[] = {"web.service", "nobody.service"};
@@ -161,9 +158,10 @@ static const char *const one[] = {"web.service"}, *const two[] = {"web.service",
 
 static void what_cannot_be_asked_is_refused_without_a_reply(void **state) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
 
-        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), -EOPNOTSUPP);
+        assert_int_equal(agent_call(w.agent, 0, 0, A_REQUEST(LIST_UNITS, list_units, &list), on_answer, NULL,
+                                    &cancel),
+                         -EOPNOTSUPP);
         assert_int_equal(ask_status(NODE + 1, one, 1, 0, NULL), -ENXIO);
         assert_int_equal(ask_status(0, one, 0, 0, NULL), -EINVAL);
         assert_int_equal(ask_stop(one, 0), -EINVAL);
@@ -190,8 +188,6 @@ static void calls_have_a_limit(void **state) {
 // ---- status
 
 static void a_status_answers_for_each_name_in_turn(void **state) {
-        const Argosy__Response__Status *s;
-
         assert_int_equal(ask_status(0, two, 2, 100000, NULL), 0);
         loop_until(reader);
         assert_string_equal(reader->unit, "web.service");
@@ -203,7 +199,7 @@ static void a_status_answers_for_each_name_in_turn(void **state) {
         journal_ends(0);
         assert_int_equal(n_answers, 1);
         assert_false(last()->final);
-        s = last()->status_reply;
+        const Argosy__Response__Status *s = last()->status_reply;
         assert_string_equal(s->row->unit, "web.service");
         assert_string_equal(s->row->node, "one");
         assert_string_equal(s->row->load, "loaded");

@@ -13,7 +13,7 @@
 static uint8_t large[LARGE];
 
 static void a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&c, 5);
@@ -29,11 +29,10 @@ static void a_file_comes_piece_by_piece_and_the_unit_starts_behind_the_last(void
         assert_int_equal(w.n_file_asks, 3);
         assert_true(is_there("units/web.service/data") && store_has(&c));
         assert_true(pid1_is_active(pid1, "web.service"));
-        buf_done(&c.content);
 }
 
 static void another_leader_is_asked_for_the_rest(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&c, 5);
@@ -48,12 +47,11 @@ static void another_leader_is_asked_for_the_rest(void **state) {
         assert_int_equal(w.file_asked_from, PIECE);
         answer_all(&c, 5);
         assert_true(pid1_is_active(pid1, "web.service"));
-        buf_done(&c.content);
 }
 
 // An answer that was on its way when the next leader was attached to.
 static void what_the_former_leader_says_late_is_passed_over(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&c, 5);
@@ -72,11 +70,10 @@ static void what_the_former_leader_says_late_is_passed_over(void **state) {
         assert_int_equal(w.file_asked_from, PIECE);
         answer_all(&c, 5);
         assert_true(is_there("units/web.service/data"));
-        buf_done(&c.content);
 }
 
 static void what_nobody_asked_for_is_passed_over(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
         Hash other = hash_of("x", 1);
 
         meet_leader(NULL, 0);
@@ -91,12 +88,11 @@ static void what_nobody_asked_for_is_passed_over(void **state) {
         await_ask(2);
         assert_int_equal(w.file_asked_from, PIECE);
         answer_all(&c, 5);
-        buf_done(&c.content);
 }
 
 // The unit runs on with what it has, says why, and gets its file when the right one comes.
 static void a_file_with_another_hash_stops_nothing(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
         static uint8_t wrong[LARGE];
 
         memcpy(wrong, large, LARGE);
@@ -119,7 +115,6 @@ static void a_file_with_another_hash_stops_nothing(void **state) {
         answer_all(&c, 6);
         loop_until(pid1_runs(pid1, "web.service") == 2 && !*error_of("web.service"));
         assert_true(pid1_is_active(pid1, "web.service"));
-        buf_done(&c.content);
 }
 
 static void a_file_of_another_size_is_not_taken(void **state) {
@@ -127,7 +122,7 @@ static void a_file_of_another_size_is_not_taken(void **state) {
                 uint64_t size, len;
         } wrong[] = {{LARGE + 1, PIECE}, {PIECE, PIECE}, {LARGE, 0}, {LARGE, LARGE + 1}};
         static uint8_t longer[LARGE + 1];
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&c, 5);
@@ -139,23 +134,21 @@ static void a_file_of_another_size_is_not_taken(void **state) {
                 await_failure("web.service", i + 1, "its file data: what came is not what it is to be");
         }
         assert_false(has_file("web.service"));
-        buf_done(&c.content);
 }
 
 static void what_the_cluster_does_not_have_any_more_is_said(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&c, 5);
         await_ask(1);
         send_piece(&c.hash, 0, 0, NULL, 0, false);
         await_failure("web.service", 1, "its file data: the unit does not have it any more");
-        buf_done(&c.content);
 }
 
 // PID 1 needs room in /run. What runs there runs on, and there is no part of the file.
 static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **state) {
-        Carried c = carried("web.service", large, LARGE);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -181,13 +174,12 @@ static void a_host_without_room_says_so_and_goes_on_when_there_is_some(void **st
         await_ask(4);
         answer_all(&c, 6);
         loop_until(pid1_runs(pid1, "web.service") == 2 && !*error_of("web.service"));
-        buf_done(&c.content);
 }
 
 // The unit that waits for it can be stopped and removed, and holds up no other one.
 static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
-        Carried c = carried("web.service", large, LARGE),
-                other = carried("other.service", small, sizeof(small) - 1);
+        _cleanup_(carried_done) Carried c = carried("web.service", large, LARGE),
+                                        other = carried("other.service", small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -211,12 +203,11 @@ static void a_piece_that_never_comes_holds_up_nothing_else(void **state) {
         answer_all(&other, 11);
         assert_false(store_has(&c) || is_there("units/web.service"));
         assert_true(store_has(&other));
-        buf_done(&c.content);
-        buf_done(&other.content);
 }
 
 static void a_content_is_fetched_once_for_all_who_wait_for_it(void **state) {
-        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE);
+        _cleanup_(carried_done) Carried a = carried("a.service", large, LARGE),
+                                        b = carried("b.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -231,8 +222,6 @@ static void a_content_is_fetched_once_for_all_who_wait_for_it(void **state) {
         send_order((Order){.name = "b.service", .remove = true, .revision = 8});
         loop_until(is_gone("b.service"));
         assert_false(store_has(&b));
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 static bool waits_for_files(const char *unit) {
@@ -244,8 +233,9 @@ static bool waits_for_files(const char *unit) {
 // The leader answers for the unit in whose name the piece was asked for. The others go on with what has
 // come.
 static void a_refusal_for_one_unit_is_none_for_another_that_waits(void **state) {
-        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE),
-                c = carried("c.service", large, LARGE);
+        _cleanup_(carried_done) Carried a = carried("a.service", large, LARGE),
+                                        b = carried("b.service", large, LARGE),
+                                        c = carried("c.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -269,21 +259,18 @@ static void a_refusal_for_one_unit_is_none_for_another_that_waits(void **state) 
         assert_string_equal(w.file_asked_for, "c.service");
         answer_all(&c, 7);
         assert_string_equal(error_of("c.service"), "");
-        buf_done(&a.content);
-        buf_done(&b.content);
-        buf_done(&c.content);
 }
 
 // What the last unit leaves and the next one is about to get stays.
 static void a_file_that_one_leaves_and_another_gets_stays(void **state) {
-        Carried a = carried("a.service", large, LARGE), b = carried("b.service", large, LARGE);
-        unsigned n;
+        _cleanup_(carried_done) Carried a = carried("a.service", large, LARGE),
+                                        b = carried("b.service", large, LARGE);
 
         meet_leader(NULL, 0);
         order(&a, 5);
         await_ask(1);
         answer_all(&a, 5);
-        n = w.n_file_asks;
+        unsigned n = w.n_file_asks;
         for (uint64_t revision = 6; revision < 26; revision += 4) { // the pool may be faster or slower
                 order(&b, revision);
                 send_order((Order){.name = "a.service", .remove = true, .revision = revision + 1});
@@ -295,12 +282,11 @@ static void a_file_that_one_leaves_and_another_gets_stays(void **state) {
                 forget_reports();
         }
         assert_int_equal(w.n_file_asks, n);
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole(void **state) {
-        Carried a = carried("a.service", small, sizeof(small) - 1), b = carried("b.service", large, LARGE);
+        _cleanup_(carried_done) Carried a = carried("a.service", small, sizeof(small) - 1),
+                                        b = carried("b.service", large, LARGE);
         const Order both[] = {
                 {.name = "a.service", .content = (const char *) a.content.data, .revision = 5, .start = 5},
                 {.name = "b.service", .content = (const char *) b.content.data, .revision = 6, .start = 6}};
@@ -313,8 +299,7 @@ static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole
         await_ask(2);
         answer(&b);
         await_ask(3);
-        agent_down();
-        agent_up();
+        agent_restart();
         w.term++;
         meet_leader(both, 2);
         await_ask(4);
@@ -322,14 +307,12 @@ static void a_new_run_of_argosyd_asks_from_the_beginning_and_keeps_what_is_whole
         answer_all(&b, 6);
         assert_int_equal(pid1_runs(pid1, "a.service"), 1);
         assert_true(is_there("units/a.service/data") && is_there("units/b.service/data"));
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 // As an earlier run leaves it that has removed the unit and not lived to record that. The unit is not
 // touched.
 static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **state) {
-        Carried a = carried("a.service", small, sizeof(small) - 1);
+        _cleanup_(carried_done) Carried a = carried("a.service", small, sizeof(small) - 1);
         _cleanup_free_ char *data = str_printf("%s/units/a.service/data", w.dir),
                             *folder = str_printf("%s/units/a.service", w.dir);
 
@@ -346,7 +329,6 @@ static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **s
         answer_all(&a, 5);
         loop_until(is_there("units/a.service/data"));
         assert_int_equal(pid1_runs(pid1, "a.service"), 1);
-        buf_done(&a.content);
 }
 
 #define CHANGES(line, change) \
@@ -354,8 +336,9 @@ static void a_folder_that_has_gone_while_argosyd_was_down_is_made_again(void **s
 
 // As one that finds no more room in /run.
 static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **state) {
-        Carried a = carried_beside("web.service", CHANGES("", "none"), small, sizeof(small) - 1),
-                b = carried_beside("web.service", CHANGES("", "none"), large, LARGE);
+        _cleanup_(carried_done)
+                Carried a = carried_beside("web.service", CHANGES("", "none"), small, sizeof(small) - 1),
+                        b = carried_beside("web.service", CHANGES("", "none"), large, LARGE);
         _cleanup_free_ char *in_the_way = str_printf("%s/units/web.service/..next", w.dir);
 
         meet_leader(NULL, 0);
@@ -376,8 +359,6 @@ static void files_that_could_not_be_put_in_place_go_back_without_a_stop(void **s
         assert_true(pid1_is_active(pid1, "web.service"));
         assert_int_equal(pid1_runs(pid1, "web.service"), 1);
         assert_true(is_there("units/web.service/data"));
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 static void start_anew(const char *unit) {
@@ -389,9 +370,11 @@ static void start_anew(const char *unit) {
 // Whoever starts the unit anew, with Restart= or by hand, makes it read them; that it had been started so
 // before does not.
 static void files_that_a_failed_reload_did_not_read_are_read_by_the_next_run(void **state) {
-        Carried a = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), small,
-                                   sizeof(small) - 1),
-                b = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), large, LARGE);
+        _cleanup_(carried_done)
+                Carried a = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), small,
+                                           sizeof(small) - 1),
+                        b = carried_beside("web.service", CHANGES("ExecReload=false\n", "reload"), large,
+                                           LARGE);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -404,8 +387,7 @@ static void files_that_a_failed_reload_did_not_read_are_read_by_the_next_run(voi
                 answer(&b);
         }
         loop_until(str_has_prefix(error_of("web.service"), AGENT_RELOAD_FAILED_TEXT ": "));
-        agent_down();
-        agent_up();
+        agent_restart();
         meet(&b, 6);
         loop_until(streq(error_of("web.service"), AGENT_RELOAD_FAILED_TEXT));
         assert_int_equal(find("web.service")->held.reload, LEDGER_RELOAD_FAILED);
@@ -413,8 +395,6 @@ static void files_that_a_failed_reload_did_not_read_are_read_by_the_next_run(voi
         loop_until(find("web.service")->held.reload == LEDGER_RELOAD_NONE);
         loop_until(!*error_of("web.service"));
         assert_int_equal(pid1_runs(pid1, "web.service"), 3);
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 int main(void) {

@@ -14,24 +14,20 @@ static void small_batches_of_files_keep_their_distance(void **state) {
         enum { N = 10 };
         char names[N][32];
         uint64_t in_time = 0; // so many certainly came before the second batch, however slow this machine is
-        uint64_t begin_us;
-        const AgentNode *node;
 
         meet_leader(NULL, 0);
-        node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
+        const AgentNode *node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
         for (int i = 0; i < N; i++)
                 snprintf(names[i], sizeof(names[i]), "web-%i.service", i);
-        begin_us = clock_boot_us();
+        uint64_t begin_us = clock_boot_us();
         send_order((Order){.name = names[0], .content = web, .revision = 5, .start = 5});
         loop_until(has_file(names[0]));
         for (int i = 1; i < N; i++) {
-                uint64_t queued;
-
                 send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
                 uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own, in which it is taken over
                 // and one in which it is planned, and goes into the ledger
                 uv_run(&test_loop, UV_RUN_NOWAIT);
-                queued = node->files_queued;
+                uint64_t queued = node->files_queued;
                 if (clock_boot_us() - begin_us < FILES_PACE_US)
                         in_time = queued;
         }
@@ -73,8 +69,7 @@ static void a_refused_file_is_shown_as_systemd_reads_it(void **state) {
         send_order((Order){.name = "bad.service", .content = "[Broken", .revision = 5, .start = 5});
         loop_until(answered("bad.service", 5) && *report_of("bad.service")->error);
         loop_until(report_of("bad.service")->load == ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(NULL, 0);
         loop_until(report_of("bad.service"));
         assert_int_equal(report_of("bad.service")->load, ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
@@ -150,14 +145,13 @@ static void a_question_about_names_is_answered_as_an_order_would_be(void **state
         static const char alias[] = "[Service]\nExecStart=/bin/true\n[Install]\nAlias=nginx.service\n";
         _cleanup_free_ char *path = str_printf("%s/up.service", w.unit_dir);
         Ask q = {};
-        char **said;
 
         write_foreign("nginx.service");
         write_foreign("w@.service");
         assert_int_equal(file_replace(AT_FDCWD, path, web, strlen(web), 0644, 0), 0);
         pid1_start(pid1, "up.service");
         meet_leader(NULL, 0);
-        said = answers_to(&q, asked, 4, NULL);
+        char **said = answers_to(&q, asked, 4, NULL);
         assert_non_null(strstr(said[0], "/etc/nginx.service"));
         assert_string_equal(said[1], "");
         assert_non_null(strstr(said[2], "/etc/w@.service"));
@@ -204,12 +198,11 @@ static void a_question_that_makes_no_sense_is_answered_with_an_error(void **stat
 static void questions_that_systemd_does_not_answer_make_room_for_no_others(void **state) {
         enum { CHECKS_MAX = 64, MORE = 6 };
         static const char *const asked[] = {"nginx.service"};
-        const AgentNode *node;
         Ask q = {};
 
         write_foreign("nginx.service");
         meet_leader(NULL, 0);
-        node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
+        const AgentNode *node = CONTAINER_OF(w.agent->nodes.next, AgentNode, in_agent);
         pid1_hold_jobs(pid1, true);
         ask_names(&q, asked, 1, NULL);
         for (size_t i = 0; i < CHECKS_MAX + MORE; i++) {
@@ -338,12 +331,11 @@ static void a_file_that_cannot_be_written_is_reported_and_tried_again(void **sta
 static int slice_of(const char *name) {
         _cleanup_free_ char *path = str_printf("%s/%s.d/50-argosy.conf", w.unit_dir, name);
         _cleanup_buf_ Buf text = {};
-        const char *slice;
 
         if (file_read(AT_FDCWD, path, 4096, &text) < 0)
                 return -1;
         assert_int_equal(buf_append(&text, "", 1), 0);
-        slice = strstr((char *) text.data, "Slice=argosy-");
+        const char *slice = strstr((char *) text.data, "Slice=argosy-");
         return slice ? atoi(slice + strlen("Slice=argosy-")) : -1;
 }
 
@@ -361,10 +353,8 @@ static void beyond_200_units_new_ones_get_slices(void **state) {
         meet_leader(NULL, 0);
         send_orders(orders, N);
         for (int i = 0; i < N; i++) {
-                int slice;
-
                 loop_until(answered(names[i], 5));
-                slice = slice_of(names[i]);
+                int slice = slice_of(names[i]);
                 assert_true(slice <= 1);
                 if (slice < 0)
                         n_plain++;

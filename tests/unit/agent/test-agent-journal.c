@@ -45,13 +45,12 @@ void __wrap_journal_reader_close(JournalReader *r, void (*closed)(void *userdata
         closed(userdata);
 }
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         rig_up();
         pid1 = pid1_new(w.unit_dir);
         agent_up();
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -64,13 +63,9 @@ static void ask_as(uint32_t window, bool says_read) {
         Argosy__Request__Journal journal = JOURNAL_OF(.name = "web.service", .lines = 100000,
                                                       .window = window, .says_read = says_read);
         Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
-        Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
+        Argosy__ToHost__Call call = CALL_OF(.id = CALL, .node = NODE, .request = &request);
 
-        call.id = CALL;
-        call.node = NODE;
-        call.request = &request;
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(CALL, call, &call));
 }
 
 static void ask(uint32_t window) {
@@ -79,9 +74,8 @@ static void ask(uint32_t window) {
 
 static void taken(uint64_t id, uint64_t mark) {
         Argosy__ToHost__CallTaken t = MESSAGE_OF(to_host__call_taken, .id = id, .mark = mark);
-        Argosy__ToHost m = TO_HOST_OF(CALL_TAKEN, call_taken, &t);
 
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(CALL_TAKEN, call_taken, &t));
 }
 
 // The reader goes on until it is held, but for `max` lines at most; the newest mark that came with them.
@@ -99,10 +93,8 @@ static uint64_t read_on(size_t max) {
 }
 
 static void a_reader_waits_when_nobody_takes_its_lines(void **state) {
-        uint64_t mark;
-
         ask(WINDOW);
-        mark = read_on(100000);
+        uint64_t mark = read_on(100000);
         assert_true(reader.held);
         assert_int_equal(reader.n_lines, WINDOW / (LINE + 1));
         assert_true(mark > 0);
@@ -160,13 +152,11 @@ static void who_wants_to_know_is_told_once_that_it_is_read(void **state) {
 }
 
 static void a_reader_that_waits_ends_when_its_asker_goes(void **state) {
-        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
+        Argosy__ToHost__CallCancel cancel = MESSAGE_OF(to_host__call_cancel, .id = CALL);
 
         ask(WINDOW);
         (void) read_on(100000);
-        cancel.id = CALL;
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(CALL_CANCEL, call_cancel, &cancel));
         assert_true(reader.closed);
         taken(CALL, UINT64_MAX); // on its way when that was said
 }

@@ -56,8 +56,7 @@ static void what_is_to_stay_as_it_is_does(void **state) {
         loop_until(answered("web.service", 5));
         for (unsigned i = 0; i < 2; i++) {
                 if (i > 0) { // nobody has told the next run of it what is wanted
-                        agent_down();
-                        agent_up();
+                        agent_restart();
                 }
                 w.term++;
                 meet_leader(&stay, 1);
@@ -108,10 +107,8 @@ static void an_answer_is_waited_for_longer_each_time(void **state) {
         meet_leader(NULL, 0); // a beat of 20 ms from now on
         agent_on_leader(w.agent, 1, ++w.term);
         for (unsigned i = 2; i < 6; i++) {
-                uint64_t waits;
-
                 loop_until(w.n_attaches == i);
-                waits = w.agent->attach_retry_us - w.agent->attach_sent_us;
+                uint64_t waits = w.agent->attach_retry_us - w.agent->attach_sent_us;
                 assert_true(waits >= 2 * waited);
                 waited = waits;
                 w.agent->attach_retry_us = 0;
@@ -170,20 +167,18 @@ static void the_same_leader_anew_is_attached_to_anew(void **state) {
 
 static void ack_beat(uint64_t seq) {
         Argosy__ToHost__BeatAck ack = MESSAGE_OF(to_host__beat_ack, .seq = seq);
-        Argosy__ToHost m = TO_HOST_OF(BEAT_ACK, beat_ack, &ack);
 
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(BEAT_ACK, beat_ack, &ack));
 }
 
 // The leader's lease runs from when it heard the beat, so ours must not run from later than its sending:
 // however late and however often an old beat is acknowledged.
 static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         unsigned attaches = 0;
-        uint64_t first;
 
         agent_on_leader(w.agent, 1, w.term);
         welcome_for(200, &attaches);
-        first = w.last_beat;
+        uint64_t first = w.last_beat;
         loop_until((ack_beat(first), !w.attached));
         assert_true(w.last_beat < first + 30); // a beat of 20 ms, a lease of 200 ms
         // Acknowledged beats hold it up.
@@ -197,14 +192,13 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
 // What says that a leader is silent: the oldest beat, however many have followed it.
 static void it_is_told_since_when_a_beat_has_no_answer(void **state) {
         unsigned attaches = 0;
-        uint64_t first, since_us;
 
         w.watched = true;
         agent_on_leader(w.agent, 1, w.term);
         welcome_for(10000, &attaches);
-        first = w.last_beat;
+        uint64_t first = w.last_beat;
         loop_until(w.last_beat > first);
-        since_us = w.unanswered_us;
+        uint64_t since_us = w.unanswered_us;
         assert_true(since_us > 0);
         loop_until(w.last_beat > first + 2);
         assert_int_equal(w.unanswered_us, since_us);
@@ -241,8 +235,7 @@ static void most_beats_need_no_answer_unless_somebody_waits_for_it(void **state)
         assert_int_equal(quiet_of_30(), 0);
         w.watched = false;
         assert_in_range(quiet_of_30(), 16, 20);
-        send_order(cut);
-        loop_until(answered("cut.service", 5));
+        order_and_wait(cut);
         assert_int_equal(quiet_of_30(), 0);
         send_order((Order){.name = "cut.service", .remove = true, .revision = 6});
         loop_until(report_of("cut.service")->gone);
@@ -252,14 +245,13 @@ static void most_beats_need_no_answer_unless_somebody_waits_for_it(void **state)
 // From the first that lacks its answer on, each asks, and silence is counted from that one.
 static void without_an_answer_each_beat_asks(void **state) {
         unsigned attaches = 0, quiet;
-        uint64_t first;
 
         agent_on_leader(w.agent, 1, w.term);
         welcome_for(60000, &attaches);
         loop_until(w.unanswered_us == 0 || (ack_beat(w.last_beat), true));
         loop_until(w.unanswered_us > 0);
         quiet = w.n_quiet;
-        first = w.last_beat;
+        uint64_t first = w.last_beat;
         loop_until(w.last_beat > first + 5);
         assert_int_equal(w.n_quiet, quiet);
         ack_beat(w.last_beat - 1);
@@ -280,16 +272,15 @@ static uint64_t n_answered(void) {
 
 static void an_answer_to_a_beat_is_timed_once_and_its_lease_is_told(void **state) {
         unsigned attaches = 0;
-        uint64_t first, before;
 
         agent_on_leader(w.agent, 1, w.term);
         assert_int_equal(agent_stats(w.agent).lease_left_ms, 0);
         welcome_for(60000, &attaches);
         assert_in_range(agent_stats(w.agent).lease_left_ms, 50000, 60000);
-        first = w.last_beat;
+        uint64_t first = w.last_beat;
         loop_until(w.last_beat >= first + 2);
         assert_int_equal(agent_stats(w.agent).beats, w.n_beats);
-        before = n_answered();
+        uint64_t before = n_answered();
         ack_beat(w.last_beat);
         ack_beat(w.last_beat);     // again
         ack_beat(w.last_beat - 1); // and one that the newer one has answered
@@ -299,14 +290,13 @@ static void an_answer_to_a_beat_is_timed_once_and_its_lease_is_told(void **state
 // The leader goes on by itself from what it was told, so nearly all beats are as short as ever.
 static void what_the_wall_clock_is_is_said_now_and_then(void **state) {
         unsigned attaches = 0, n;
-        uint64_t first, now_ms;
 
         agent_on_leader(w.agent, 1, w.term);
         welcome_for(60000, &attaches);
-        first = w.last_beat;
+        uint64_t first = w.last_beat;
         loop_until((ack_beat(w.last_beat), w.n_walls == 1)); // when a round trip is known
         assert_true(w.last_beat <= first + 2);
-        now_ms = clock_wall_us() / USEC_PER_MSEC;
+        uint64_t now_ms = clock_wall_us() / USEC_PER_MSEC;
         assert_in_range(w.wall_ms, now_ms - 10000, now_ms + 10000);
         first = w.last_beat;
         loop_until(w.n_walls == 2);
@@ -337,11 +327,10 @@ static void on_link_closed(uv_handle_t *handle) {
 
 static void what_arrived_while_we_stood_still_holds_the_lease_up(void **state) {
         Link link = {};
-        unsigned attaches, beats;
 
         meet_leader(NULL, 0); // a beat of 20 ms, a lease of a minute
-        attaches = w.n_attaches;
-        beats = w.n_beats;
+        unsigned attaches = w.n_attaches;
+        unsigned beats = w.n_beats;
         loop_until(w.n_beats > beats);
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link.fds), 0);
         assert_int_equal(uv_poll_init(&test_loop, &link.poll, link.fds[0]), 0);
@@ -402,8 +391,7 @@ static void numbers_begin_again_after_a_recovery(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 90, .start = 90, .restart = 80};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 90));
+        order_and_wait(o);
         agent_on_leader(w.agent, 0, 0);
         w.generation = 2;
         w.term = 1;
@@ -457,15 +445,14 @@ static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
         Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
                           {.name = "b.service", .content = web2, .revision = 6, .start = 6},
                           {.name = "old.service", .content = web, .revision = 7, .start = 7}};
-        unsigned attaches, beats;
 
         meet_leader(NULL, 0);
         send_orders(&orders[1], 2);
         loop_until(answered("b.service", 6) && answered("old.service", 7));
-        attaches = w.n_attaches;
+        unsigned attaches = w.n_attaches;
         agent_on_leader(w.agent, 1, ++w.term);
         loop_until(w.n_attaches > attaches);
-        beats = w.n_beats;
+        unsigned beats = w.n_beats;
         send_welcome_part(&orders[0], 1);
         loop_until(pid1_is_active(pid1, "a.service")); // at once
         assert_true(w.n_beats > beats);                // the rest may take longer than a lease
@@ -635,8 +622,7 @@ static void an_older_fence_orders_nothing(void **state) {
         order_and_wait((Order){.name = "last.service", .content = web, .revision = 61, .start = 61});
         assert_true(pid1_is_active(pid1, "web.service"));
         // Not even after a restart.
-        agent_down();
-        agent_up();
+        agent_restart();
         w.term = 4;
         agent_on_leader(w.agent, 1, w.term);
         loop_until(w.n_attaches == 2);
@@ -682,19 +668,14 @@ static void nothing_is_obeyed_while_the_fence_cannot_be_written(void **state) {
 }
 
 static void content_that_was_not_sent_is_asked_for(void **state) {
-        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
-        Argosy__ToHost m = TO_HOST_OF(ORDERS, orders, &o);
         Parcel *p = calloc(1, sizeof(*p));
         Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
         pack_order(p, 0, &order);
-        o.generation = w.generation;
-        o.term = w.term;
-        o.index = w.index++;
-        o.orders = p->order_list;
-        o.n_orders = 1;
-        agent_on_message(w.agent, &m);
+        Argosy__ToHost__Orders o = MESSAGE_OF(to_host__orders, .generation = w.generation, .term = w.term,
+                                              .index = w.index++, .orders = p->order_list, .n_orders = 1);
+        agent_on_message(w.agent, A_TO_HOST(ORDERS, orders, &o));
         free(p);
         loop_until(w.n_attaches == 2);
         send_welcome(&order, 1, 60000);

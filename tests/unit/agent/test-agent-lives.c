@@ -229,12 +229,10 @@ static void meet(void) {
 }
 
 static void tell(unsigned unit) {
-        Order o;
-
         if (!led)
                 return;
         w.n_secret_values = 0;
-        o = order_of(unit);
+        Order o = order_of(unit);
         send_order(o);
 }
 

@@ -106,9 +106,8 @@ static Argosy__UnitOrder *stopped_order(Everywhere *e, const char *name, uint64_
 static void order_one(Argosy__UnitOrder *order) {
         Argosy__ToHost__Orders o = MESSAGE_OF(to_host__orders, .generation = w.generation, .term = w.term,
                                               .index = w.index++, .orders = &order, .n_orders = 1);
-        Argosy__ToHost m = TO_HOST_OF(ORDERS, orders, &o);
 
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(ORDERS, orders, &o));
 }
 
 // One manager with units that were started and stopped, and that its systemd has dropped.
@@ -268,7 +267,6 @@ static void a_question_about_names_is_answered_as_its_order_would_be(void **stat
         static const char alias[] = "[Service]\nExecStart=/bin/true\n[Install]\nAlias=mine.service\n";
         Other *o = add_other(0);
         char dir[512];
-        char **said;
 
         attach(o);
         loop_until(all_online());
@@ -280,7 +278,7 @@ static void a_question_about_names_is_answered_as_its_order_would_be(void **stat
                                                       strlen(web), 0644, 0),
                                          0);
         fake_systemd_set(o->systemd, "up.service", "active", "running", "success");
-        said = answers_to(asked, ELEMENTSOF(asked), NULL);
+        char **said = answers_to(asked, ELEMENTSOF(asked), NULL);
         assert_non_null(strstr(said[0], "/own/mine.service"));
         assert_string_equal(said[1], "");
         assert_non_null(strstr(said[2], "/own/w@.service"));
@@ -325,12 +323,11 @@ static char *mark_of_stuck(const Other *o) {
 static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **state) {
         static const char *const asked[] = {"mine.service"};
         Other *o = add_other(0);
-        AgentNode *node;
 
         attach(o);
         loop_until(all_online());
         meet();
-        node = agent_node_by_name(w.agent, o->name);
+        AgentNode *node = agent_node_by_name(w.agent, o->name);
         for (unsigned i = 0; i < 2; i++) {
                 assert_int_equal(file_replace(AT_FDCWD, mark_of_stuck(o), "", 0, 0600, 0), 0);
                 if (i == 0)

@@ -13,22 +13,18 @@ enum { UNITS = 12 };
 
 static void note_start(const char *dir) {
         _cleanup_free_ char *path = str_printf("%s/started", dir);
-        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
         if (fd < 0 || write(fd, "x", 1) != 1)
                 _exit(EXIT_FAILURE);
-        close(fd);
 }
 
 static void answer_one(const Argosy__HelperRequest *q, bool fails) {
-        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         _cleanup_buf_ Buf frame = {};
         char *line = q->journal->unit;
+        Argosy__HelperReply reply = HELPER_REPLY_OF(.at_end = true, .lines = &line, .n_lines = fails ? 0 : 1,
+                                                    .error = fails ? -EIO : 0);
 
-        reply.at_end = true;
-        reply.lines = &line;
-        reply.n_lines = fails ? 0 : 1;
-        reply.error = fails ? -EIO : 0;
         if (helper_frame_pack(&reply.base, &frame) < 0 ||
             write(STDIN_FILENO, frame.data, frame.len) != (ssize_t) frame.len)
                 _exit(EXIT_FAILURE);

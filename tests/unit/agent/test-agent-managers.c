@@ -205,8 +205,6 @@ static void what_a_manager_runs_that_nobody_names_any_more_is_stopped(void **sta
 }
 
 static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         char *names[] = {(char *) "web.service"};
         uint64_t cancel;
@@ -217,8 +215,8 @@ static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
         order_everywhere("web.service", 5, web);
         loop_until(answered("web.service", 5));
         agent_on_leader(w.agent, 0, 0);
-        status.names = names;
-        status.n_names = 1;
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = names, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_answer, NULL, &cancel), 0);
         loop_until(answer && answer->final);
         assert_int_equal(answer->status, 0);
@@ -366,7 +364,6 @@ static size_t after_flood(Other *loud, unsigned round) {
 
 static void a_manager_that_does_everything_at_once_leaves_nothing_behind(void **state) {
         Other *loud = add_other(0), *quiet = add_other(1);
-        size_t before, first, again;
         char name[64];
 
         fake_systemd_behave(loud->systemd, "refused-0.service", FAKE_REFUSES);
@@ -384,11 +381,11 @@ static void a_manager_that_does_everything_at_once_leaves_nothing_behind(void **
         fill_queue(loud);
         fake_systemd_set(loud->systemd, "mine-0.service", "failed", "failed", "signal");
         loop_until(report_of("mine-0.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
-        before = bytes_in_use();
-        first = after_flood(loud, 1);
+        size_t before = bytes_in_use();
+        size_t first = after_flood(loud, 1);
         assert_in_range(first, 0, before + FLOOD_GROWTH);
         (void) after_flood(loud, 2);
-        again = after_flood(loud, 3);
+        size_t again = after_flood(loud, 3);
         assert_in_range(again, 0, first + 2 * FLOOD_GROWTH_AGAIN);
         assert_true(runs_on(quiet, "mine-1.service"));
         assert_int_equal(fake_systemd_calls(quiet->systemd, "ListUnits"), 1);

@@ -15,8 +15,7 @@ static void a_oneshot_that_somebody_cancels_is_not_done(void **state) {
         assert_null(report_of("job.service")->outcome);
         assert_non_null(strstr(report_of("job.service")->error, "cancelled"));
         // Nor after a restart of argosyd.
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader((Order[]){{.name = "job.service", .content = job, .revision = 5, .start = 5}}, 1);
         loop_until(report_of("job.service")->down == ARGOSY__DOWN_CAUSE__DOWN_CANCELLED);
         assert_null(report_of("job.service")->outcome);
@@ -36,14 +35,12 @@ static void a_oneshot_runs_once(void **state) {
         start_rev = report_of("job.service")->outcome->start_rev;
         assert_int_equal(start_rev, 5);
         // Told again until the leader has noted it, also after a restart of argosyd.
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(&o, 1);
         assert_int_equal(w.attach->attach->held[0]->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
         o.revision = 6;
         o.outcome = ARGOSY__OUTCOME__KIND__DONE;
-        send_order(o);
-        loop_until(answered("job.service", 6));
+        order_and_wait(o);
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
         // An explicit start runs it again.
         o.revision = o.start = 7;
@@ -159,8 +156,7 @@ static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5));
         assert_unknown();
-        agent_down();
-        agent_up();
+        agent_restart();
         forget_reports();
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5));
@@ -206,8 +202,7 @@ static void a_oneshot_that_cannot_begin_has_failed(void **state) {
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
         assert_string_equal(report_of("job.service")->outcome->result, "dependency");
         assert_string_equal(report_of("job.service")->error, "start failed because of a dependency");
-        agent_down();
-        agent_up();
+        agent_restart();
         forget_reports();
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5) && report_of("job.service")->outcome);

@@ -110,9 +110,9 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
 }
 
 static void a_place_that_cannot_be_seen_is_none(void **state) {
-        Carried c = carried_beside("web.service",
-                                   "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:" PLACE "\n",
-                                   small, sizeof(small) - 1);
+        _cleanup_(carried_done) Carried c = carried_beside(
+                "web.service", "[Service]\nExecStart=/bin/sleep 3\n[X-Argosy]\nFile=data:" PLACE "\n", small,
+                sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
@@ -128,7 +128,6 @@ static void a_place_that_cannot_be_seen_is_none(void **state) {
         await_ask(1);
         answer_all(&c, 6);
         assert_true(n_place_asks > 0 && pid1_is_active(pid1, "web.service"));
-        buf_done(&c.content);
 }
 
 static Carried bound_over(const char *unit, const char *place) {
@@ -170,8 +169,9 @@ static void loop_until_stuck_and_let_be(void) {
 
 // The look at it is lost; neither the loop nor another unit is.
 static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state) {
-        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", ALIVE),
-                c = bound_over("c.service", DEAD "c");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a"),
+                                        b = bound_over("b.service", ALIVE),
+                                        c = bound_over("c.service", DEAD "c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -191,15 +191,13 @@ static void a_dead_file_system_is_no_place_and_holds_up_nobody_else(void **state
                 try_again_now((const char *[]){"a.service", "c.service"}[i]);
         loop_until(pid1_is_active(pid1, "a.service") && pid1_is_active(pid1, "c.service"));
         is_alive_again = false;
-        buf_done(&a.content);
-        buf_done(&b.content);
-        buf_done(&c.content);
 }
 
 // What the link leads to is not known, and nothing else is blamed for it.
 static void what_hangs_behind_a_link_bars_what_lies_beneath_the_link(void **state) {
-        Carried a = bound_over("a.service", LINK_TO_DEAD "/a"), b = bound_over("b.service", ALIVE),
-                c = bound_over("c.service", LINK_TO_DEAD "/c");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", LINK_TO_DEAD "/a"),
+                                        b = bound_over("b.service", ALIVE),
+                                        c = bound_over("c.service", LINK_TO_DEAD "/c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -215,15 +213,13 @@ static void what_hangs_behind_a_link_bars_what_lies_beneath_the_link(void **stat
         assert_int_equal(n_stuck, 1);
         let_dead_be();
         is_alive_again = false;
-        buf_done(&a.content);
-        buf_done(&b.content);
-        buf_done(&c.content);
 }
 
 // A path may lead there by a link, and the place may have been given to another file system.
 static void a_dead_file_system_is_known_by_its_device(void **state) {
-        Carried a = bound_over("a.service", DEAD "a"), b = bound_over("b.service", LINK_SEEN "/b"),
-                c = bound_over("c.service", DEAD "c");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a"),
+                                        b = bound_over("b.service", LINK_SEEN "/b"),
+                                        c = bound_over("c.service", DEAD "c");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -243,14 +239,12 @@ static void a_dead_file_system_is_known_by_its_device(void **state) {
         let_dead_be();
         is_alive_again = false;
         dead_minor = DEAD_MINOR;
-        buf_done(&a.content);
-        buf_done(&b.content);
-        buf_done(&c.content);
 }
 
 // Whose link it is, and that what it hides is so for the unit alone, does not help: no program starts there.
 static void a_link_that_leads_to_the_system_is_no_place(void **state) {
-        Carried a = bound_over("a.service", LINK_TO_USR), b = bound_over("b.service", LINK_TO_OWN);
+        _cleanup_(carried_done) Carried a = bound_over("a.service", LINK_TO_USR),
+                                        b = bound_over("b.service", LINK_TO_OWN);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -261,13 +255,11 @@ static void a_link_that_leads_to_the_system_is_no_place(void **state) {
         await_ask(1);
         answer_all(&b, 6);
         assert_true(pid1_is_active(pid1, "b.service"));
-        buf_done(&a.content);
-        buf_done(&b.content);
 }
 
 // It looks at places in /etc at any start, whoever makes it.
 static void what_systemd_would_hang_with_is_no_place(void **state) {
-        Carried a = bound_over("a.service", OF_A_SERVER);
+        _cleanup_(carried_done) Carried a = bound_over("a.service", OF_A_SERVER);
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -281,7 +273,6 @@ static void what_systemd_would_hang_with_is_no_place(void **state) {
         answer_all(&a, 5);
         loop_until(pid1_is_active(pid1, "a.service"));
         is_local_now = false;
-        buf_done(&a.content);
 }
 
 static void count_answer(const char *why, void *userdata) {
@@ -291,7 +282,7 @@ static void count_answer(const char *why, void *userdata) {
 
 static void those_who_wait_are_answered_some_in_each_turn(void **state) {
         enum { MANY = 40 };
-        Carried a = bound_over("a.service", DEAD "a");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a");
         unsigned n = 0, read;
 
         meet_leader(NULL, 0);
@@ -314,7 +305,6 @@ static void those_who_wait_are_answered_some_in_each_turn(void **state) {
         loop_until(n == MANY);
         let_dead_be();
         is_alive_again = false;
-        buf_done(&a.content);
 }
 
 // No thread is left for any other.
@@ -350,7 +340,7 @@ static void with_too_many_dead_ones_nothing_is_looked_at(void **state) {
 
 // What runs is not touched for a start that cannot be, and a stop does not wait for the look.
 static void a_stop_overtakes_a_look_and_so_does_the_end(void **state) {
-        Carried a = bound_over("a.service", DEAD "a");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -381,13 +371,11 @@ static void a_stop_overtakes_a_look_and_so_does_the_end(void **state) {
         assert_int_equal(n_stuck, 1);
         uv_sem_post(&let_be);
         agent_up();
-        buf_done(&a.content);
 }
 
 // Before a restart, while what is to be restarted still runs.
 static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(void **state) {
-        Carried a = bound_over("a.service", DEAD "a");
-        Argosy__DownCause cause;
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a");
 
         meet_leader(NULL, 0);
         is_alive_again = true;
@@ -407,12 +395,11 @@ static void what_is_bound_to_a_unit_that_is_looked_at_does_not_go_along_with_it(
         loop_until(n_stuck == 1);
         pid1_stop(pid1, "b.service"); // by hand
         loop_until(report_of("b.service")->down != ARGOSY__DOWN_CAUSE__DOWN_NOT);
-        cause = report_of("b.service")->down;
+        Argosy__DownCause cause = report_of("b.service")->down;
         let_dead_be();
         assert_int_equal(cause, ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         loop_until(answered("a.service", 7));
         is_alive_again = false;
-        buf_done(&a.content);
 }
 
 // -------------------------------------------------------------------------------- refused for what may pass
@@ -434,7 +421,8 @@ static void look_at_what_is_barred(void) {
 }
 
 static void the_leader_hears_when_a_place_has_come(void **state) {
-        Carried c = bound_over("web.service", PLACE), other = bound_over("other.service", PLACE);
+        _cleanup_(carried_done) Carried c = bound_over("web.service", PLACE),
+                                        other = bound_over("other.service", PLACE);
 
         meet_leader(NULL, 0);
         place_error = ENOENT;
@@ -454,13 +442,11 @@ static void the_leader_hears_when_a_place_has_come(void **state) {
         assert_int_equal(w.admits->admits->node, w.agent->system->number);
         assert_int_equal(w.agent->barred.names.count, 0); // and nothing is looked at any more
         assert_int_equal(w.agent->barred.due_us, 0);
-        buf_done(&c.content);
-        buf_done(&other.content);
 }
 
 // The leader remembers one reason of a node, and that is the name by then.
 static void what_is_refused_for_its_name_by_then_is_not_waited_for(void **state) {
-        Carried c = bound_over("web.service", PLACE);
+        _cleanup_(carried_done) Carried c = bound_over("web.service", PLACE);
 
         meet_leader(NULL, 0);
         place_error = ENOENT;
@@ -476,11 +462,10 @@ static void what_is_refused_for_its_name_by_then_is_not_waited_for(void **state)
         assert_int_equal(w.agent->barred.names.count, 0);
         look_at_what_is_barred();
         assert_int_equal(w.n_admits, 0);
-        buf_done(&c.content);
 }
 
 static void the_leader_hears_when_a_dead_file_system_answers_again(void **state) {
-        Carried a = bound_over("a.service", DEAD "a");
+        _cleanup_(carried_done) Carried a = bound_over("a.service", DEAD "a");
 
         meet_leader(NULL, 0);
         order(&a, 5);
@@ -494,11 +479,10 @@ static void the_leader_hears_when_a_dead_file_system_answers_again(void **state)
         look_at_what_is_barred();
         assert_int_equal(w.n_admits, 1);
         is_alive_again = false;
-        buf_done(&a.content);
 }
 
 static void the_leader_hears_when_there_is_room(void **state) {
-        Carried c = carried("web.service", small, sizeof(small) - 1);
+        _cleanup_(carried_done) Carried c = carried("web.service", small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         disk_room_free = 250000;
@@ -508,12 +492,11 @@ static void the_leader_hears_when_there_is_room(void **state) {
         disk_room_free++;
         look_at_what_is_barred();
         assert_int_equal(w.n_admits, 1);
-        buf_done(&c.content);
 }
 
 // Whatever there is room for: it is told to nobody that the next look of the agent would refuse.
 static void a_users_argosyd_never_says_that_it_takes_files(void **state) {
-        Carried c = carried("web.service", small, sizeof(small) - 1);
+        _cleanup_(carried_done) Carried c = carried("web.service", small, sizeof(small) - 1);
 
         meet_leader(NULL, 0);
         w.agent->user = true;
@@ -523,13 +506,11 @@ static void a_users_argosyd_never_says_that_it_takes_files(void **state) {
         assert_true(report_of("web.service")->refused);
         assert_int_equal(w.agent->barred.names.count, 0);
         w.agent->user = false;
-        buf_done(&c.content);
 }
 
 // Of units that are gone nobody says so.
 static void those_that_were_refused_last_are_remembered(void **state) {
-        Carried c = carried("web.service", small, sizeof(small) - 1);
-
+        _cleanup_(carried_done) Carried c = carried("web.service", small, sizeof(small) - 1);
         AgentCarried none = {};
         AgentSpec spec = {.carried = &none};
         AgentUnitWork work = {.spec = &spec};
@@ -551,7 +532,6 @@ static void those_that_were_refused_last_are_remembered(void **state) {
         assert_null(map_find_str(&w.agent->barred.names, "gone-0.service"));
         assert_non_null(map_find_str(&w.agent->barred.names, "gone-1.service"));
         disk_room_free = 1000000;
-        buf_done(&c.content);
 }
 
 int main(void) {

@@ -70,9 +70,8 @@ static void send_nothing_of_file(const Hash *hash) {
         Argosy__ToHost__FilePiece piece =
                 MESSAGE_OF(to_host__file_piece,
                            .hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) hash->bytes}, .there = true);
-        Argosy__ToHost m = TO_HOST_OF(FILE_PIECE, file_piece, &piece);
 
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(FILE_PIECE, file_piece, &piece));
 }
 
 static AgentUnit *find(void) {
@@ -108,8 +107,7 @@ static void a_unit_whose_stop_was_missed_starts_with_the_newer_one(void **state)
 
 static void nor_did_an_argosyd_that_was_down_hear_of_it(void **state) {
         start_with_the_first();
-        agent_down();
-        agent_up();
+        agent_restart();
         meet(2, (Order){.revision = 7, .start = 7, .stop = 6});
         loop_until(answered("web.service", 7));
         assert_runs_with(2, 2);

@@ -82,13 +82,12 @@ int __wrap_systemd_manager_pin(SystemdManager *m, uint64_t request, const char *
         return __real_systemd_manager_pin(m, request, unit, pin, done, userdata);
 }
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         between = (struct Between){};
         rig_up();
         pid1 = pid1_new(w.unit_dir);
         agent_up();
         meet_leader(NULL, 0);
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -119,11 +118,6 @@ static Order launched(const char *name, uint64_t revision) {
         return (Order){.name = name, .content = web, .revision = revision, .start = revision};
 }
 
-static void carry_out(Order o) {
-        send_order(o);
-        loop_until(answered(o.name, o.revision));
-}
-
 static size_t n_dirty(void) {
         size_t n = 0;
 
@@ -144,7 +138,7 @@ static void one_turn_plans_so_many_units_and_no_more(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service", "e.service"};
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                carry_out(loaded(names[i], 5));
+                order_and_wait(loaded(names[i], 5));
         assert_int_equal(n_dirty(), 0);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 agent_unit_mark(unit(names[i]));
@@ -157,7 +151,7 @@ static void one_turn_plans_so_many_units_and_no_more(void **state) {
 }
 
 static void nothing_is_planned_before_systemd_is_known(void **state) {
-        carry_out(launched("web.service", 5));
+        order_and_wait(launched("web.service", 5));
         pid1_disconnect(pid1);
         agent_unit_mark(unit("web.service"));
         agent_node_plan(node(), 100);
@@ -171,8 +165,8 @@ static void nothing_is_planned_before_systemd_is_known(void **state) {
 static void who_waits_is_woken_when_its_time_has_come(void **state) {
         const uint64_t soon = clock_boot_us() + 1000 * USEC_PER_SEC, later = soon + 1;
 
-        carry_out(loaded("soon.service", 5));
-        carry_out(loaded("later.service", 5));
+        order_and_wait(loaded("soon.service", 5));
+        order_and_wait(loaded("later.service", 5));
         between.flush_error = -ENOSPC;
         send_orders((Order[]){launched("soon.service", 6), launched("later.service", 6)}, 2);
         loop_until(has_error("soon.service", "") && has_error("later.service", ""));
@@ -215,15 +209,15 @@ static void loads_of_one_turn_leave_together(void **state) {
 static void systemd_hears_of_nothing_that_is_not_in_the_ledger(void **state) {
         Order o = launched("web.service", 5);
 
-        carry_out(o);
+        order_and_wait(o);
         o.revision = o.restart = 6;
-        carry_out(o);
+        order_and_wait(o);
         o.content = web2;
         o.revision = 7;
-        carry_out(o);
+        order_and_wait(o);
         o.revision = o.stop = 8;
         o.loaded_only = true;
-        carry_out(o);
+        order_and_wait(o);
         send_order((Order){.name = "web.service", .remove = true, .revision = 9});
         loop_until(is_gone("web.service"));
         assert_true(between.n_puts >= 5);
@@ -232,7 +226,7 @@ static void systemd_hears_of_nothing_that_is_not_in_the_ledger(void **state) {
 }
 
 static void what_the_ledger_cannot_take_is_not_begun(void **state) {
-        carry_out(loaded("web.service", 5));
+        order_and_wait(loaded("web.service", 5));
         between.flush_error = -ENOSPC;
         send_order(launched("web.service", 6));
         loop_until(has_error("web.service", "cannot write the ledger: "));
@@ -248,7 +242,7 @@ static void what_the_ledger_cannot_take_is_not_begun(void **state) {
 }
 
 static void a_removal_is_told_when_the_ledger_has_forgotten(void **state) {
-        carry_out(launched("web.service", 5));
+        order_and_wait(launched("web.service", 5));
         between.forget_error = -EIO;
         send_order((Order){.name = "web.service", .remove = true, .revision = 6});
         loop_until(has_error("web.service", strerror(EIO)));
@@ -294,7 +288,7 @@ static void a_restart_keeps_the_run_before_it(void **state) {
         Order o = launched("web.service", 5);
         uint8_t before[16];
 
-        carry_out(o);
+        order_and_wait(o);
         pid1_stop(pid1, "web.service");
         pid1_start(pid1, "web.service");
         loop_until(n_dirty() == 0);
@@ -331,7 +325,7 @@ static void the_end_of_a_oneshot_is_recorded(void **state) {
 static void a_unit_at_rest_is_looked_at_without_a_record(void **state) {
         unsigned puts;
 
-        carry_out(launched("web.service", 5));
+        order_and_wait(launched("web.service", 5));
         puts = between.n_puts;
         for (int i = 0; i < 3; i++) {
                 agent_unit_mark(unit("web.service"));
@@ -347,7 +341,7 @@ static void a_unit_at_rest_is_looked_at_without_a_record(void **state) {
 static void each_step_has_a_number_of_its_own(void **state) {
         _cleanup_free_ AgentStepCall *first = NULL, *second = NULL;
 
-        carry_out(loaded("web.service", 5));
+        order_and_wait(loaded("web.service", 5));
         pid1_hold_jobs(pid1, true);
         send_order(launched("web.service", 6));
         loop_until(pid1_n_held(pid1) == 1);
@@ -383,7 +377,7 @@ static void a_oneshot_whose_name_is_too_long_for_a_pin_starts_without(void **sta
 static void drift_is_told_once_and_lasts_until_the_next_start(void **state) {
         unsigned reported;
 
-        carry_out(launched("web.service", 5));
+        order_and_wait(launched("web.service", 5));
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         reported = w.n_report_messages;
@@ -391,14 +385,14 @@ static void drift_is_told_once_and_lasts_until_the_next_start(void **state) {
         loop_until(n_dirty() == 0);
         uv_run(&test_loop, UV_RUN_NOWAIT);
         assert_int_equal(w.n_report_messages, reported);
-        carry_out(launched("web.service", 6));
+        order_and_wait(launched("web.service", 6));
         assert_false(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
 
 static void what_systemd_does_not_have_in_memory_has_no_state(void **state) {
-        carry_out(loaded("web.service", 5)); // parsed, and dropped again
+        order_and_wait(loaded("web.service", 5)); // parsed, and dropped again
         assert_null(agent_unit_runtime(unit("web.service")));
-        carry_out(launched("web.service", 6));
+        order_and_wait(launched("web.service", 6));
         assert_int_equal(agent_unit_runtime(unit("web.service"))->active,
                          ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }

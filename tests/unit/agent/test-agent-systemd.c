@@ -13,13 +13,12 @@
 
 static FakeSystemd *systemd;
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         rig_up();
         systemd = fake_systemd_new(&test_loop, w.unit_dir);
         w.systemd.open_socket = fake_systemd_open;
         w.systemd.open_userdata = systemd;
         agent_up();
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -64,8 +63,7 @@ static void a_hundred_units_start_and_survive_argosyd(void **state) {
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), N);
         assert_int_equal(fake_systemd_calls(systemd, "Reload"), 0);
         assert_true(fake_systemd_jobs_peak(systemd) <= SYSTEMD_JOBS_MAX);
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(orders, N);
         assert_int_equal(w.attach->attach->n_held, N);
         all_run();
@@ -116,7 +114,6 @@ static void a_report_says_when_it_happened_and_a_beat_until_when_all_was_told(vo
 
 // A leader takes a unit for well that was not told to have failed by then.
 static void what_was_not_read_yet_was_not_told_either(void **state) {
-        uint64_t failed_ms;
         unsigned beats;
 
         meet_leader(NULL, 0);
@@ -124,7 +121,7 @@ static void what_was_not_read_yet_was_not_told_either(void **state) {
         loop_until(w.reported_ms > report_of("web.service")->changed_ms);
         beats = w.n_beats;
         loop_until(w.n_beats > beats);
-        failed_ms = clock_boot_us() / USEC_PER_MSEC;
+        uint64_t failed_ms = clock_boot_us() / USEC_PER_MSEC;
         fake_systemd_set(systemd, "web.service", "failed", "failed", "exit-code");
         uv_sleep(50); // a beat is due
         beats = w.n_beats;
@@ -147,13 +144,10 @@ static void start_web(void) {
 
 // No report for each of them: one word for all that have lived long enough.
 static void a_mark_says_that_processes_have_lived_long_enough(void **state) {
-        uint64_t began_ms;
-        unsigned n;
-
         start_web();
-        began_ms = report_of("web.service")->probation_ms;
+        uint64_t began_ms = report_of("web.service")->probation_ms;
         assert_true(w.lived_ms < began_ms);
-        n = (unsigned) agent_stats(w.agent).reports;
+        unsigned n = (unsigned) agent_stats(w.agent).reports;
         loop_until(w.lived_ms >= began_ms);
         assert_true(clock_boot_us() / USEC_PER_MSEC >= began_ms + PROBATION_MS);
         assert_int_equal(agent_stats(w.agent).reports, n);
@@ -166,10 +160,9 @@ static void a_mark_says_that_processes_have_lived_long_enough(void **state) {
 
 static void a_leader_that_comes_meanwhile_is_told_the_mark(void **state) {
         Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
-        uint64_t began_ms;
 
         start_web();
-        began_ms = report_of("web.service")->probation_ms;
+        uint64_t began_ms = report_of("web.service")->probation_ms;
         w.term++;
         meet_leader(&order, 1);
         assert_int_equal(w.attach->attach->held[0]->probation, ARGOSY__PROBATION__PROBATION_ON);
@@ -178,10 +171,8 @@ static void a_leader_that_comes_meanwhile_is_told_the_mark(void **state) {
 
 // While this process stood still it had time enough to live, and did not.
 static void a_process_that_died_unheard_has_not_lived(void **state) {
-        uint64_t began_ms;
-
         start_web();
-        began_ms = report_of("web.service")->probation_ms;
+        uint64_t began_ms = report_of("web.service")->probation_ms;
         fake_systemd_restart(systemd, "web.service", "exit-code", true);
         uv_sleep(PROBATION_MS + 50); // nothing of that was read
         loop_until(w.lived_ms >= began_ms ||
@@ -206,12 +197,10 @@ static void a_process_of_which_only_the_next_run_is_told_has_not_started(void **
 }
 
 static void a_process_that_ended_well_is_waited_for_as_long(void **state) {
-        uint64_t now_ms;
-
         start_web();
         fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
-        now_ms = clock_boot_us() / USEC_PER_MSEC;
+        uint64_t now_ms = clock_boot_us() / USEC_PER_MSEC;
         assert_int_equal(probation_of("web.service"), ARGOSY__PROBATION__PROBATION_ON);
         assert_true(report_of("web.service")->probation_ms > now_ms + PROBATION_MS); // no mark is about it
         loop_until(probation_of("web.service") == ARGOSY__PROBATION__PROBATION_ENDED);
@@ -261,8 +250,7 @@ static void what_happened_before_argosyd_began_is_asked_for(void **state) {
         fake_systemd_restart(systemd, "web.service", "exit-code", true);
         loop_until(report_of("web.service")->restarts == 1);
         since_us = report_of("web.service")->since_us;
-        agent_down();
-        agent_up();
+        agent_restart();
         w.term++;
         meet_leader(&order, 1);
         loop_until(report_of("web.service")->restarts == 1 &&
@@ -337,19 +325,16 @@ static void new_content_is_taken_up_with_and_without_a_pin(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         o.content = web2;
         o.revision = 6;
-        send_order(o);
-        loop_until(answered("web.service", 6));
+        order_and_wait(o);
         assert_true(runs("web.service"));
         assert_int_equal(fake_systemd_calls(systemd, "Reload"), 0);
         fake_systemd_pin(systemd, "web.service", true);
         o.content = web;
         o.revision = 7;
-        send_order(o);
-        loop_until(answered("web.service", 7));
+        order_and_wait(o);
         assert_true(runs("web.service"));
         assert_int_equal(fake_systemd_calls(systemd, "Reload"), 1);
         assert_false(report_of("web.service")->file_stale);
@@ -360,8 +345,7 @@ static void what_was_loaded_too_early_is_noticed(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         o.content = web2;
         o.revision = 6;
         send_order(o);
@@ -382,8 +366,7 @@ static void a_failed_unit_that_is_pinned_takes_new_content_up(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         fake_systemd_pin(systemd, "web.service", true);
         fake_systemd_set(systemd, "web.service", "failed", "failed", "signal");
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
@@ -405,8 +388,7 @@ static void a_reload_of_somebody_else_is_as_good_as_ours(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         fake_systemd_pin(systemd, "web.service", true);
         o.content = web2;
         o.revision = 6;
@@ -531,14 +513,12 @@ static void what_a_start_goes_through_is_told_with_its_end(void **state) {
 
 // Many changes of one unit make few reports, the last one is true, and the neighbour does not notice.
 static void a_crash_loop_costs_few_reports(void **state) {
-        unsigned before, n;
-
         meet_leader(NULL, 0);
         send_orders((Order[]){{.name = "bad.service", .content = web, .revision = 5, .start = 5},
                               {.name = "web.service", .content = web, .revision = 6, .start = 6}},
                     2);
         loop_until(answered("bad.service", 5) && answered("web.service", 6));
-        before = w.n_report_messages;
+        unsigned before = w.n_report_messages;
         for (int i = 0; i < 500; i++) {
                 fake_systemd_set(systemd, "bad.service", "activating", "auto-restart", "exit-code");
                 uv_run(&test_loop, UV_RUN_NOWAIT);
@@ -546,7 +526,7 @@ static void a_crash_loop_costs_few_reports(void **state) {
                 uv_run(&test_loop, UV_RUN_NOWAIT);
         }
         assert_in_range(w.n_report_messages - before, 2, 20);
-        n = w.n_report_messages;
+        unsigned n = w.n_report_messages;
         fake_systemd_set(systemd, "bad.service", "failed", "failed", "signal");
         fake_systemd_set(systemd, "web.service", "failed", "failed", "signal");
         while (report_of("web.service")->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
@@ -562,8 +542,7 @@ static void an_order_for_a_crashing_unit_is_answered_at_once(void **state) {
         uint64_t fastest = UINT64_MAX;
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("bad.service", 5));
+        order_and_wait(o);
         for (int i = 0; i < 50; i++) {
                 fake_systemd_set(systemd, "bad.service", "activating", "auto-restart", "exit-code");
                 uv_run(&test_loop, UV_RUN_NOWAIT);

@@ -65,7 +65,7 @@ void *__wrap_calloc(size_t n, size_t size) {
 
 static char *fleet_dir;
 
-static int set_up(void **state) {
+FIXTURE(set_up) {
         rig_up();
         fleet_dir = str_printf("%s/fleet", w.dir);
         assert_int_equal(mkdir(fleet_dir, 0755), 0);
@@ -74,7 +74,6 @@ static int set_up(void **state) {
         n_puts = n_queued = 0;
         ledger_is_full = batches_fail = false;
         agent_up();
-        return 0;
 }
 
 static int tear_down(void **state) {
@@ -171,8 +170,7 @@ static void what_runs_goes_on_running(void **state) {
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
         assert_int_equal(pid1_n_reloads(pid1), 1);
         // It is not read again by the next argosyd.
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(&(Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .restart = 6},
                     1);
         loop_until(answered("web.service", 7));
@@ -192,8 +190,6 @@ static bool was_told(const char *name) {
 
 // The leader starts it nowhere else.
 static void what_fleet_runs_is_told_to_the_leader(void **state) {
-        const Argosy__FleetUnits *said;
-
         leave_behind("web.service", LEFT);
         leave_behind("other.service", LEFT);
         put_file(fleet_dir, "loaded.service", LEFT);
@@ -203,7 +199,8 @@ static void what_fleet_runs_is_told_to_the_leader(void **state) {
         meet_leader(NULL, 0);
         loop_until(w.fleet_units || w.attach->attach->fleet_units);
         loop_until(was_told("web.service") || names(w.attach->attach->fleet_units, "web.service"));
-        said = w.fleet_units ? w.fleet_units->fleet_units : w.attach->attach->fleet_units;
+        const Argosy__FleetUnits *said =
+                w.fleet_units ? w.fleet_units->fleet_units : w.attach->attach->fleet_units;
         assert_string_equal(said->directory, fleet_dir);
         assert_true(said->taken_over && !said->fleet_runs);
         loop_until(was_told("other.service") && !was_told("loaded.service"));

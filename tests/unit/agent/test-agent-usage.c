@@ -21,14 +21,13 @@ typedef struct Received { // pages of one look, copied
         uint64_t cancel_after; // a look that is cancelled from inside the first page
 } Received;
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         rig_up();
         root = str_printf("%s/cgroup", w.dir);
         assert_int_equal(mkdir(root, 0755), 0);
         w.cgroup_root = root;
         pid1 = pid1_new(w.unit_dir);
         agent_up();
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -76,14 +75,11 @@ static const Argosy__Response__UsageRow *row_of(const Received *h, const char *u
 }
 
 static int query(Received *h, const char *pattern, uint32_t interval_ms, uint64_t *ret) {
-        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = REQUEST_OF(TOP, top, &top);
         char *patterns[] = {(char *) pattern};
+        Argosy__Request__Top top =
+                TOP_OF(.patterns = patterns, .n_patterns = pattern != NULL, .interval_ms = interval_ms);
 
-        top.patterns = patterns;
-        top.n_patterns = pattern != NULL;
-        top.interval_ms = interval_ms;
-        return agent_call(w.agent, 0, 0, &request, on_page, h, ret);
+        return agent_call(w.agent, 0, 0, A_REQUEST(TOP, top, &top), on_page, h, ret);
 }
 
 static void query_once(Received *h, const char *pattern) {
@@ -136,8 +132,7 @@ static void start(const char *name, bool from_template) {
 }
 
 static void active_units_have_rows(void **state) {
-        const Argosy__Response__UsageRow *row;
-        Received h = {};
+        _cleanup_(received_done) Received h = {};
 
         meet_leader(NULL, 0);
         start("web.service", false);
@@ -152,7 +147,7 @@ static void active_units_have_rows(void **state) {
         query_once(&h, NULL);
         assert_int_equal(h.n_rows, 3);
         assert_string_equal(h.pages[0]->usage->node, "one");
-        row = row_of(&h, "web.service");
+        const Argosy__Response__UsageRow *row = row_of(&h, "web.service");
         assert_int_equal(row->known, 1 + 2);
         assert_int_equal(row->cpu_us, 1000);
         assert_int_equal(row->tasks, 1);
@@ -170,11 +165,10 @@ static void active_units_have_rows(void **state) {
         query_once(&h, "nothing*");
         assert_int_equal(h.n_rows, 0);
         assert_int_equal(pid1_n_groups(pid1), 0); // the rule knew them all
-        received_done(&h);
 }
 
 static void units_elsewhere_are_asked_for_once(void **state) {
-        Received h = {};
+        _cleanup_(received_done) Received h = {};
 
         meet_leader(NULL, 0);
         start("odd.service", false);
@@ -196,7 +190,6 @@ static void units_elsewhere_are_asked_for_once(void **state) {
         loop_until(is_gone("odd.service"));
         query_once(&h, NULL);
         assert_int_equal(h.n_rows, 0);
-        received_done(&h);
 }
 
 static void a_look_goes_on_until_it_is_cancelled(void **state) {
@@ -223,7 +216,7 @@ static void a_look_goes_on_until_it_is_cancelled(void **state) {
 
 // However many units there are.
 static void no_turn_has_more_than_its_pieces(void) {
-        Received h = {};
+        _cleanup_(received_done) Received h = {};
         uint64_t cancel;
         size_t before = 0;
 
@@ -234,7 +227,6 @@ static void no_turn_has_more_than_its_pieces(void) {
                 assert_true(h.n_pages - before <= USAGE_JOBS_MAX);
                 before = h.n_pages;
         }
-        received_done(&h);
 }
 
 static void units_may_go_during_a_reading(void **state) {
@@ -327,7 +319,7 @@ static void too_many_patterns_are_refused(void **state) {
         Argosy__Request request = REQUEST_OF(TOP, top, &top);
         char *patterns[65];
         uint64_t cancel;
-        Received h = {};
+        _cleanup_(received_done) Received h = {};
 
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
                 patterns[i] = (char *) (i < 64 ? "a*" : "b*");
@@ -337,7 +329,6 @@ static void too_many_patterns_are_refused(void **state) {
         patterns[64] = (char *) "plain.service";
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
-        received_done(&h);
 }
 
 static void too_many_looks_are_refused(void **state) {
@@ -357,27 +348,22 @@ static void too_many_looks_are_refused(void **state) {
 }
 
 static void the_leader_looks_through_its_link(void **state) {
-        Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
-        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__ToHost__CallCancel cancel = MESSAGE_OF(to_host__call_cancel, .id = 78);
+        Argosy__Request__Top top = TOP_OF(.interval_ms = 100);
         Argosy__Request request = REQUEST_OF(TOP, top, &top);
         const Argosy__Response *response;
 
         meet_leader(NULL, 0);
         start("web.service", false);
         record("system.slice/web.service", 1);
-        top.interval_ms = 100;
-        call.id = 78;
-        call.node = NODE;
-        call.request = &request;
+        Argosy__ToHost__Call call = CALL_OF(.id = 78, .node = NODE, .request = &request);
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
         agent_on_message(w.agent, &m);
         loop_until(w.call_reply);
         assert_int_equal(w.call_reply->call_reply->id, 78);
         response = w.call_reply->call_reply->response;
         assert_int_equal(response->usage->n_rows, 1);
         assert_false(response->final);
-        cancel.id = 78;
         m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
         m.call_cancel = &cancel;
         agent_on_message(w.agent, &m);
@@ -385,8 +371,6 @@ static void the_leader_looks_through_its_link(void **state) {
 }
 
 static void status_has_what_the_unit_uses(void **state) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *names[] = {(char *) "web.service", (char *) "idle.service"};
         Received h = {};
         uint64_t cancel;
@@ -395,8 +379,8 @@ static void status_has_what_the_unit_uses(void **state) {
         start("web.service", false);
         start("idle.service", false);
         record("told/web.service", 777); // as its property says
-        status.names = names;
-        status.n_names = 2;
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = names, .n_names = 2);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         assert_int_equal(agent_call(w.agent, 0, 0, &request, on_page, &h, &cancel), 0);
         loop_until(h.final);
         assert_int_equal(h.n_pages, 2);

@@ -96,7 +96,7 @@ static void answer(int error, UnitFindingKind kind) {
         buf_done(&asked.made);
 }
 
-static int verify_up(void **state) {
+FIXTURE(verify_up) {
         asked = (Asked){};
         n_asked = 0;
         memset(&podman, 0, sizeof(podman));
@@ -108,7 +108,6 @@ static int verify_up(void **state) {
         send_order((Order){.name = "web.service", .content = OLD, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));
         assert_int_equal(n_asked, 0); // nothing runs that could be lost
-        return 0;
 }
 
 static void order_new(uint64_t revision) {
@@ -323,8 +322,7 @@ static void without_an_answer_a_container_is_tried_again(void **state) {
 // The file says of what it was made: no generator is asked for what is in place.
 static void a_container_that_is_in_place_is_adopted(void **state) {
         box_up();
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(NULL, 0);
         order_box(BOX, 6);
         loop_until(answered("box.service", 6));

@@ -71,16 +71,14 @@ static void restart_happens_once_however_often_it_is_ordered(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         o.revision = o.restart = 6;
         send_order(o);
         send_order(o);
         loop_until(answered("web.service", 6));
         send_order(o);
         o.revision = 7;
-        send_order(o);
-        loop_until(answered("web.service", 7));
+        order_and_wait(o);
         assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
@@ -106,8 +104,7 @@ static void units_survive_a_restart_of_argosyd(void **state) {
         meet_leader(NULL, 0);
         send_orders(orders, 2);
         loop_until(answered("web@1.service", 5) && answered("idle.service", 6));
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(orders, 2);
         assert_int_equal(w.attach->attach->n_held, 2);
         assert_int_equal(w.attach->attach->held[0]->spec.len, HASH_SIZE);
@@ -122,15 +119,13 @@ static void stopped_by_hand_stays_stopped_and_is_drift(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
 
         meet_leader(NULL, 0);
-        send_order(o);
-        loop_until(answered("web.service", 5));
+        order_and_wait(o);
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         w.term++;
         meet_leader(&o, 1);
         o.revision = 6;
-        send_order(o);
-        loop_until(answered("web.service", 6));
+        order_and_wait(o);
         assert_true(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
         assert_int_equal(pid1_runs(pid1, "web.service"), 1);
         o.revision = o.start = 7;
@@ -168,15 +163,13 @@ static off_t ledger_size(void) {
 
 // All units are looked at when the connection is back; of those that are as they are to be nothing is noted.
 static void looking_at_a_unit_again_writes_nothing(void **state) {
-        off_t before, one_record;
-
         meet_leader(NULL, 0);
         order_and_wait((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         order_and_wait((Order){.name = "late.service", .content = web, .revision = 5, .start = 5});
-        before = ledger_size();
+        off_t before = ledger_size();
         pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
-        one_record = ledger_size() - before + 1; // the other name is a byte longer
+        off_t one_record = ledger_size() - before + 1; // the other name is a byte longer
         before = ledger_size();
         pid1_disconnect(pid1);
         pid1_stop(pid1, "late.service");
@@ -255,16 +248,13 @@ static Argosy__Response *local_answer;
 
 static void on_local_answer(const Argosy__Response *response, void *userdata) {
         size_t len = argosy__response__get_packed_size(response);
-        uint8_t *bytes = malloc(len + 1);
+        _cleanup_free_ uint8_t *bytes = malloc(len + 1);
 
         argosy__response__pack(response, bytes);
         local_answer = argosy__response__unpack(NULL, len, bytes);
-        free(bytes);
 }
 
 static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
-        Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
-        Argosy__Request request = REQUEST_OF(LOCAL_STOP, local_stop, &stop);
         Argosy__Response rows = ARGOSY__RESPONSE__INIT;
         char *names[] = {(char *) "web.service", (char *) "other.service"};
         uint64_t cancel;
@@ -276,9 +266,10 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         assert_int_equal(rows.units->n_rows, 1);
         assert_string_equal(rows.units->rows[0]->unit, "web.service");
         assert_string_equal(rows.units->rows[0]->active, "active");
-        stop.names = names;
-        stop.n_names = 2;
-        assert_int_equal(agent_call(w.agent, 0, 0, &request, on_local_answer, NULL, &cancel), 0);
+        Argosy__Request__LocalStop stop = MESSAGE_OF(request__local_stop, .names = names, .n_names = 2);
+        assert_int_equal(agent_call(w.agent, 0, 0, A_REQUEST(LOCAL_STOP, local_stop, &stop), on_local_answer,
+                                    NULL, &cancel),
+                         0);
         loop_until(local_answer);
         assert_int_equal(local_answer->change->units[0]->status, 0);
         assert_int_equal(local_answer->change->units[1]->status, ENOENT);
@@ -288,23 +279,18 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
 }
 
 static void ask_for_status(uint64_t id, const char *name) {
-        Argosy__ToHost__Call call = ARGOSY__TO_HOST__CALL__INIT;
-        Argosy__ToHost m = TO_HOST_OF(CALL, call, &call);
         char *names[] = {(char *) name};
         Argosy__Request__Status status = MESSAGE_OF(request__status, .names = names, .n_names = 1);
         Argosy__Request request = REQUEST_OF(STATUS, status, &status);
+        Argosy__ToHost__Call call = CALL_OF(.id = id, .node = NODE, .request = &request);
 
-        call.id = id;
-        call.node = NODE;
-        call.request = &request;
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(CALL, call, &call));
 }
 
 static void cancel_call(uint64_t id) {
         Argosy__ToHost__CallCancel cancel = MESSAGE_OF(to_host__call_cancel, .id = id);
-        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
 
-        agent_on_message(w.agent, &m);
+        agent_on_message(w.agent, A_TO_HOST(CALL_CANCEL, call_cancel, &cancel));
 }
 
 // However many it asks about at once; what nobody wants to know any more is left out.

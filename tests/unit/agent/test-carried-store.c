@@ -20,7 +20,7 @@ typedef struct Fixture {
         char dir[64];
 } Fixture;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(*f));
 
         // A quarter of the file system is to be free, as of /run, which is one in memory as well.
@@ -29,7 +29,6 @@ static int setup(void **state) {
         assert_non_null(mkdtemp(f->dir));
         umask(0077); // as argosyd's
         *state = f;
-        return 0;
 }
 
 static int teardown(void **state) {
@@ -153,10 +152,9 @@ static void assert_reads(const Fixture *f, const char *path, const char *bytes) 
 static void what_runs_keeps_a_folder_that_has_the_files_already(void **state) {
         Fixture *f = *state;
         _cleanup_carried_files_ CarriedFiles c = FILES(f, "a", "b/c"), less = FILES(f, "a");
-        ino_t folder;
 
         assert_int_equal(put_folder(f, "web.service", &c), 0);
-        folder = inode(f, "units/web.service/b");
+        ino_t folder = inode(f, "units/web.service/b");
         assert_int_equal(put_folder(f, "web.service", &c), 0);
         assert_int_equal(inode(f, "units/web.service/b"), folder);
         assert_int_equal(put_folder(f, "web.service", &less), 0);
@@ -169,13 +167,12 @@ static void what_is_bound_stays_and_its_files_change_in_it(void **state) {
                               {.source = (char *) "conf/in", .destination = (char *) "/etc/in"}};
         _cleanup_carried_files_ CarriedFiles old = FILES(f, "conf/a", "conf/sub/b", "conf/in/c", "env"),
                                              new = FILES(f, "conf/d", "conf/in/e", "env", "x/y");
-        ino_t folder, in;
 
         assert_int_equal(put_staying(f, &old, bound, 2), 0);
         assert_reads(f, "units/web.service/conf/sub/b", "conf/sub/b");
         assert_reads(f, "units/web.service/conf/in/c", "conf/in/c");
-        folder = inode(f, "units/web.service/conf");
-        in = inode(f, "units/web.service/conf/in");
+        ino_t folder = inode(f, "units/web.service/conf");
+        ino_t in = inode(f, "units/web.service/conf/in");
         for (int i = 0; i < 3; i++) { // there and back
                 assert_int_equal(put_staying(f, &new, bound, 2), 0);
                 assert_reads(f, "units/web.service/conf/d", "conf/d");

@@ -10,9 +10,8 @@
 
 static ImageRecord r;
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         image_record_done(&r);
-        return 0;
 }
 
 static void pulled(const char *image, uint64_t at_us) {
@@ -56,7 +55,7 @@ static void fill(void) {
 
 static void it_is_read_as_it_was_written(void **state) {
         _cleanup_buf_ Buf text = {};
-        ImageRecord again;
+        _cleanup_(image_record_done) ImageRecord again;
 
         fill();
         assert_int_equal(image_record_compose(&r, &text), 0);
@@ -68,7 +67,6 @@ static void it_is_read_as_it_was_written(void **state) {
         assert_string_equal(again.store, r.store);
         assert_int_equal(image_record_add(&again, "c", 9), 0);
         assert_int_equal(image_record_find(&again, "c")->number, 3);
-        image_record_done(&again);
 }
 
 static void of_a_damaged_one_nothing_is_believed(void **state) {

@@ -15,13 +15,12 @@
 static ProbationStart start;
 static UnitRuntime unit;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         unit = (UnitRuntime){.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
                              .sub = "running",
                              .result = "success",
                              .since_us = WALL_US};
         assert_int_equal(probation_begin(&unit, false, 1000, &start), ON);
-        return 0;
 }
 
 static Argosy__Probation becomes_stamped(Argosy__ActiveState active, const char *sub, const char *result,

@@ -15,12 +15,11 @@ static int compose(const char *image, const char *text, SecretBytes *ret) {
 }
 
 static void assert_file(const char *image, const char *text, const char *expected) {
-        SecretBytes file = {};
+        _cleanup_(secret_bytes_done) SecretBytes file = {};
 
         assert_int_equal(compose(image, text, &file), 0);
         assert_int_equal(file.len, strlen(expected));
         assert_memory_equal(file.data, expected, file.len);
-        secret_bytes_done(&file);
 }
 
 static void a_user_is_shown_to_the_registry_of_the_image(void **state) {

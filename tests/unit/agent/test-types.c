@@ -91,8 +91,7 @@ static void argosyd_may_end_between_any_two_of_these(void **state) {
         loop_until(answered("web.service", 6));
         assert_int_equal(pid1_runs(pid1, "web.service"), 1);
         assert_true(is_link("boot.target.wants/web.service"));
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(NULL, 0); // not wanted any more
         loop_until(is_gone("web.service"));
         assert_int_equal(n_files(), 0);
@@ -132,8 +131,7 @@ static void the_first_restart_after_argosyd_was_away_reads_links_again(void **st
         meet_leader(NULL, 0);
         order("app.target", app, false, 5, 5);
         order("web.service", wanted, true, 6, 0);
-        agent_down();
-        agent_up();
+        agent_restart();
         meet_leader(orders, 2);
         order_and_wait(
                 (Order){.name = "app.target", .content = app, .revision = 7, .start = 7, .restart = 7});

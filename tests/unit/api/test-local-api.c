@@ -110,7 +110,7 @@ static void on_api_closed(void *userdata) {
         w.api_closed = true;
 }
 
-static int begin(void **state) {
+FIXTURE(begin) {
         int fd;
 
         memset(&w, 0, sizeof(w));
@@ -128,7 +128,6 @@ static int begin(void **state) {
                         stream_dial_unix(&w.loop, w.path, &peer_ops, &w.peers[i], &w.peers[i].stream), 0);
                 stream_set_frames(w.peers[i].stream, FRAME_MAX_LOCAL);
         }
-        return 0;
 }
 
 static int end(void **state) {
@@ -153,9 +152,8 @@ static int end(void **state) {
 
 static void ask_on(Stream *s, uint64_t id) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
-        Argosy__Request q = REQUEST_OF(VERSION, version, &version);
+        Argosy__Request q = REQUEST_OF(VERSION, version, &version, .id = id);
 
-        q.id = id;
         assert_int_equal(stream_send(s, &q.base), 0);
 }
 
@@ -224,7 +222,6 @@ static void unanswered_requests_have_a_limit(void **state) {
 // once.
 static size_t calls_of_one_turn(size_t n_clients, uint64_t n_each) {
         uint64_t before_ms = uv_now(&w.loop);
-        size_t n;
 
         while (uv_now(&w.loop) == before_ms) // what was sent before is of another turn
                 uv_run(&w.loop, UV_RUN_NOWAIT);
@@ -233,7 +230,7 @@ static size_t calls_of_one_turn(size_t n_clients, uint64_t n_each) {
                 for (uint64_t k = 0; k < n_each; k++)
                         ask(i, 100 + k);
         RUN_UNTIL(w.n_calls > 0);
-        n = w.n_calls;
+        size_t n = w.n_calls;
         RUN_UNTIL(w.n_calls == n_clients * n_each);
         for (size_t i = 0; i < w.n_calls; i++)
                 api_call_fail(w.calls[i], 0, "%s", "");
@@ -280,13 +277,10 @@ static void an_unknown_request_is_answered_with_an_error(void **state) {
 }
 
 static void respond_with(ApiCall *call, size_t bytes, bool final) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         _cleanup_free_ char *text = calloc(1, bytes + 1);
 
         memset(text, 'x', bytes);
-        response.message = text;
-        response.final = final;
-        api_call_respond(call, &response);
+        api_call_respond(call, A_RESPONSE_WITH(.message = text, .final = final));
 }
 
 static void an_answer_in_many_pieces_arrives_whole(void **state) {

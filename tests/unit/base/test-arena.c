@@ -16,7 +16,7 @@ static size_t size_of(size_t i) {
 
 static void each_piece_is_aligned_and_nobody_elses(void **state) {
         static uint8_t *pieces[PIECES];
-        Arena a = {};
+        _cleanup_(arena_done) Arena a = {};
 
         for (unsigned round = 0; round < 3; round++) {
                 for (size_t i = 0; i < PIECES; i++) {
@@ -30,21 +30,19 @@ static void each_piece_is_aligned_and_nobody_elses(void **state) {
                                 assert_int_equal(pieces[i][k], i % 251);
                 arena_reset(&a);
         }
-        arena_done(&a);
 }
 
 static void what_is_at_rest_holds_one_chunk_at_most(void **state) {
         Arena a = {};
-        uint8_t *first, *again;
 
         assert_non_null(arena_alloc(&a, 10 * ARENA_CHUNK_BYTES)); // alone, before any chunk
         arena_reset(&a);
         assert_null(a.newest);
-        first = arena_alloc(&a, 100);
+        uint8_t *first = arena_alloc(&a, 100);
         for (size_t i = 0; i < 5000; i++)
                 assert_non_null(arena_alloc(&a, 1000));
         arena_reset(&a);
-        again = arena_alloc(&a, 100);
+        uint8_t *again = arena_alloc(&a, 100);
         assert_non_null(first);
         assert_non_null(again);
         memset(again, 1, 100);
@@ -53,18 +51,16 @@ static void what_is_at_rest_holds_one_chunk_at_most(void **state) {
 }
 
 static void what_nobody_has_is_refused(void **state) {
-        Arena a = {};
+        _cleanup_(arena_done) Arena a = {};
 
         assert_null(arena_alloc(&a, SIZE_MAX - 8));
-        arena_done(&a);
 }
 
 static void nothing_is_something_too(void **state) {
-        Arena a = {};
+        _cleanup_(arena_done) Arena a = {};
 
         assert_non_null(arena_alloc(&a, 0));
         arena_reset(&a);
-        arena_done(&a);
 }
 
 RUN_TESTS(

@@ -53,12 +53,11 @@ static void an_array_of_exactly_its_length_is_made_longer(void **state) {
 
 static void more_than_can_be_counted_changes_nothing(void **state) {
         _cleanup_free_ uint64_t *list = NULL;
-        uint64_t *before;
         size_t allocated = 0;
 
         assert_int_equal(ARRAY_GROW(list, allocated, 10), 0);
         list[9] = 9;
-        before = list;
+        uint64_t *before = list;
         assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX), -ENOMEM);
         // wraps to nothing
         assert_int_equal(ARRAY_GROW(list, allocated, SIZE_MAX / sizeof(*list) + 1), -ENOMEM);

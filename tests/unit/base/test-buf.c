@@ -18,13 +18,11 @@ static void grows_and_shrinks_from_the_front(void **state) {
 
 static void gives_its_bytes_away_as_a_string(void **state) {
         Buf b = {};
-        char *s;
 
         assert_int_equal(buf_append(&b, "web", 3), 0);
-        s = buf_take_string(&b);
+        _cleanup_free_ char *s = buf_take_string(&b);
         assert_string_equal(s, "web");
         assert_null(b.data);
-        free(s);
 }
 
 static void assert_wrapped(const char *text, size_t column, size_t indent, size_t width,

@@ -28,7 +28,7 @@ enum { N_ITEMS = 3000 };
 // Random adds and takes, compared with a plain array after every step on a sample.
 static void finds_what_was_added_and_nothing_else(void **state) {
         static Item items[N_ITEMS];
-        Map m = {};
+        _cleanup_(map_done) Map m = {};
         size_t count = 0;
 
         srand(7);
@@ -49,7 +49,6 @@ static void finds_what_was_added_and_nothing_else(void **state) {
                 assert_int_equal(m.count, count);
                 assert_ptr_equal(map_find(&m, &probe->key, sizeof(probe->key)), probe->there ? probe : NULL);
         }
-        map_done(&m);
 }
 
 // Every entry is met exactly once although each one is removed as soon as it was met.
@@ -99,7 +98,7 @@ static void hashes_as_others_do(void **state) {
 // What was needed for many is not kept for none.
 static void gives_back_the_slots_of_many(void **state) {
         static Item items[N_ITEMS];
-        Map m = {};
+        _cleanup_(map_done) Map m = {};
 
         for (uint32_t i = 0; i < N_ITEMS; i++) {
                 items[i] = (Item){.key = i};
@@ -114,7 +113,6 @@ static void gives_back_the_slots_of_many(void **state) {
         assert_true(m.n_slots <= 8);
         assert_int_equal(map_add(&m, &items[0].key, sizeof(items[0].key), &items[0]), 0);
         assert_ptr_equal(map_find(&m, &items[0].key, sizeof(items[0].key)), &items[0]);
-        map_done(&m);
 }
 
 // ---- growing
@@ -161,8 +159,8 @@ static size_t grow_a_map(Map *m, Item *of) {
 // In a table with a hundred thousand, none of those who are added waits for more than a few slots.
 static void grows_a_few_slots_at_a_time(void **state) {
         enum { MANY = 200000 };
-        Item *of = calloc(MANY, sizeof(*of));
-        Map m = {};
+        _cleanup_free_ Item *of = calloc(MANY, sizeof(*of));
+        _cleanup_(map_done) Map m = {};
         unsigned n_grown = 0;
 
         assert_non_null(of);
@@ -181,8 +179,6 @@ static void grows_a_few_slots_at_a_time(void **state) {
         }
         assert_true(n_grown > 10);
         assert_holds(&m, of, MANY);
-        map_done(&m);
-        free(of);
 }
 
 // Whatever is added and taken meanwhile: what is in either table is found, and nothing else.
@@ -191,10 +187,9 @@ static void finds_and_takes_while_it_grows(void **state) {
 
         for (unsigned seed = 1; seed <= N_GROWS; seed++) {
                 Map m;
-                size_t n;
 
                 srand(seed);
-                n = grow_a_map(&m, of);
+                size_t n = grow_a_map(&m, of);
                 assert_non_null(m.old);
                 assert_holds(&m, of, n);
                 for (unsigned step = 0; step < 200; step++) {
@@ -278,7 +273,7 @@ static void frees_what_is_in_either_table(void **state) {
 static void without_memory_to_grow_it_is_as_it_was(void **state) {
         static Item of[N_ITEMS];
         size_t n = 0;
-        Map m = {};
+        _cleanup_(map_done) Map m = {};
         int r = 0;
 
         for (uint32_t i = 0; i < N_ITEMS; i++)
@@ -300,7 +295,6 @@ static void without_memory_to_grow_it_is_as_it_was(void **state) {
                 of[n].there = true;
         }
         assert_holds(&m, of, N_ITEMS);
-        map_done(&m);
 }
 
 RUN_TESTS(

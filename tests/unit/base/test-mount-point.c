@@ -64,15 +64,14 @@ static void the_table_of_this_process_is_read(void **state) {
         _cleanup_buf_ Buf text = {};
         dev_t device;
         struct stat st;
-        char *found;
 
         assert_int_equal(mount_table_read(&text), 0);
         assert_int_equal(stat("/proc", &st), 0);
-        found = mount_point_find((const char *) text.data, "/proc/self/status", &device);
+        _cleanup_free_ char *found =
+                mount_point_find((const char *) text.data, "/proc/self/status", &device);
         assert_non_null(found);
         assert_string_equal(found, "/proc");
         assert_int_equal(device, st.st_dev);
-        free(found);
 }
 
 RUN_TESTS(

@@ -27,7 +27,7 @@ static void name_items(unsigned first) {
 
 // Random adds and takes, compared with a plain array after every step on a sample.
 static void finds_what_was_added_and_nothing_else(void **state) {
-        NameTable t = {.name_of = item_name};
+        _cleanup_(name_table_done) NameTable t = {.name_of = item_name};
         size_t count = 0;
 
         srand(7);
@@ -48,13 +48,12 @@ static void finds_what_was_added_and_nothing_else(void **state) {
                 assert_int_equal(t.count, count);
                 assert_ptr_equal(name_table_find(&t, probe->name), probe->there ? probe : NULL);
         }
-        name_table_done(&t);
 }
 
 // Whatever comes and goes, at most three quarters are full, and a table that grew to its size is more than
 // three eighths full.
 static void has_slots_for_what_it_holds(void **state) {
-        NameTable t = {.name_of = item_name};
+        _cleanup_(name_table_done) NameTable t = {.name_of = item_name};
 
         name_items(0);
         for (size_t i = 0; i < N_ITEMS; i++) {
@@ -62,7 +61,6 @@ static void has_slots_for_what_it_holds(void **state) {
                 assert_true(4 * t.count <= 3 * t.n_slots);
                 assert_true(t.n_slots == 8 || 8 * t.count > 3 * t.n_slots);
         }
-        name_table_done(&t);
 }
 
 // Another object of the same name is refused, and what is there stays.
@@ -114,7 +112,7 @@ static void may_take_while_walking(void **state) {
 
 // A table that is growing holds what it held, and each that is added moves a few slots, not all.
 static void grows_a_few_slots_at_a_time(void **state) {
-        NameTable t = {.name_of = item_name};
+        _cleanup_(name_table_done) NameTable t = {.name_of = item_name};
         unsigned n_growing = 0;
 
         name_items(0);
@@ -134,7 +132,6 @@ static void grows_a_few_slots_at_a_time(void **state) {
                 assert_int_equal(name_table_add(&t, &items[i / 2]), 0);
         }
         assert_true(n_growing > 10);
-        name_table_done(&t);
 }
 
 // At any point of its growth, each object is met once, and may be taken.

@@ -21,18 +21,16 @@ static int an_error_of_a_table(void) {
 // How a process ends that does this, and what it says.
 static int end_of(int (*act)(void), char *output, size_t size) {
         int out[2], status;
-        ssize_t n;
-        pid_t child;
 
         assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-        child = fork();
+        pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
                 (void) dup2(out[1], STDERR_FILENO);
                 _exit(act() == 1 ? 100 : 101); // it went on
         }
         close(out[1]);
-        n = read(out[0], output, size - 1);
+        ssize_t n = read(out[0], output, size - 1);
         output[n > 0 ? n : 0] = 0;
         close(out[0]);
         assert_int_equal(waitpid(child, &status, 0), child);

@@ -166,12 +166,11 @@ static const void *where_is(uint32_t number) {
 // Without a snapshot nothing moves; with one each page does once.
 static void a_page_is_copied_once_for_a_snapshot(void **state) {
         Snapshot *s = &f.snapshots[0];
-        const void *before;
 
         begin();
         for (size_t i = 0; i < 1000; i++)
                 add(1);
-        before = where_is(0);
+        const void *before = where_is(0);
         set(0, 2);
         assert_ptr_equal(where_is(0), before);
         snapshot_take(s);
@@ -251,7 +250,6 @@ static void pages_have_room_for_records_of_any_size(void **state) {
                 uint8_t record[PAGED_TABLE_PAGE];
                 SnapshotClock clock;
                 PagedTable table;
-                PagedView now;
 
                 snapshot_clock_init(&clock);
                 paged_table_init(&table, &clock, size);
@@ -262,7 +260,7 @@ static void pages_have_room_for_records_of_any_size(void **state) {
                         assert_int_equal(paged_table_add(&table, record, &number), 0);
                         assert_int_equal(number, i);
                 }
-                now = paged_table_view(&table);
+                PagedView now = paged_table_view(&table);
                 for (uint32_t i = 0; i < 600; i++) {
                         memset(record, (int) (i % 251), sizeof(record));
                         assert_memory_equal(paged_view_find(&now, i), record, size);

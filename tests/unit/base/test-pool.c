@@ -32,16 +32,15 @@ static void on_done(PoolWork *w) {
         CONTAINER_OF(w, Piece, pool)->done = true;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(uv_loop_init(&loop), 0);
         assert_int_equal(uv_sem_init(&begun, 0), 0);
         memset(pieces, 0, sizeof(pieces));
         for (size_t i = 0; i < PIECES; i++)
                 assert_int_equal(uv_sem_init(&pieces[i].go, 0), 0);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         for (size_t i = 0; i < PIECES; i++)
                 uv_sem_post(&pieces[i].go);
         assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
@@ -49,7 +48,6 @@ static int teardown(void **state) {
         for (size_t i = 0; i < PIECES; i++)
                 uv_sem_destroy(&pieces[i].go);
         uv_sem_destroy(&begun);
-        return 0;
 }
 
 static void add(size_t i, PoolShare share, const void *of) {

@@ -115,12 +115,11 @@ static void it_gets_no_socket_and_no_other_process(void **state) {
 
 static void it_prints_no_more_than_is_kept(void **state) {
         static const char *const args[] = {"dd", "if=/dev/zero", "bs=65536", "count=100", NULL};
-        SandboxedCommand *c = begin(args, NULL, 0);
+        _cleanup_(sandboxed_command_freep) SandboxedCommand *c = begin(args, NULL, 0);
         _cleanup_buf_ Buf output = {};
 
         assert_int_equal(sandboxed_command_wait(c, LONG_MS, &output), 0);
         assert_int_equal(output.len, SANDBOXED_OUTPUT_MAX);
-        sandboxed_command_free(c);
 }
 
 static void who_takes_too_long_is_ended(void **state) {

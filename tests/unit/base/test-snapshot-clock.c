@@ -19,19 +19,18 @@ static void retire(SnapshotClock *c) {
 }
 
 static void what_nobody_can_reach_is_freed_at_once(void **state) {
-        SnapshotClock c;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
 
         n_freed = 0;
         snapshot_clock_init(&c);
         retire(&c);
         assert_int_equal(n_freed, 1);
         assert_false(snapshot_clock_may_reach(&c, 0));
-        snapshot_clock_done(&c);
 }
 
 static void the_oldest_snapshot_keeps_what_was_retired_since(void **state) {
         SnapshotMark first, second;
-        SnapshotClock c;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
 
         n_freed = 0;
         snapshot_clock_init(&c);
@@ -49,18 +48,16 @@ static void the_oldest_snapshot_keeps_what_was_retired_since(void **state) {
         assert_int_equal(n_freed, 2);
         assert_false(snapshot_clock_reclaim(&c, SIZE_MAX));
         assert_int_equal(n_freed, 3);
-        snapshot_clock_done(&c);
 }
 
 static void who_is_older_than_the_newest_may_be_reached(void **state) {
         SnapshotMark first, second;
-        SnapshotClock c;
-        uint64_t before, between;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
 
         snapshot_clock_init(&c);
-        before = c.now;
+        uint64_t before = c.now;
         assert_int_equal(snapshot_clock_take(&c, &first), 0);
-        between = c.now;
+        uint64_t between = c.now;
         assert_true(snapshot_clock_may_reach(&c, before));
         assert_false(snapshot_clock_may_reach(&c, between));
         assert_int_equal(snapshot_clock_take(&c, &second), 0);
@@ -70,11 +67,10 @@ static void who_is_older_than_the_newest_may_be_reached(void **state) {
         assert_false(snapshot_clock_may_reach(&c, between));
         snapshot_clock_release(&c, &first);
         assert_false(snapshot_clock_may_reach(&c, before));
-        snapshot_clock_done(&c);
 }
 
 static void one_turn_frees_no_more_than_it_is_told(void **state) {
-        SnapshotClock c;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
         SnapshotMark m;
 
         n_freed = 0;
@@ -88,12 +84,11 @@ static void one_turn_frees_no_more_than_it_is_told(void **state) {
                 assert_int_equal(n_freed, i);
         }
         assert_int_equal(c.n_retired, 0);
-        snapshot_clock_done(&c);
 }
 
 static void there_are_eight_at_most(void **state) {
         SnapshotMark marks[SNAPSHOTS_MAX], one_more;
-        SnapshotClock c;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
 
         snapshot_clock_init(&c);
         for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
@@ -103,13 +98,12 @@ static void there_are_eight_at_most(void **state) {
         assert_int_equal(snapshot_clock_take(&c, &marks[3]), 0);
         for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
                 snapshot_clock_release(&c, &marks[i]);
-        snapshot_clock_done(&c);
 }
 
 // What waits to be freed since an older one was released does not count against a younger one.
 static void who_keeps_too_much_is_cut(void **state) {
         SnapshotMark slow, young;
-        SnapshotClock c;
+        _cleanup_(snapshot_clock_done) SnapshotClock c;
 
         snapshot_clock_init(&c);
         c.retired_max = THINGS;
@@ -128,7 +122,6 @@ static void who_keeps_too_much_is_cut(void **state) {
         retire(&c);
         assert_true(young.cut);
         snapshot_clock_release(&c, &young);
-        snapshot_clock_done(&c);
 }
 
 RUN_TESTS(

@@ -7,27 +7,25 @@
 
 static void a_word_is_kept_once(void **state) {
         char running[] = "running";
-        StringInterner w = {};
+        _cleanup_(string_interner_done) StringInterner w = {};
         const char *first = string_interner_get(&w, running);
 
         assert_ptr_not_equal(first, running);
         assert_ptr_equal(first, string_interner_get(&w, "running"));
         assert_ptr_not_equal(first, string_interner_get(&w, "exited"));
         assert_string_equal(string_interner_get(&w, ""), "");
-        string_interner_done(&w);
 }
 
 static void long_words_are_cut_and_stay_equal(void **state) {
-        StringInterner w = {};
+        _cleanup_(string_interner_done) StringInterner w = {};
         const char *cut = string_interner_get(&w, "a-sub-state-of-more-than-twenty-four-bytes");
 
         assert_int_equal(strlen(cut), STRING_INTERNER_SIZE - 1);
         assert_ptr_equal(cut, string_interner_get(&w, "a-sub-state-of-more-than-twenty-four-bytes"));
-        string_interner_done(&w);
 }
 
 static void there_is_an_end_of_words(void **state) {
-        StringInterner w = {};
+        _cleanup_(string_interner_done) StringInterner w = {};
         char word[16];
 
         for (int i = 0; i < STRING_INTERNER_MAX; i++) {
@@ -36,7 +34,6 @@ static void there_is_an_end_of_words(void **state) {
         }
         assert_string_equal(string_interner_get(&w, "one more"), "(other)");
         assert_string_equal(string_interner_get(&w, "17"), "17");
-        string_interner_done(&w);
 }
 
 RUN_TESTS(

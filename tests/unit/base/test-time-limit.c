@@ -66,21 +66,17 @@ static void what_came_while_we_stood_still_came_in_time(void **state) {
 
 // Its answer may need more than one way there and back.
 static void as_late_as_we_were_others_may_be(void **state) {
-        uint64_t since;
-
         time_limit_start(&limit, 10, on_over);
         uv_sleep(210);
-        since = uv_hrtime() / 1000000;
+        uint64_t since = uv_hrtime() / 1000000;
         loop_until(n_over > 0);
         assert_true(uv_hrtime() / 1000000 - since >= 190);
 }
 
 static void it_runs_from_when_it_is_started(void **state) {
-        uint64_t before_ms;
-
         uv_run(&test_loop, UV_RUN_NOWAIT); // the turn begins
         uv_sleep(30);
-        before_ms = uv_hrtime() / 1000000;
+        uint64_t before_ms = uv_hrtime() / 1000000;
         time_limit_start(&limit, 10000, on_over);
         assert_true(limit.due_ms >= before_ms + 9990); // the loop's clock is a coarse one
 }

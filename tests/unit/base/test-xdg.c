@@ -21,7 +21,7 @@ static void assert_dirs(char **dirs, const char *a, const char *b) {
 }
 
 static void without_variables_the_defaults_lie_in_the_home_directory(void **state) {
-        Xdg x = xdg_of(ENVIRONMENT("HOME=/home/ann"), "/other");
+        _cleanup_(xdg_done) Xdg x = xdg_of(ENVIRONMENT("HOME=/home/ann"), "/other");
 
         assert_string_equal(x.home, "/home/ann");
         assert_string_equal(x.config_home, "/home/ann/.config");
@@ -30,11 +30,11 @@ static void without_variables_the_defaults_lie_in_the_home_directory(void **stat
         assert_null(x.runtime_dir);
         assert_dirs(x.config_dirs, "/etc/xdg", NULL);
         assert_dirs(x.data_dirs, "/usr/local/share", "/usr/share");
-        xdg_done(&x);
 }
 
 static void variables_win(void **state) {
-        Xdg x = xdg_of(ENVIRONMENT("HOME=/home/ann", "XDG_RUNTIME_DIR=/run/user/7/", "XDG_CONFIG_HOME=/c",
+        _cleanup_(xdg_done) Xdg x =
+                xdg_of(ENVIRONMENT("HOME=/home/ann", "XDG_RUNTIME_DIR=/run/user/7/", "XDG_CONFIG_HOME=/c",
                                    "XDG_DATA_HOME=/d//", "XDG_STATE_HOME=/s", "XDG_CONFIG_DIRS=/x/:/y",
                                    "XDG_DATA_DIRS=/z"),
                        NULL);
@@ -45,11 +45,11 @@ static void variables_win(void **state) {
         assert_string_equal(x.state_home, "/s");
         assert_dirs(x.config_dirs, "/x", "/y");
         assert_dirs(x.data_dirs, "/z", NULL);
-        xdg_done(&x);
 }
 
 static void relative_and_empty_values_are_ignored(void **state) {
-        Xdg x = xdg_of(ENVIRONMENT("HOME=ann", "XDG_RUNTIME_DIR=run", "XDG_CONFIG_HOME=.config",
+        _cleanup_(xdg_done) Xdg x =
+                xdg_of(ENVIRONMENT("HOME=ann", "XDG_RUNTIME_DIR=run", "XDG_CONFIG_HOME=.config",
                                    "XDG_DATA_HOME=", "XDG_STATE_HOME=s", "XDG_CONFIG_DIRS=x::/y:z/",
                                    "XDG_DATA_DIRS=:q"),
                        "/home/passwd");
@@ -61,11 +61,11 @@ static void relative_and_empty_values_are_ignored(void **state) {
         assert_string_equal(x.state_home, "/home/passwd/.local/state");
         assert_dirs(x.config_dirs, "/y", NULL);
         assert_dirs(x.data_dirs, "/usr/local/share", "/usr/share");
-        xdg_done(&x);
 }
 
 static void a_user_without_a_home_has_only_what_the_variables_name(void **state) {
-        Xdg x = xdg_of(ENVIRONMENT("XDG_STATE_HOME=/s", "XDG_CONFIG", "XDG_CONFIG_HOMES=/no"), NULL);
+        _cleanup_(xdg_done) Xdg x =
+                xdg_of(ENVIRONMENT("XDG_STATE_HOME=/s", "XDG_CONFIG", "XDG_CONFIG_HOMES=/no"), NULL);
 
         assert_null(x.home);
         assert_null(x.config_home);
@@ -75,15 +75,13 @@ static void a_user_without_a_home_has_only_what_the_variables_name(void **state)
         x = xdg_of(ENVIRONMENT(), "relative");
         assert_null(x.home);
         assert_null(x.state_home);
-        xdg_done(&x);
 }
 
 static void the_root_directory_can_be_a_home(void **state) {
-        Xdg x = xdg_of(ENVIRONMENT("HOME=/", "XDG_CONFIG_DIRS=//"), NULL);
+        _cleanup_(xdg_done) Xdg x = xdg_of(ENVIRONMENT("HOME=/", "XDG_CONFIG_DIRS=//"), NULL);
 
         assert_string_equal(x.config_home, "/.config");
         assert_dirs(x.config_dirs, "/", NULL);
-        xdg_done(&x);
 }
 
 RUN_TESTS(

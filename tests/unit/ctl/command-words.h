@@ -49,10 +49,9 @@ static inline Outcome run_at(const char *path, const char *line) {
 
 static inline Outcome run(FakeScript script, const char *line) {
         FakeDaemon d;
-        Outcome o;
 
         fake_daemon_start(&d, script);
-        o = run_at(d.path, line);
+        Outcome o = run_at(d.path, line);
         fake_daemon_stop(&d);
         return o;
 }
@@ -74,14 +73,13 @@ static inline size_t fill(const Result *results, Argosy__Response__UnitResult *u
 
         for (; results[n].name; n++) {
                 assert(n < RESULTS_MAX);
-                units[n] = (Argosy__Response__UnitResult) ARGOSY__RESPONSE__UNIT_RESULT__INIT;
-                units[n].name = (char *) results[n].name;
-                units[n].status = results[n].status;
-                units[n].message = (char *) (results[n].message ?: "");
-                units[n].revision = results[n].revision;
-                units[n].node = (char *) (results[n].node ?: "");
-                units[n].may_run_on = (char **) &results[n].may_run_on;
-                units[n].n_may_run_on = results[n].may_run_on != NULL;
+                units[n] = (Argosy__Response__UnitResult)
+                        UNIT_RESULT_OF(.name = (char *) results[n].name, .status = results[n].status,
+                                       .message = (char *) (results[n].message ?: ""),
+                                       .revision = results[n].revision,
+                                       .node = (char *) (results[n].node ?: ""),
+                                       .may_run_on = (char **) &results[n].may_run_on,
+                                       .n_may_run_on = results[n].may_run_on != NULL);
                 pointers[n] = &units[n];
         }
         return n;
@@ -90,16 +88,11 @@ static inline size_t fill(const Result *results, Argosy__Response__UnitResult *u
 // A part of the answer, from the name of that number on.
 static inline void reply_change_part(FakeDaemon *d, const Result *results, uint32_t first, bool final) {
         Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change =
+                MESSAGE_OF(response__change, .n_units = fill(results, units, pointers), .units = pointers,
+                           .first = first);
 
-        change.n_units = fill(results, units, pointers);
-        change.units = pointers;
-        change.first = first;
-        r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        r.change = &change;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CHANGE, change, &change, .final = final));
 }
 
 static inline void reply_change(FakeDaemon *d, const Result *results) {
@@ -108,22 +101,15 @@ static inline void reply_change(FakeDaemon *d, const Result *results) {
 
 static inline void reply_progress(FakeDaemon *d, const Result *results, bool final) {
         Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Progress progress =
+                MESSAGE_OF(response__progress, .n_done = fill(results, units, pointers), .done = pointers);
 
-        progress.n_done = fill(results, units, pointers);
-        progress.done = pointers;
-        r.final = final;
-        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
-        r.progress = &progress;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(PROGRESS, progress, &progress, .final = final));
 }
 
 static inline void reply_error(FakeDaemon *d, int status, const char *message, bool no_leader) {
-        Argosy__Response r = RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
-                                           .no_leader = no_leader);
-
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
+                                      .no_leader = no_leader));
 }
 
 // The next request must be a Change with this verb; its id is kept in the script's memory.
@@ -140,10 +126,12 @@ static inline Argosy__Request *read_change(FakeDaemon *d, Argosy__Verb verb) {
 static inline void done(Argosy__Request *q) {
         argosy__request__free_unpacked(q, NULL);
 }
+DEFINE_CLEANUP(Argosy__Request *, done)
+#define _cleanup_request_ _cleanup_(donep)
 
 // The next request must be a Wait for exactly these units and revisions.
 static inline void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *items) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         size_t n = 0;
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb);
@@ -153,16 +141,13 @@ static inline void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *i
                 assert(q->wait->items[n]->revision == items[n].revision);
         }
         assert(n == q->wait->n_items);
-        done(q);
 }
 
 #define RESULTS(...) ((const Result[]){__VA_ARGS__, {}})
 
 static inline void reply_left(FakeDaemon *d, uint32_t remaining, const char *message, bool final) {
         Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = remaining);
-        Argosy__Response r = RESPONSE_WITH(.final = final, .message = (char *) message,
-                                           .what_case = ARGOSY__RESPONSE__WHAT_PROGRESS,
-                                           .progress = &progress);
 
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE_WITH(.final = final, .message = (char *) message,
+                                      .what_case = ARGOSY__RESPONSE__WHAT_PROGRESS, .progress = &progress));
 }

@@ -56,7 +56,7 @@ static void put(const Fixture *f, const char *path, const char *text) {
                 0);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(*f));
 
         strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
@@ -69,7 +69,6 @@ static int setup(void **state) {
         put(f, "conf/.hidden", "h");
         put(f, "x.sh", "x");
         *state = f;
-        return 0;
 }
 
 static int teardown(void **state) {
@@ -90,10 +89,9 @@ static char *read_of(const Fixture *f, const char *value, bool *ret_refused) {
         _cleanup_buf_ Buf content = {}, why = {};
         CarriedSources sources = {};
         Buf names = {};
-        int r;
 
         assert_int_equal(buf_append(&content, text, strlen(text)), 0);
-        r = carried_sources_read(&folder, "web.service", &content, &sources, &why);
+        int r = carried_sources_read(&folder, "web.service", &content, &sources, &why);
         *ret_refused = r < 0;
         assert_int_equal(r < 0, why.len > 0);
         if (r == 0)
@@ -239,7 +237,7 @@ static void a_manifest_that_is_there_is_made_anew(void **state) {
         Fixture *f = *state;
         DropInFolder folder = {.dirfd = f->fd, .dir = "", .shown = ""};
         _cleanup_buf_ Buf content = {}, why = {};
-        CarriedSources sources = {}, again = {};
+        _cleanup_(carried_sources_done) CarriedSources sources = {}, again = {};
         _cleanup_free_ char *before = NULL;
         size_t len;
 
@@ -252,8 +250,6 @@ static void a_manifest_that_is_there_is_made_anew(void **state) {
         assert_memory_equal(content.data, before, len);
         assert_int_equal(again.n, 1);
         assert_int_equal(again.bytes, 1);
-        carried_sources_done(&sources);
-        carried_sources_done(&again);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

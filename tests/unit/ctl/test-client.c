@@ -22,22 +22,19 @@ static uint64_t in_seconds(unsigned n) {
 // Sends a Version request and returns what receiving says.
 static int ask(Client *c, uint64_t deadline_us, Argosy__Response **ret) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
-        Argosy__Request q = REQUEST_OF(VERSION, version, &version);
-        int r;
+        int r = client_send(c, A_REQUEST(VERSION, version, &version), deadline_us);
 
-        r = client_send(c, &q, deadline_us);
         return r < 0 ? r : client_receive(c, deadline_us, ret);
 }
 
 static void run(FakeScript script, int expected, bool lost, const char *why) {
         Argosy__Response *response = NULL;
-        FakeDaemon d;
-        Client c;
-        int r;
+        _cleanup_(fake_daemon_stop) FakeDaemon d;
+        _cleanup_(client_done) Client c;
 
         fake_daemon_start(&d, script);
         client_init(&c, d.path, &not_interrupted);
-        r = ask(&c, in_seconds(20), &response);
+        int r = ask(&c, in_seconds(20), &response);
         assert_int_equal(r, expected);
         if (r < 0) {
                 assert_non_null(strstr(c.why, why));
@@ -45,21 +42,16 @@ static void run(FakeScript script, int expected, bool lost, const char *why) {
                 assert_int_equal(c.fd, -1);
         } else
                 argosy__response__free_unpacked(response, NULL);
-        client_done(&c);
-        fake_daemon_stop(&d);
 }
 
 static void slow_answer(FakeDaemon *d) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         _cleanup_buf_ Buf frame = {};
 
         argosy__request__free_unpacked(fake_take(d), NULL);
-        response.id = d->last_id;
-        response.final = true;
+        Argosy__Response response = RESPONSE_WITH(.id = d->last_id, .final = true);
         assert(frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0);
         for (size_t i = 0; i < frame.len; i++)
                 fake_send(d, frame.data + i, 1);
-        fake_expect_end(d);
 }
 
 static void an_answer_may_come_byte_by_byte(void **state) {
@@ -69,7 +61,6 @@ static void an_answer_may_come_byte_by_byte(void **state) {
 static void oversized(FakeDaemon *d) {
         argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\xff\xff\xff\xff", 4);
-        fake_expect_end(d);
 }
 
 static void an_oversized_answer_is_refused_at_its_first_bytes(void **state) {
@@ -79,7 +70,6 @@ static void an_oversized_answer_is_refused_at_its_first_bytes(void **state) {
 static void garbage(FakeDaemon *d) {
         argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\0\0\0\4\xff\xff\xff\xff", 8);
-        fake_expect_end(d);
 }
 
 static void garbage_is_refused(void **state) {
@@ -87,11 +77,8 @@ static void garbage_is_refused(void **state) {
 }
 
 static void stranger(FakeDaemon *d) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-
         argosy__request__free_unpacked(fake_take(d), NULL);
-        response.id = 999;
-        fake_reply_last(d, &response);
+        fake_reply_last(d, A_RESPONSE_WITH(.id = 999));
 }
 
 static void an_answer_to_another_question_is_refused(void **state) {
@@ -101,6 +88,7 @@ static void an_answer_to_another_question_is_refused(void **state) {
 static void dies_in_a_frame(FakeDaemon *d) {
         argosy__request__free_unpacked(fake_take(d), NULL);
         fake_send(d, "\0\0\0\4\x08", 5);
+        fake_hang_up(d);
 }
 
 static void half_an_answer_is_a_lost_connection(void **state) {
@@ -109,7 +97,7 @@ static void half_an_answer_is_a_lost_connection(void **state) {
 
 static void nobody_listens_is_said_with_the_path(void **state) {
         Argosy__Response *response;
-        Client c;
+        _cleanup_(client_done) Client c;
 
         client_init(&c, "/nonexistent/argosy.sock", NULL);
         assert_int_equal(ask(&c, in_seconds(20), &response), -ENOENT);
@@ -117,22 +105,19 @@ static void nobody_listens_is_said_with_the_path(void **state) {
                 c.why, "cannot reach argosyd at /nonexistent/argosy.sock: No such file or directory; is "
                        "argosyd.service running?");
         assert_false(client_is_lost(&c, -ENOENT)); // it never was there
-        client_done(&c);
 }
 
 // As somebody who is in no group.
 static void assert_forbidden(const char *path, const char *words) {
         Argosy__Response *response;
-        Client c;
-        int r;
+        _cleanup_(client_done) Client c;
 
         client_init(&c, path, NULL);
         assert_int_equal(seteuid(4712), 0);
-        r = ask(&c, in_seconds(20), &response);
+        int r = ask(&c, in_seconds(20), &response);
         assert_int_equal(seteuid(0), 0);
         assert_int_equal(r, -EACCES);
         assert_non_null(strstr(c.why, words));
-        client_done(&c);
 }
 
 static void who_may_use_it_is_said_of_the_socket_that_is_there(void **state) {
@@ -186,60 +171,50 @@ static void a_full_backlog_is_no_daemon_that_does_not_run(void **state) {
 static void a_path_that_is_too_long_is_no_overflow(void **state) {
         Argosy__Response *response;
         char path[300];
-        Client c;
+        _cleanup_(client_done) Client c;
 
         memset(path, 'x', sizeof(path) - 1);
         path[sizeof(path) - 1] = 0;
         client_init(&c, path, NULL);
         assert_int_equal(ask(&c, in_seconds(20), &response), -ENAMETOOLONG);
-        client_done(&c);
 }
 
 static void silent(FakeDaemon *d) {
         argosy__request__free_unpacked(fake_take(d), NULL);
-        fake_expect_end(d);
 }
 
 static void silence_ends_at_the_deadline(void **state) {
         Argosy__Response *response;
-        FakeDaemon d;
-        Client c;
+        _cleanup_(fake_daemon_stop) FakeDaemon d;
+        _cleanup_(client_done) Client c;
 
         fake_daemon_start(&d, silent);
         client_init(&c, d.path, &not_interrupted);
         assert_int_equal(ask(&c, clock_boot_us() + 50 * USEC_PER_MSEC, &response), -ETIMEDOUT);
-        client_done(&c);
-        fake_daemon_stop(&d);
 }
 
 static void an_interrupt_ends_waiting_at_once(void **state) {
         Argosy__Response *response;
-        FakeDaemon d;
-        Client c;
+        _cleanup_(fake_daemon_stop) FakeDaemon d;
+        _cleanup_(client_done) Client c;
 
         fake_daemon_start(&d, silent);
         client_init(&c, d.path, &interrupted);
         assert_int_equal(ask(&c, CLIENT_NEVER, &response), -EINTR);
         assert_int_equal(client_pause(&c, CLIENT_NEVER), -EINTR);
-        client_done(&c);
-        fake_daemon_stop(&d);
 }
 
 static void a_request_beyond_a_frame_is_not_sent(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[] = {&file};
         _cleanup_free_ uint8_t *content = calloc(1, FRAME_MAX_LOCAL);
-        Client c;
+        _cleanup_(client_done) Client c;
 
         file.content.data = content;
         file.content.len = FRAME_MAX_LOCAL;
-        change.files = files;
-        change.n_files = 1;
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .files = files, .n_files = 1);
         client_init(&c, "/nonexistent/argosy.sock", NULL);
-        assert_int_equal(client_send(&c, &q, CLIENT_NEVER), -EMSGSIZE);
+        assert_int_equal(client_send(&c, A_REQUEST(CHANGE, change, &change), CLIENT_NEVER), -EMSGSIZE);
         assert_non_null(strstr(c.why, "larger than 32 MiB"));
-        client_done(&c);
 }
 
 RUN_TESTS(

@@ -26,22 +26,19 @@ static void put(const char *name, const char *text) {
         assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         strcpy(dir, "/tmp/argosy-test-XXXXXX");
         assert_non_null(mkdtemp(dir));
-        return 0;
 }
 
-static int setup_folder(void **state) {
+FIXTURE(setup_folder) {
         setup(state);
         put("a.service", SLEEPER);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         dir_empty(AT_FDCWD, dir);
         rmdir(dir);
-        return 0;
 }
 
 static Outcome run_here(FakeScript script, const char *before, const char *behind) {
@@ -61,16 +58,11 @@ static Argosy__Request *read_apply(FakeDaemon *d, bool preview) {
 }
 
 static void reply_plan(FakeDaemon *d, Argosy__Response__ApplyRow *row, uint32_t same, const char *refusal) {
-        Argosy__Response__ApplyPlan plan = ARGOSY__RESPONSE__APPLY_PLAN__INIT;
-        Argosy__Response r = RESPONSE_OF(APPLY_PLAN, apply_plan, &plan, .final = true);
+        Argosy__Response__ApplyPlan plan =
+                MESSAGE_OF(response__apply_plan, .rows = &row, .n_rows = row != NULL, .same = same,
+                           .named = same, .refusal = (char *) refusal, .revision = REVISION, .plan = PRINT);
 
-        plan.rows = &row;
-        plan.n_rows = row != NULL;
-        plan.same = plan.named = same;
-        plan.refusal = (char *) refusal;
-        plan.revision = REVISION;
-        plan.plan = PRINT;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(APPLY_PLAN, apply_plan, &plan, .final = true));
 }
 
 static Argosy__Response__ApplyRow new_row(void) {
@@ -91,7 +83,6 @@ static void plans(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_plan(d, &row, 0, "");
-        fake_expect_end(d);
 }
 
 static void a_plan_is_the_difference_and_changes_nothing(void **state) {
@@ -119,8 +110,6 @@ static void programs_get_the_plan_with_its_revision(void **state) {
 static void plans_another_content(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = new_row();
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
-        Argosy__Request *q;
 
         row.made = false;
         row.rev = (char *) TWO;
@@ -128,11 +117,10 @@ static void plans_another_content(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_plan(d, &row, 0, "");
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], TWO));
-        done(q);
         cat.content = (ProtobufCBinaryData){strlen(SLEEPER DROP_IN), (uint8_t *) SLEEPER DROP_IN};
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
 static void programs_get_the_parts_that_differ(void **state) {
@@ -148,7 +136,6 @@ static void is_the_same(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_plan(d, NULL, 1, "");
-        fake_expect_end(d);
 }
 
 static void nothing_to_do_is_said_or_an_empty_list(void **state) {
@@ -180,28 +167,24 @@ static void has_failed(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_seen(d, "failed", true, false);
-        fake_expect_end(d);
 }
 
 static void is_stopped(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_seen(d, "stopped", true, false);
-        fake_expect_end(d);
 }
 
 static void loops(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_seen(d, "looping", false, false);
-        fake_expect_end(d);
 }
 
 static void is_of_others(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_seen(d, "failed", true, true);
-        fake_expect_end(d);
 }
 
 static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
@@ -226,21 +209,17 @@ static void a_plan_says_by_its_status_what_an_apply_would_do(void **state) {
 
 // Asked again when all is done: what was started has failed once more.
 static void starts_in_vain(FakeDaemon *d) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.name = (char *) "a.service"),
+                                     *results = &result;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
 
         fake_accept(d);
         done(read_apply(d, true));
         reply_seen(d, "failed", true, false);
         done(read_apply(d, false));
-        result.name = (char *) "a.service";
-        change.units = &results;
-        change.n_units = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CHANGE, change, &change, .final = true));
         done(read_apply(d, true));
         reply_seen(d, "failed", true, false);
-        fake_expect_end(d);
 }
 
 static void units_that_are_wrong_after_it_are_named(void **state) {
@@ -261,10 +240,9 @@ static unsigned n_seen;
 
 static void applies_with_a_key(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = new_row();
-        Argosy__Request *q;
 
         fake_accept(d);
-        q = read_apply(d, true);
+        Argosy__Request *q = read_apply(d, true);
         assert(q->job->if_revision == 41);
         done(q);
         reply_plan(d, &row, 0, "");
@@ -280,12 +258,10 @@ static void applies_with_a_key(FakeDaemon *d) {
         assert(q->job->if_revision == 0);
         done(q);
         reply_plan(d, NULL, 1, "");
-        fake_expect_end(d);
 }
 
 static void a_key_is_the_same_request_again_and_the_plan_goes_with_it(void **state) {
         static const char line[] = "apply --set=shop --key=k1 --reason=first --if-revision=41 --json=short";
-
         _cleanup_outcome_ Outcome a = run_here(applies_with_a_key, line, ""),
                                   b = run_here(applies_with_a_key, line, "");
 
@@ -297,10 +273,9 @@ static void a_key_is_the_same_request_again_and_the_plan_goes_with_it(void **sta
 
 static void rolls(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = new_row();
-        Argosy__Request *q;
 
         fake_accept(d);
-        q = read_apply(d, true);
+        Argosy__Request *q = read_apply(d, true);
         assert(q->apply->rolling && q->apply->max_unavailable == 2 && q->apply->health_us == 5000000);
         done(q);
         reply_plan(d, &row, 0, "");
@@ -316,7 +291,6 @@ static void rolls(FakeDaemon *d) {
         reply_left(d, 0, "", true);
         done(read_apply(d, true)); // how are the units now?
         reply_plan(d, NULL, 1, "");
-        fake_expect_end(d);
 }
 
 static void an_update_of_a_folder_is_waited_for_as_a_rollout(void **state) {
@@ -334,7 +308,6 @@ static void refuses(FakeDaemon *d) {
         fake_accept(d);
         done(read_apply(d, true));
         reply_plan(d, &row, 0, "2 of the 3 units of the set shop would be destroyed");
-        fake_expect_end(d);
 }
 
 static void what_would_be_refused_is_not_asked_for(void **state) {
@@ -359,11 +332,10 @@ static void set_hex(char hex[HASH_HEX_SIZE]) {
 static void tells_set(FakeDaemon *d) {
         Argosy__Response__ApplyRow row = ARGOSY__RESPONSE__APPLY_ROW__INIT;
         char hex[HASH_HEX_SIZE];
-        Argosy__Request *q;
 
         set_hex(hex);
         fake_accept(d);
-        q = read_apply(d, true);
+        Argosy__Request *q = read_apply(d, true);
         assert(q->apply->prune && q->apply->n_units == 0);
         done(q);
         row.unit = (char *) "a.service";
@@ -375,33 +347,28 @@ static void tells_set(FakeDaemon *d) {
 
 static void tells_content(FakeDaemon *d, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         char hex[HASH_HEX_SIZE];
 
         set_hex(hex);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->revs[0], hex));
-        done(q);
         cat.name = (char *) "a.service";
         cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
 static void tells_all(FakeDaemon *d) {
         tells_set(d);
         tells_content(d, SLEEPER);
-        fake_expect_end(d);
 }
 
 static void tells_no_content(FakeDaemon *d) {
         tells_set(d);
-        fake_expect_end(d);
 }
 
 static void tells_other_content(FakeDaemon *d) {
         tells_set(d);
         tells_content(d, SLEEPER "#\n");
-        fake_expect_end(d);
 }
 
 static void an_export_fetches_what_it_does_not_have(void **state) {

@@ -11,10 +11,8 @@
 // ---- changes
 
 static void starts_two(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_START);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_START);
         assert(q->change->n_names == 2 && q->change->n_files == 0 && !q->change->replace);
         assert(streq(q->change->names[0], "web@1.service") && streq(q->change->names[1], "web@2.service"));
         assert(q->timeout_ms == 0);
@@ -24,7 +22,6 @@ static void starts_two(FakeDaemon *d) {
                     RESULTS({"web@1.service", .revision = 5}, {"web@2.service", .revision = 6}));
         reply_progress(d, RESULTS({"web@2.service", .node = "n2"}), false);
         reply_progress(d, RESULTS({"web@1.service", .node = "n1"}), true);
-        fake_expect_end(d);
 }
 
 static void start_is_silent_when_all_is_well(void **state) {
@@ -49,7 +46,6 @@ static void one_fails(FakeDaemon *d) {
                                 {"b.service", .status = ENOENT, .message = "no such unit"}));
         expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
         reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "exit-code on n1"}), true);
-        fake_expect_end(d);
 }
 
 static void every_failure_is_named_and_the_exit_is_1(void **state) {
@@ -62,15 +58,12 @@ static void every_failure_is_named_and_the_exit_is_1(void **state) {
 }
 
 static void refuses_an_older_plan(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_START);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_START);
         assert(q->change->preview && q->job && q->job->if_revision == 41);
         done(q);
         reply_error(d, ESTALE, "a.service has changed since revision 41, it is at 42: nothing was changed",
                     false);
-        fake_expect_end(d);
 }
 
 static void a_plan_is_bound_to_a_revision(void **state) {
@@ -82,19 +75,14 @@ static void a_plan_is_bound_to_a_revision(void **state) {
 }
 
 static void answers_with_a_cursor(FakeDaemon *d) {
-        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units = &unit;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
+        Argosy__Response__UnitResult unit = UNIT_RESULT_OF(.name = (char *) "a.service", .revision = 5),
+                                     *units = &unit;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &units, .n_units = 1);
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_START));
-        unit.name = (char *) "a.service";
-        unit.revision = 5;
-        change.units = &units;
-        change.n_units = 1;
-        r.job = 7;
-        r.cursor = (char *) "c0ffee";
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(CHANGE, change, &change, .final = true, .job = 7,
+                                      .cursor = (char *) "c0ffee"));
 }
 
 static void programs_are_told_where_their_change_stands_in_the_stream(void **state) {
@@ -107,22 +95,19 @@ static void programs_are_told_where_their_change_stands_in_the_stream(void **sta
 static void one_fails_on_a_node(FakeDaemon *d) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         char *lines[] = {"n2 systemd[1]: a.service: no ExecStart=.", "n2 a[7]: alas"};
-        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status, .final = true);
-        Argosy__Request *q;
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_START));
         reply_change(d, RESULTS({"a.service", .revision = 5}));
         expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
         reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "it failed", .node = "n2"}), true);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 &&
                q->status->lines == 3 && q->status->cause_within_ms > 0);
         assert(streq(q->status->names[0], "a.service"));
-        done(q);
         status.log = lines;
         status.n_log = 2;
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(STATUS_REPLY, status_reply, &status, .final = true));
 }
 
 static void who_fails_on_a_node_has_the_last_word(void **state) {
@@ -154,7 +139,6 @@ static void answers_in_parts(FakeDaemon *d) {
         expect_wait(d, ARGOSY__VERB__VERB_START,
                     RESULTS({"b.service", .revision = 5}, {"c.service", .revision = 6}));
         reply_progress(d, RESULTS({"b.service"}, {"c.service"}), true);
-        fake_expect_end(d);
 }
 
 static void an_answer_in_parts_is_one_answer_whoever_gives_the_rest(void **state) {
@@ -189,7 +173,6 @@ static void destroys_on_a_silent_node(FakeDaemon *d) {
         reply_progress(d,
                        RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}),
                        true);
-        fake_expect_end(d);
 }
 
 static void what_may_still_run_has_an_exit_status_of_its_own(void **state) {
@@ -203,9 +186,8 @@ static void what_may_still_run_has_an_exit_status_of_its_own(void **state) {
 static void only_asks_for_it(FakeDaemon *d) {
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
-        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
-                                {"b.service", .revision = 6}));
-        fake_expect_end(d);
+        reply_change(
+                d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"}, {"b.service", .revision = 6}));
 }
 
 static void who_does_not_wait_is_told_as_well(void **state) {
@@ -221,7 +203,6 @@ static void is_not_answered(FakeDaemon *d) {
         done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
         reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"}));
         expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
-        fake_expect_end(d);
 }
 
 static void and_at_the_end_of_ones_patience(void **state) {
@@ -240,7 +221,6 @@ static void destroys_and_fails(FakeDaemon *d) {
         reply_progress(d,
                        RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}),
                        true);
-        fake_expect_end(d);
 }
 
 static void a_failure_counts_more(void **state) {
@@ -250,21 +230,19 @@ static void a_failure_counts_more(void **state) {
 }
 
 static void loses_connection_before_the_answer(FakeDaemon *d) {
-        Argosy__Request *q;
         uint8_t id[16];
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_STOP));
         memcpy(id, d->memory, sizeof(id));
         fake_accept(d); // hangs up first
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(memcmp(q->change->id.data, id, sizeof(id)) == 0);
         assert(q->change->n_names == 1 && streq(q->change->names[0], "a.service"));
         done(q);
         reply_change(d, RESULTS({"a.service", .revision = 9}));
         expect_wait(d, ARGOSY__VERB__VERB_STOP, RESULTS({"a.service", .revision = 9}));
         reply_progress(d, RESULTS({"a.service"}), true);
-        fake_expect_end(d);
 }
 
 static void a_lost_change_is_sent_again_under_its_id(void **state) {
@@ -290,7 +268,6 @@ static void loses_connection_in_the_wait(FakeDaemon *d) {
         reply_error(d, ETIMEDOUT, "no leader can be reached", false); // an election: waits on
         expect_wait(d, ARGOSY__VERB__VERB_RESTART, RESULTS({"c.service", .revision = 3}));
         reply_progress(d, RESULTS({"c.service"}), true);
-        fake_expect_end(d);
 }
 
 static void a_wait_survives_daemon_and_leader(void **state) {
@@ -311,22 +288,15 @@ static void interrupts_the_wait(FakeDaemon *d) {
 }
 
 static void interrupts_the_wait_for_a_job(FakeDaemon *d) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.name = (char *) "a.service", .revision = 7),
+                                     *results = &result;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
 
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_START));
-        result.name = (char *) "a.service";
-        result.revision = 7;
-        change.units = &results;
-        change.n_units = 1;
-        r.job = 12;
-        r.final = true;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CHANGE, change, &change, .job = 12, .final = true));
         done(fake_read(d));
         kill(getpid(), SIGINT);
-        fake_expect_end(d);
 }
 
 // Which is what goes on to be waited for.
@@ -346,15 +316,12 @@ static void ctrl_c_detaches_and_cancels_nothing(void **state) {
 }
 
 static void never_finishes(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_START);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_START);
         assert(q->timeout_ms > 0 && q->timeout_ms <= 200);
         done(q);
         reply_change(d, RESULTS({"a.service", .revision = 1}));
         done(fake_read(d));
-        fake_expect_end(d);
 }
 
 static void a_timeout_is_a_failure_that_says_what_is_open(void **state) {
@@ -369,7 +336,6 @@ static void takes_it(FakeDaemon *d) {
         done(fake_take(d));
         reply_change(d, RESULTS({"a.service", .revision = 1,
                                  .message = "kept, the file here differs; see --replace"}));
-        fake_expect_end(d);
 }
 
 static void no_block_and_submit_do_not_wait(void **state) {
@@ -384,7 +350,6 @@ static void no_block_and_submit_do_not_wait(void **state) {
 static void has_no_leader(FakeDaemon *d) {
         done(fake_take(d));
         reply_error(d, ETIMEDOUT, "no leader can be reached for 10 s", true);
-        fake_expect_end(d);
 }
 
 static void a_change_without_a_leader_fails(void **state) {
@@ -395,11 +360,10 @@ static void a_change_without_a_leader_fails(void **state) {
 }
 
 static void wants_less(FakeDaemon *d) {
-        Argosy__Request *q;
         uint8_t id[16];
 
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->change->n_names == 3);
         memcpy(id, d->memory, sizeof(id));
         done(q);
@@ -418,7 +382,6 @@ static void wants_less(FakeDaemon *d) {
                     RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
                             {"c.service", .revision = 2}));
         reply_progress(d, RESULTS({"a.service"}, {"b.service"}, {"c.service"}), true);
-        fake_expect_end(d);
 }
 
 static void what_is_too_much_at_once_goes_in_parts(void **state) {
@@ -430,8 +393,8 @@ static void what_is_too_much_at_once_goes_in_parts(void **state) {
 
 // A request of so many units, all of which are stopped.
 static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
-        Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)),
-                                     **pointers = calloc(n, sizeof(*pointers));
+        _cleanup_free_ Argosy__Response__UnitResult *units = calloc(n, sizeof(*units)),
+                                                    **pointers = calloc(n, sizeof(*pointers));
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
         Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
@@ -448,15 +411,12 @@ static void read_and_answer_many(FakeDaemon *d, size_t n, const char *last) {
         change.n_units = n;
         fake_reply(d, &r);
         done(q);
-        free(pointers);
-        free(units);
 }
 
 static void takes_only_so_many(FakeDaemon *d) {
         fake_accept(d);
         read_and_answer_many(d, 20000, "a@20000.service");
         read_and_answer_many(d, 1, "a@20001.service");
-        fake_expect_end(d);
 }
 
 static void no_request_names_more_units_than_a_leader_takes(void **state) {
@@ -468,13 +428,11 @@ static void no_request_names_more_units_than_a_leader_takes(void **state) {
 
 static void answers_at_the_last_moment(FakeDaemon *d) {
         struct timespec t = {};
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         t.tv_nsec = (long) (q->timeout_ms + 50) * 1000000; // as long as it was told to look, and a little
-        done(q);
         nanosleep(&t, NULL);
         reply_error(d, ETIMEDOUT, "no leader can be reached", false);
-        fake_expect_end(d);
 }
 
 static void the_daemons_reason_is_waited_for(void **state) {
@@ -485,13 +443,11 @@ static void the_daemons_reason_is_waited_for(void **state) {
 }
 
 static void stops_locally(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LOCAL_STOP &&
                streq(q->local_stop->names[0], "a.service"));
-        done(q);
         reply_change(d, RESULTS({"a.service", .status = EPERM, .message = "is not ours"}));
-        fake_expect_end(d);
 }
 
 static void stop_local_needs_no_leader(void **state) {

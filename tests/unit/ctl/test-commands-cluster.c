@@ -9,10 +9,9 @@
 // ---- hosts that are not heard
 
 static void expect_manager(FakeDaemon *d, Argosy__Request__WhatCase what) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == what);
-        done(q);
 }
 
 static void attaches_both(FakeDaemon *d) {
@@ -25,28 +24,22 @@ static void attaches_both(FakeDaemon *d) {
                 expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_WAIT);
                 reply_error(d, 0, "", false);
         }
-        fake_expect_end(d);
 }
 
 static void attaches_only_here(FakeDaemon *d) {
         fake_accept(d);
         expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_ATTACH);
         reply_error(d, 0, "", false);
-        fake_expect_end(d);
 }
 
 static void detaches_what_the_cluster_keeps(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
         expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_DETACH);
         reply_error(d, 0, "", false);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_MANAGER_WAIT && q->manager_wait->detached);
         assert(streq(q->manager_wait->manager, "user@1001"));
-        done(q);
         reply_error(d, EINVAL, "it has 20000 labels", false);
-        fake_expect_end(d);
 }
 
 static void what_the_host_has_done_with_a_manager_is_said_apart(void **state) {
@@ -72,12 +65,11 @@ static void assert_amount(const Argosy__Amount *a, const char *resource, uint64_
 }
 
 static void takes_a_role(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        const Argosy__Request__RoleChange *m;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE);
-        m = q->role_change;
+        const Argosy__Request__RoleChange *m = q->role_change;
         assert(streq(m->name, "web") && m->weight == 3 && !m->remove);
         assert(m->n_guarantee == 1 && m->n_limit == 4);
         assert_amount(m->guarantee[0], "cpu", 1500, false);
@@ -85,8 +77,6 @@ static void takes_a_role(FakeDaemon *d) {
         assert_amount(m->limit[1], "gpu", 2, false);
         assert_amount(m->limit[2], "cpu", 0, true);
         assert_amount(m->limit[3], "fan", 0, true);
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -116,27 +106,16 @@ static void what_is_no_setting_never_reaches_the_daemon(void **state) {
 }
 
 static void has_a_role(FakeDaemon *d) {
-        Argosy__Response__RoleUse cpu = ARGOSY__RESPONSE__ROLE_USE__INIT, *uses = &cpu;
-        Argosy__Response__RoleRow row = ARGOSY__RESPONSE__ROLE_ROW__INIT, *rows = &row;
-        Argosy__Response__Roles roles = ARGOSY__RESPONSE__ROLES__INIT;
-        Argosy__Response r = RESPONSE_OF(ROLES, roles, &roles, .final = true);
-
         done(fake_take(d));
-        cpu.resource = "cpu";
-        cpu.used = 1500;
-        cpu.total = 6000;
-        cpu.has_limit = true;
-        cpu.limit = 4000;
-        row.name = "web";
-        row.weight = 2;
-        row.share_permille = 250;
-        row.units = 3;
-        row.waiting = 1;
-        row.uses = &uses;
-        row.n_uses = 1;
-        roles.rows = &rows;
-        roles.n_rows = 1;
-        fake_reply_last(d, &r);
+        Argosy__Response__RoleUse cpu = MESSAGE_OF(response__role_use, .resource = "cpu", .used = 1500,
+                                                   .total = 6000, .has_limit = true, .limit = 4000),
+                                  *uses = &cpu;
+        Argosy__Response__RoleRow row = MESSAGE_OF(response__role_row, .name = "web", .weight = 2,
+                                                   .share_permille = 250, .units = 3, .waiting = 1,
+                                                   .uses = &uses, .n_uses = 1),
+                                  *rows = &row;
+        Argosy__Response__Roles roles = MESSAGE_OF(response__roles, .rows = &rows, .n_rows = 1);
+        fake_reply_last(d, A_RESPONSE(ROLES, roles, &roles, .final = true));
 }
 
 static void roles_are_shown_for_people_and_programs(void **state) {
@@ -153,16 +132,13 @@ static void roles_are_shown_for_people_and_programs(void **state) {
 // ---- rights
 
 static void takes_a_right(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        const Argosy__Request__AccessChange *m;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ACCESS_CHANGE);
-        m = q->access_change;
+        const Argosy__Request__AccessChange *m = q->access_change;
         assert(m->right == ARGOSY__RIGHT__RIGHT_OPERATE && streq(m->user, "alice") && streq(m->host, "n2"));
         assert(!*m->group && streq(m->role, "web"));
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -242,16 +218,14 @@ static void rights_are_shown_as_they_are_typed(void **state) {
 }
 
 static void takes_a_pool(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_POOL_CHANGE);
         assert(streq(q->pool_change->name, "fast"));
         assert(q->pool_change->n_hosts == 2 && streq(q->pool_change->hosts[1], "n2"));
         assert(q->pool_change->n_labels == 1 && streq(q->pool_change->labels[0]->key, "disk") &&
                streq(q->pool_change->labels[0]->value, "ssd"));
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -262,12 +236,11 @@ static void a_pool_is_made_of_nodes_and_labels(void **state) {
 }
 
 static void joins_and_dies(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_JOIN);
         assert(streq(q->cluster_join->address, "10.0.0.1:99") && streq(q->cluster_join->token, "secret"));
         assert(q->cluster_join->discard);
-        done(q);
 }
 
 static void a_join_is_asked_once(void **state) {

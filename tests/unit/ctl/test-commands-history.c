@@ -34,23 +34,17 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
         for (size_t i = 0; i < n; i++) {
                 const Change *c = &changes[first + i];
 
-                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
-                units[i].unit = (char *) "a.service";
-                units[i].rev = (char *) c->before;
-                units[i].desired = (char *) c->desired;
-                units[i].rev_after = (char *) c->after;
-                units[i].desired_after = (char *) c->desired_after;
-                units[i].gone = !*c->after;
-                units[i].revision = 10 * c->job;
-                units[i].parts = c->job == 5 ? parts_of_job_5 : NULL;
+                units[i] = (Argosy__Response__JobUnitRow)
+                        JOB_UNIT_ROW_OF(.unit = (char *) "a.service", .rev = (char *) c->before,
+                                        .desired = (char *) c->desired, .rev_after = (char *) c->after,
+                                        .desired_after = (char *) c->desired_after, .gone = !*c->after,
+                                        .revision = 10 * c->job,
+                                        .parts = c->job == 5 ? parts_of_job_5 : NULL);
                 unit_pointers[i] = &units[i];
-                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
-                rows[i].job = c->job;
-                rows[i].revision = 10 * c->job;
-                rows[i].author = (char *) "root@n1";
-                rows[i].verb = (char *) "start";
-                rows[i].units = &unit_pointers[i];
-                rows[i].n_units = 1;
+                rows[i] = (Argosy__Response__JobRow) JOB_ROW_OF(.job = c->job, .revision = 10 * c->job,
+                                                                .author = (char *) "root@n1",
+                                                                .verb = (char *) "start",
+                                                                .units = &unit_pointers[i], .n_units = 1);
                 pointers[i] = &rows[i];
         }
         jobs.rows = pointers;
@@ -60,27 +54,20 @@ static void reply_changes(FakeDaemon *d, size_t first, size_t n, uint64_t before
 }
 
 static void read_history(FakeDaemon *d, uint64_t before) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
         assert(q->list_jobs->n_patterns == 1 && streq(q->list_jobs->patterns[0], "a.service"));
         assert(q->list_jobs->before == before);
-        done(q);
 }
 
 static void tells_the_moment(FakeDaemon *d, uint64_t number, uint64_t revision) {
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows = &row;
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
-        Argosy__Request *q = fake_read(d);
+        Argosy__Response__JobRow row = JOB_ROW_OF(.job = number, .revision = revision), *rows = &row;
+        Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = &rows, .n_rows = 1);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == number);
-        done(q);
-        row.job = number;
-        row.revision = revision;
-        jobs.rows = &rows;
-        jobs.n_rows = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 // The job is kept.
@@ -90,25 +77,22 @@ static void knows_job(FakeDaemon *d, uint64_t number) {
 
 // None was under way then, or held back.
 static void tells_of_no_late_jobs(FakeDaemon *d) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after > 0 &&
                q->list_jobs->changes);
-        done(q);
         reply_changes(d, 0, 0, 0);
 }
 
 static void reply_content(FakeDaemon *d, const char *rev, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_read(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && streq(q->cat->names[0], "a.service"));
         assert(q->cat->n_revs == (rev != NULL) && (!rev || streq(q->cat->revs[0], rev)));
-        done(q);
         cat.name = (char *) "a.service";
         cat.content = (ProtobufCBinaryData){strlen(content ?: ""), (uint8_t *) content};
-        r.final = true;
         if (content) {
                 r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
                 r.cat = &cat;
@@ -203,7 +187,6 @@ static void asks_for_a_job_of_its_own(FakeDaemon *d) {
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
         tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
-        fake_expect_end(d);
 }
 
 static void asks_for_a_job_of_others(FakeDaemon *d) {
@@ -215,7 +198,6 @@ static void asks_for_a_job_of_others(FakeDaemon *d) {
         reply_changes(d, 1, 1, 7);
         tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
-        fake_expect_end(d);
 }
 
 static void asks_for_the_newest_job(FakeDaemon *d) {
@@ -225,7 +207,6 @@ static void asks_for_the_newest_job(FakeDaemon *d) {
         reply_changes(d, 2, 3, 0);
         tells_of_no_late_jobs(d);
         reply_content(d, NULL, "[Unit]\n# now\n");
-        fake_expect_end(d);
 }
 
 static void asks_for_a_time_before_it(FakeDaemon *d) {
@@ -234,7 +215,6 @@ static void asks_for_a_time_before_it(FakeDaemon *d) {
         read_history(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
         tells_of_no_late_jobs(d);
-        fake_expect_end(d);
 }
 
 static void asks_for_what_is_not_kept(FakeDaemon *d) {
@@ -244,7 +224,6 @@ static void asks_for_what_is_not_kept(FakeDaemon *d) {
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
         tells_of_no_late_jobs(d);
         reply_content(d, ONE, NULL);
-        fake_expect_end(d);
 }
 
 static void a_file_is_shown_as_it_was(void **state) {
@@ -272,7 +251,6 @@ static void tells_the_last_change(FakeDaemon *d) {
         reply_changes(d, 1, 4, 0); // it was not destroyed
         reply_content(d, ONE, "[Unit]\n# 1\n");
         reply_content(d, TWO, "[Unit]\n# 2\n");
-        fake_expect_end(d);
 }
 
 static void compares_with_now(FakeDaemon *d) {
@@ -283,7 +261,6 @@ static void compares_with_now(FakeDaemon *d) {
         tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         reply_content(d, NULL, NULL); // it is gone
-        fake_expect_end(d);
 }
 
 static void a_difference_is_printed(void **state) {
@@ -320,7 +297,6 @@ static void tells_of_files(FakeDaemon *d) {
         reply_content(d, B, "1\n2\n");
         reply_content(d, D, "1\n");
         reply_content(d, D, "1\n");
-        fake_expect_end(d);
 }
 
 // Of those that are text what is in them, of the others their size and hash.
@@ -381,21 +357,19 @@ static void an_image_differs_in_a_line_of_its_own(void **state) {
 // ---- diff of everything
 
 static void read_all_changes(FakeDaemon *d, uint64_t before) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
         assert(q->list_jobs->n_patterns == 0 && q->list_jobs->before == before &&
                q->list_jobs->begun_before == 0);
-        done(q);
 }
 
 // Those that had begun when the second of the two jobs was done, whatever their numbers.
 static void read_changes_until(FakeDaemon *d, uint64_t revision) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->changes);
         assert(q->list_jobs->before == 0 && q->list_jobs->begun_before == revision);
-        done(q);
 }
 
 // Two units of a template and two labels: the first row is the newer job.
@@ -407,16 +381,13 @@ static void reply_template(FakeDaemon *d, uint32_t more_units) {
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         for (size_t i = 0; i < 2; i++) {
-                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
-                units[i].unit = (char *) (i ? "w@1.service" : "w@2.service");
-                units[i].rev = (char *) ONE;
-                units[i].rev_after = (char *) TWO;
+                units[i] = (Argosy__Response__JobUnitRow)
+                        JOB_UNIT_ROW_OF(.unit = (char *) (i ? "w@1.service" : "w@2.service"),
+                                        .rev = (char *) ONE, .rev_after = (char *) TWO);
                 units[i].desired = units[i].desired_after = (char *) "launched";
                 units[i].revision = 50 + i;
                 unit_pointers[i] = &units[i];
-                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
-                rows[i].job = 8 - i;
-                rows[i].revision = 60 - i;
+                rows[i] = (Argosy__Response__JobRow) JOB_ROW_OF(.job = 8 - i, .revision = 60 - i);
                 pointers[i] = &rows[i];
         }
         for (size_t i = 0; i < 3; i++) {
@@ -450,7 +421,6 @@ static void tells_what_differs_since(FakeDaemon *d) {
         reply_changes(d, 2, 3, 0);
         tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
-        fake_expect_end(d);
 }
 
 static void tells_what_differs_between(FakeDaemon *d) {
@@ -462,7 +432,6 @@ static void tells_what_differs_between(FakeDaemon *d) {
         tells_of_no_late_jobs(d);
         reply_content(d, ONE, "[Unit]\n# 1\n");
         reply_content(d, TWO, "[Unit]\n# 2\n");
-        fake_expect_end(d);
 }
 
 static void tells_it_backwards(FakeDaemon *d) {
@@ -474,7 +443,6 @@ static void tells_it_backwards(FakeDaemon *d) {
         tells_of_no_late_jobs(d);
         reply_content(d, TWO, "[Unit]\n# 2\n");
         reply_content(d, ONE, "[Unit]\n# 1\n");
-        fake_expect_end(d);
 }
 
 static void all_that_differs_between_two_jobs_is_printed(void **state) {
@@ -507,22 +475,17 @@ static void tells_programs(FakeDaemon *d) {
         read_changes_until(d, 70);
         reply_changes(d, 1, 4, 0);
         tells_of_no_late_jobs(d);
-        fake_expect_end(d);
 }
 
 static void tells_programs_of_a_template(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
         knows_job(d, 4);
         read_all_changes(d, 0);
         reply_template(d, 1);
         tells_of_no_late_jobs(d);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 7);
-        done(q);
         reply_changes(d, 2, 1, 0);
-        fake_expect_end(d);
 }
 
 static void programs_get_what_differs_with_its_hashes(void **state) {
@@ -545,31 +508,25 @@ static void programs_get_what_differs_with_its_hashes(void **state) {
 
 static void reply_any_content(FakeDaemon *d, const char *content) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CAT && q->cat->n_revs == 1);
         cat.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
-        done(q);
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
 // The job has one more unit than the first answer has room for, and one more that is as before again.
 static void tells_of_a_template(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
         knows_job(d, 4);
         read_all_changes(d, 0);
         reply_template(d, 1);
         tells_of_no_late_jobs(d);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 7);
-        done(q);
         reply_changes(d, 2, 1, 0);
         reply_any_content(d, "[Unit]\n# 1\n");
         reply_any_content(d, "[Unit]\n# 2\n");
-        fake_expect_end(d);
 }
 
 static void what_changed_alike_is_printed_once(void **state) {
@@ -595,23 +552,19 @@ static void reply_late(FakeDaemon *d, uint64_t complete_from) {
         Argosy__Response__JobRow rows[3], *row_pointers[3];
         Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->late_after == 40);
         assert(q->list_jobs->before == 5); // the others are read already
-        done(q);
         for (size_t i = 0; i < 3; i++) {
-                units[i] = (Argosy__Response__JobUnitRow) ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
-                units[i].unit = (char *) late[i].unit;
-                units[i].rev_after = (char *) ONE;
-                units[i].desired_after = (char *) "launched";
-                units[i].revision = late[i].revision;
+                units[i] =
+                        (Argosy__Response__JobUnitRow) JOB_UNIT_ROW_OF(.unit = (char *) late[i].unit,
+                                                                       .rev_after = (char *) ONE,
+                                                                       .desired_after = (char *) "launched",
+                                                                       .revision = late[i].revision);
                 pointers[i] = &units[i];
-                rows[i] = (Argosy__Response__JobRow) ARGOSY__RESPONSE__JOB_ROW__INIT;
-                rows[i].job = late[i].job;
-                rows[i].asked_us = 1;
-                rows[i].units = &pointers[i];
-                rows[i].n_units = 1;
+                rows[i] = (Argosy__Response__JobRow) JOB_ROW_OF(.job = late[i].job, .asked_us = 1,
+                                                                .units = &pointers[i], .n_units = 1);
                 row_pointers[i] = &rows[i];
         }
         jobs.rows = row_pointers;
@@ -659,25 +612,20 @@ static void a_job_that_was_held_back_counts_when_it_began(void **state) {
 // ---- list-unit-files --at
 
 static void lists_what_there_was(FakeDaemon *d) {
-        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
-        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response__UnitFileRow row = UNIT_FILE_ROW_OF(.unit = (char *) "b.service",
+                                                             .rev = (char *) TWO,
+                                                             .desired = (char *) "loaded",
+                                                             .state = (char *) "inactive"),
+                                      *rows = &row;
+        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = &rows, .n_rows = 1);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
-        done(q);
-        row.unit = (char *) "b.service";
-        row.rev = (char *) TWO;
-        row.desired = (char *) "loaded";
-        row.state = (char *) "inactive";
-        files.rows = &rows;
-        files.n_rows = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(UNIT_FILES, unit_files, &files, .final = true));
         knows_job(d, 4);
         read_all_changes(d, 0);
         reply_changes(d, 0, ELEMENTSOF(changes), 0);
         tells_of_no_late_jobs(d);
-        fake_expect_end(d);
 }
 
 static void units_are_listed_as_they_were(void **state) {
@@ -699,18 +647,15 @@ static void units_are_listed_as_they_were(void **state) {
 // ---- forget
 
 static void forgets(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q;
+        Argosy__Response r = RESPONSE_WITH(.final = true,
+                                           .message = (char *) "1 of 2 are not erased: units have them now");
 
         fake_accept(d);
         read_history(d, 0);
         reply_changes(d, 1, 4, 0);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_FORGET && q->forget->n_revs == 2 && q->job);
         assert(streq(q->job->targets[0], "a"));
-        done(q);
-        r.final = true;
-        r.message = (char *) "1 of 2 are not erased: units have them now";
         fake_reply_last(d, &r);
 }
 
@@ -726,27 +671,20 @@ static void old_files_are_erased_by_their_hashes(void **state) {
 static void reply_results(FakeDaemon *d, Argosy__Response__UnitResult *results, size_t n) {
         Argosy__Response__UnitResult *pointers[] = {&results[0], &results[1], &results[2]};
         Argosy__Response__Change change = MESSAGE_OF(response__change, .units = pointers, .n_units = n);
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
 
-        r.job = 12;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CHANGE, change, &change, .final = true, .job = 12));
 }
 
 static void finishes(FakeDaemon *d, Argosy__Verb verb, const char *name, int status) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
-        Argosy__Request *q = fake_read(d);
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.name = (char *) name, .status = status,
+                                                             .node = (char *) "n2"),
+                                     *results = &result;
+        Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .done = &results, .n_done = 1);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb && q->wait->n_items == 1);
         assert(streq(q->wait->items[0]->name, name));
-        done(q);
-        result.name = (char *) name;
-        result.status = status;
-        result.node = (char *) "n2";
-        progress.done = &results;
-        progress.n_done = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(PROGRESS, progress, &progress, .final = true));
 }
 
 // Only of the unit that did not start is it asked why.
@@ -754,27 +692,24 @@ static void tells_the_cause(FakeDaemon *d, const char *name) {
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         char *lines[] = {
                 "n2 systemd[1]: a.service: Failed to load environment files: No such file or directory"};
-        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status, .final = true);
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1);
         assert(streq(q->status->names[0], name) && q->status->cause_within_ms > 0);
-        done(q);
         status.log = lines;
         status.n_log = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(STATUS_REPLY, status_reply, &status, .final = true));
 }
 
 static void undoes(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT,
                                                    ARGOSY__RESPONSE__UNIT_RESULT__INIT,
                                                    ARGOSY__RESPONSE__UNIT_RESULT__INIT};
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_UNDO && q->undo->job == 7 && q->undo->force &&
                !q->undo->preview);
         assert(q->job && q->job->id.len == 16 && streq(q->job->targets[0], "7"));
-        done(q);
         results[0].name = (char *) "a.service";
         results[0].revision = 5;
         results[0].verb = ARGOSY__VERB__VERB_START;
@@ -787,7 +722,6 @@ static void undoes(FakeDaemon *d) {
         finishes(d, ARGOSY__VERB__VERB_DESTROY, "b.service", 0);
         finishes(d, ARGOSY__VERB__VERB_START, "a.service", EIO);
         tells_the_cause(d, "a.service");
-        fake_expect_end(d);
 }
 
 static void each_unit_is_waited_for_as_what_it_comes_to(void **state) {
@@ -815,7 +749,6 @@ static void undoes_in_parts(FakeDaemon *d) {
                 if (i == 0)
                         fake_hang_up(d);
         }
-        fake_expect_end(d);
 }
 
 static void what_is_undone_in_parts_is_said_once(void **state) {
@@ -828,17 +761,15 @@ static void what_is_undone_in_parts_is_said_once(void **state) {
 
 static void plans(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3] = {ARGOSY__RESPONSE__UNIT_RESULT__INIT};
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->undo->preview && q->undo->only_untouched);
-        done(q);
         results[0].name = (char *) "a.service";
         results[0].message = (char *) "is to be launched again";
         argosy__response__unit_result__init(&results[1]);
         results[1].name = (char *) "n1";
         results[1].message = (char *) "is cordoned (\033[2Jdisks\u202e) again";
         reply_results(d, results, 2);
-        fake_expect_end(d);
 }
 
 // An owner's words do not command a terminal.
@@ -853,12 +784,10 @@ static void a_plan_is_printed(void **state) {
 }
 
 static void refuses(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .status = EBUSY,
+                                           .message = (char *) "a.service was changed since by job 9");
 
         done(fake_take(d));
-        r.final = true;
-        r.status = EBUSY;
-        r.message = (char *) "a.service was changed since by job 9";
         fake_reply_last(d, &r);
 }
 

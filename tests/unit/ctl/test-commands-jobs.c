@@ -13,25 +13,21 @@
 static void answer(FakeDaemon *d, const char *unit, uint64_t job) {
         Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
         Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true, .job = job);
 
         result.name = (char *) unit;
         result.revision = 5;
-        r.job = job;
         fake_reply(d, &r);
 }
 
 static void stops(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->job && q->job->n_targets == 2 && streq(q->job->targets[0], "a") &&
                streq(q->job->targets[1], "a.service"));
         assert(q->job->age_ms == 0 && q->job->if_revision == 0 && !*q->job->reason);
         done(q);
         answer(d, "a.service", 17);
-        fake_expect_end(d);
 }
 
 static void the_words_that_were_typed_go_with_a_change(void **state) {
@@ -63,16 +59,13 @@ static uint8_t seen_id[2][16];
 static unsigned n_seen;
 
 static void stops_with_a_key(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(streq(q->job->reason, "cold") && q->job->if_revision == 99);
         assert(q->change->id.len == 16);
         memcpy(seen_id[n_seen++ % 2], q->change->id.data, 16);
         done(q);
         answer(d, "a.service", 17);
-        fake_expect_end(d);
 }
 
 static void a_key_is_the_same_request_whoever_sends_it(void **state) {
@@ -88,15 +81,13 @@ static void a_key_is_the_same_request_whoever_sends_it(void **state) {
 
 // What a host asks the leader for on behalf of who talks to it, too.
 static void says_why(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE ||
                q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN ||
                q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
         assert(q->job && streq(q->job->reason, "cold"));
-        done(q);
         reply_error(d, EPERM, "not today", false);
-        fake_expect_end(d);
 }
 
 static void a_reason_goes_with_all_that_is_a_job(void **state) {
@@ -131,7 +122,6 @@ static void wants_less(FakeDaemon *d) {
         fake_accept(d);
         done(read_change(d, ARGOSY__VERB__VERB_STOP));
         reply_error(d, E2BIG, "too much for one entry: nothing was changed", false);
-        fake_expect_end(d);
 }
 
 // The halves would have ids of their own, and the whole is unknown when the command is given again.
@@ -144,13 +134,11 @@ static void what_has_a_key_is_not_asked_for_in_halves(void **state) {
 
 // Of a node the reason was always shown.
 static void cordons(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && streq(q->node_change->reason, "disks"));
         assert(streq(q->job->reason, "disks") && q->job->id.len == 16);
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -162,10 +150,9 @@ static void the_reason_of_a_node_needs_no_jobs(void **state) {
 
 static void loses_the_answer(FakeDaemon *d) {
         uint8_t id[16];
-        Argosy__Request *q;
 
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         memcpy(id, q->change->id.data, sizeof(id));
         done(q);
         fake_hang_up(d);
@@ -175,7 +162,6 @@ static void loses_the_answer(FakeDaemon *d) {
         assert(q->job->age_ms > 0);
         done(q);
         answer(d, "a.service", 17);
-        fake_expect_end(d);
 }
 
 static void what_is_sent_again_says_how_old_it_is(void **state) {
@@ -200,21 +186,18 @@ static void reply_jobs(FakeDaemon *d, Argosy__Response__JobRow *rows, size_t n, 
         Argosy__Response__JobRow *pointers[2] = {rows, rows + 1};
         Argosy__Response__Jobs jobs =
                 MESSAGE_OF(response__jobs, .rows = pointers, .n_rows = n, .before = before);
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 static char *targets[] = {(char *) "a", (char *) "b"};
 
 static Argosy__Response__JobRow row(uint64_t number) {
-        Argosy__Response__JobRow job = JOB_ROW_OF(.job = number, .author = (char *) "root@n1",
-                                                  .verb = (char *) "stop",
-                                                  .reason = (char *) "cold \x1b[31m", .targets = targets,
-                                                  .n_targets = 2, .more_targets = 3, .changed = 2,
-                                                  .revision_before = 40, .revision = 42);
-
-        return job;
+        return (Argosy__Response__JobRow) JOB_ROW_OF(.job = number, .author = (char *) "root@n1",
+                                                     .verb = (char *) "stop",
+                                                     .reason = (char *) "cold \x1b[31m", .targets = targets,
+                                                     .n_targets = 2, .more_targets = 3, .changed = 2,
+                                                     .revision_before = 40, .revision = 42);
 }
 
 static void lists_in_two_answers(FakeDaemon *d) {
@@ -231,7 +214,6 @@ static void lists_in_two_answers(FakeDaemon *d) {
         assert(q->list_jobs->before == 8 && q->list_jobs->limit == 1);
         done(q);
         reply_jobs(d, rows + 2, 1, 2);
-        fake_expect_end(d);
 }
 
 static void jobs_are_asked_for_until_there_are_enough(void **state) {
@@ -255,7 +237,6 @@ static void lists_one(FakeDaemon *d) {
         job.state = (char *) "failed";
         job.failed = 1;
         reply_jobs(d, &job, 1, 0);
-        fake_expect_end(d);
 }
 
 // Programs get more fields than people.
@@ -273,7 +254,6 @@ static void shows(FakeDaemon *d) {
                                                  ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT},
                                      *pointers[2] = {&units[0], &units[1]};
         Argosy__Response__JobRow job = row(9);
-        Argosy__Request *q;
 
         units[0].unit = (char *) "a.service";
         units[0].rev = (char *) "0123456789abcdef";
@@ -288,7 +268,7 @@ static void shows(FakeDaemon *d) {
         units[1].end_message = (char *) "exit-code";
         units[1].node = (char *) "n2";
         units[1].by = 11;
-        q = fake_take(d);
+        Argosy__Request *q = fake_take(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9 &&
                q->list_jobs->first_unit == 0);
         done(q);
@@ -306,7 +286,6 @@ static void shows(FakeDaemon *d) {
         job.units = pointers + 1;
         job.more_units = 0;
         reply_jobs(d, &job, 1, 0);
-        fake_expect_end(d);
 }
 
 static void a_job_is_shown_with_its_units(void **state) {
@@ -338,15 +317,13 @@ static void programs_get_a_list_of_jobs(void **state) {
 
 static void asks_for_states(FakeDaemon *d) {
         Argosy__Response__JobRow none = row(1);
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->limit == 0);
         assert(q->list_jobs->n_states == 2 && q->list_jobs->states[0] == ARGOSY__JOB_STATE__JOB_RUNNING &&
                q->list_jobs->states[1] == ARGOSY__JOB_STATE__JOB_FAILED);
         assert(q->list_jobs->since_us > 0);
-        done(q);
         reply_jobs(d, &none, 0, 0);
-        fake_expect_end(d);
 }
 
 static void jobs_are_chosen_by_state_and_time(void **state) {
@@ -363,17 +340,13 @@ static void jobs_are_chosen_by_state_and_time(void **state) {
 }
 
 static void asks_for_a_node(FakeDaemon *d) {
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
         Argosy__Response__JobRow job = row(9), *pointers[] = {&job};
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS);
         assert(q->list_jobs->n_nodes == 1 && streq(q->list_jobs->nodes[0], "n1"));
-        done(q);
-        jobs.rows = pointers;
-        jobs.n_rows = 1;
-        fake_reply_last(d, &r);
+        Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = pointers, .n_rows = 1);
+        fake_reply_last(d, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 static void jobs_are_chosen_by_node(void **state) {
@@ -386,17 +359,15 @@ static void jobs_are_chosen_by_node(void **state) {
 // ---- waiting
 
 static void reads_wait(FakeDaemon *d, uint64_t number) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == number);
-        done(q);
 }
 
 static void reply_two_left(FakeDaemon *d) {
         Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = 2);
-        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress);
 
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(PROGRESS, progress, &progress));
 }
 
 // The daemon goes away in the middle.
@@ -411,7 +382,6 @@ static void ends_after_a_loss(FakeDaemon *d) {
         reads_wait(d, 9);
         job.state = (char *) "done";
         reply_jobs(d, &job, 1, 0);
-        fake_expect_end(d);
 }
 
 static void a_job_is_waited_for_wherever_it_goes_on(void **state) {
@@ -422,21 +392,20 @@ static void a_job_is_waited_for_wherever_it_goes_on(void **state) {
 }
 
 static void ends_badly(FakeDaemon *d) {
-        Argosy__Response__JobUnitRow end = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *ends = &end;
+        Argosy__Response__JobUnitRow end = JOB_UNIT_ROW_OF(.unit = (char *) "a.service",
+                                                           .end = (char *) "failed",
+                                                           .end_message = (char *) "exit-code",
+                                                           .node = (char *) "n2"),
+                                     *ends = &end;
         Argosy__Response__JobRow job = row(9);
 
         fake_accept(d);
         reads_wait(d, 9);
         job.state = (char *) "failed";
         job.failed = 1;
-        end.unit = (char *) "a.service";
-        end.end = (char *) "failed";
-        end.end_message = (char *) "exit-code";
-        end.node = (char *) "n2";
         job.ends = &ends;
         job.n_ends = 1;
         reply_jobs(d, &job, 1, 0);
-        fake_expect_end(d);
 }
 
 static void what_failed_is_named(void **state) {
@@ -448,13 +417,11 @@ static void what_failed_is_named(void **state) {
 }
 
 static void there_is_none(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .status = ENOENT,
+                                           .message = (char *) "there is no job 9: the newest is 8");
 
         fake_accept(d);
         reads_wait(d, 9);
-        r.final = true;
-        r.status = ENOENT;
-        r.message = (char *) "there is no job 9: the newest is 8";
         fake_reply_last(d, &r);
 }
 
@@ -471,7 +438,6 @@ static void what_is_not_there_is_not_waited_for(void **state) {
 static void says_nothing(FakeDaemon *d) {
         fake_accept(d);
         reads_wait(d, 9);
-        fake_expect_end(d);
 }
 
 static void of_a_job_whose_end_was_not_seen_nothing_is_claimed(void **state) {
@@ -491,10 +457,9 @@ static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool
         static const char *const how[] = {"failed", "ok", "cancelled", "unplaced"};
         static const char *const names[] = {"a.service", "b.service", "c.service", "d.service"};
         Argosy__Response__JobRow job = row(9);
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_JOBS && q->list_jobs->number == 9);
-        done(q);
         for (size_t i = 0; i < 4; i++) {
                 argosy__response__job_unit_row__init(&units[i]);
                 units[i].unit = (char *) names[i];
@@ -513,10 +478,8 @@ static void shows_ended(FakeDaemon *d, const char *state, const char *verb, bool
 }
 
 static void asks_again(FakeDaemon *d) {
-        Argosy__Request *q;
-
         shows_ended(d, "failed", "stop", true);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->change->n_names == 3 && streq(q->change->names[0], "a.service") &&
                streq(q->change->names[1], "c.service") && streq(q->change->names[2], "d.service"));
         assert(q->change->n_files == 0 && q->job->retries == 9);
@@ -524,7 +487,6 @@ static void asks_again(FakeDaemon *d) {
                streq(q->job->targets[2], "d.service"));
         done(q);
         answer(d, "a.service", 17);
-        fake_expect_end(d);
 }
 
 static void what_did_not_end_well_is_asked_for_again(void **state) {
@@ -558,24 +520,19 @@ static void shows_more_than_named(FakeDaemon *d, size_t n_units, uint32_t failed
 }
 
 static void all_three_failed(FakeDaemon *d) {
-        Argosy__Request *q;
-
         shows_more_than_named(d, 3, 3, 0);
-        q = read_change(d, ARGOSY__VERB__VERB_RESTART);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_RESTART);
         assert(q->change->n_names == 3 && streq(q->change->names[2], "c.service"));
         done(q);
         answer(d, "a.service", 17);
-        fake_expect_end(d);
 }
 
 static void one_of_four_did_not(FakeDaemon *d) {
         shows_more_than_named(d, 4, 3, 0);
-        fake_expect_end(d);
 }
 
 static void one_of_three_was_overtaken(FakeDaemon *d) {
         shows_more_than_named(d, 3, 2, 1);
-        fake_expect_end(d);
 }
 
 static void what_ended_well_is_never_asked_for_again(void **state) {
@@ -592,22 +549,18 @@ static void what_ended_well_is_never_asked_for_again(void **state) {
 
 static void runs(FakeDaemon *d) {
         shows_ended(d, "running", "stop", true);
-        fake_expect_end(d);
 }
 
 static void is_well(FakeDaemon *d) {
         shows_ended(d, "done", "stop", false);
-        fake_expect_end(d);
 }
 
 static void is_an_update(FakeDaemon *d) {
         shows_ended(d, "failed", "update", true);
-        fake_expect_end(d);
 }
 
 static void never_began(FakeDaemon *d) {
         shows_ended(d, "cancelled", "stop", false);
-        fake_expect_end(d);
 }
 
 static void what_cannot_be_asked_for_again_is_refused(void **state) {

@@ -7,34 +7,26 @@
 #include "messages.h"
 
 static void reply_held(FakeDaemon *d, uint64_t job) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-
-        r.final = r.held = true;
-        r.job = job;
-        r.message = (char *) "job 17 is held back: it waits for job 9";
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE_WITH(.final = true, .held = true, .job = job,
+                                      .message = (char *) "job 17 is held back: it waits for job 9"));
 }
 
 static void reply_row(FakeDaemon *d, uint64_t number, const char *state) {
         Argosy__Response__JobRow job = JOB_ROW_OF(.job = number, .verb = (char *) "stop",
                                                   .state = (char *) state), *rows = &job;
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = &rows, .n_rows = 1);
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 // ---- held back
 
 static void holds(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->job->hold && q->job->n_after == 0 && !q->job->queue);
         done(q);
         reply_held(d, 17);
-        fake_expect_end(d);
 }
 
 static void what_is_to_be_held_is_not_waited_for(void **state) {
@@ -46,10 +38,8 @@ static void what_is_to_be_held_is_not_waited_for(void **state) {
 }
 
 static void waits_through(FakeDaemon *d, const char *state) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(!q->job->hold && q->job->n_after == 2 && q->job->after[0] == 9 && q->job->after[1] == 12);
         done(q);
         reply_held(d, 17);
@@ -83,10 +73,9 @@ static void is_called_off(FakeDaemon *d) {
         Argosy__Response__UnitResult results[3], *pointers[3] = {&results[0], &results[1], &results[2]};
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .final = true);
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_CANCEL && q->job_cancel->n_numbers == 2);
-        done(q);
         for (size_t i = 0; i < 3; i++)
                 argosy__response__unit_result__init(&results[i]);
         results[0].name = "a.service";
@@ -122,7 +111,6 @@ static void is_called_off_in_parts(FakeDaemon *d) {
                 if (i == 0)
                         fake_hang_up(d);
         }
-        fake_expect_end(d);
 }
 
 static void what_was_called_off_in_parts_is_said_once(void **state) {
@@ -134,14 +122,11 @@ static void what_was_called_off_in_parts_is_said_once(void **state) {
 }
 
 static void is_asked_without_waiting(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_STOP);
         assert(q->job->queue);
         done(q);
         reply_held(d, 17);
-        fake_expect_end(d);
 }
 
 static void nobody_waits_who_has_said_so(void **state) {
@@ -163,29 +148,23 @@ static void whoever_does_not_wait_is_told_the_number(void **state) {
 }
 
 static void read_rebalance(FakeDaemon *d) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE && q->job->queue);
-        done(q);
         reply_held(d, 17);
 }
 
 static void rebalance_is_held(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
         read_rebalance(d);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
-        done(q);
         reply_row(d, 17, "done");
-        fake_expect_end(d);
 }
 
 static void rebalance_is_not_waited_for(FakeDaemon *d) {
         fake_accept(d);
         read_rebalance(d);
-        fake_expect_end(d);
 }
 
 // That nothing is better off elsewhere is for who carries it out to find.
@@ -214,7 +193,6 @@ static void drain_is_held(FakeDaemon *d) {
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_WAIT && q->job_wait->number == 17);
         done(q);
         reply_row(d, 17, "done");
-        fake_expect_end(d);
 }
 
 static void whatever_is_held_its_job_is_waited_for(void **state) {
@@ -235,14 +213,11 @@ static void numbers_of_jobs_are_numbers(void **state) {
 }
 
 static void releases(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true, .job = 20);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_JOB_RELEASE && q->job_release->n_numbers == 2);
         assert(q->job_release->numbers[0] == 17 && q->job_release->numbers[1] == 19 && q->job->id.len == 16);
-        done(q);
-        r.final = true;
-        r.job = 20;
         fake_reply_last(d, &r);
 }
 
@@ -256,9 +231,7 @@ static void jobs_are_released_together(void **state) {
 // ---- rules
 
 static Argosy__QueueRule rule_of(uint32_t number, const char *unit) {
-        Argosy__QueueRule r = QUEUE_RULE_OF(.number = number, .unit = (char *) unit);
-
-        return r;
+        return (Argosy__QueueRule) QUEUE_RULE_OF(.number = number, .unit = (char *) unit);
 }
 
 static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
@@ -288,7 +261,7 @@ static void reply_rules(FakeDaemon *d, Argosy__QueueRule *rules, size_t n) {
 
 static void adds(FakeDaemon *d) {
         Argosy__QueueRule rule = rule_of(7, "db@*.service");
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->add &&
                q->queue_change->before == 3);
@@ -296,9 +269,7 @@ static void adds(FakeDaemon *d) {
                q->queue_change->add->limit == 2);
         assert(streq(q->queue_change->add->author, "ann@n1") && streq(q->queue_change->add->role, "db"));
         assert(!*q->queue_change->add->verb);
-        done(q);
         reply_rules(d, &rule, 1);
-        fake_expect_end(d);
 }
 
 static void a_rule_is_what_was_typed(void **state) {
@@ -340,17 +311,14 @@ static void what_is_no_rule_is_not_sent(void **state) {
 
 static void lists(FakeDaemon *d) {
         Argosy__QueueRule rules[] = {rule_of(7, "db*"), rule_of(9, "")};
-        Argosy__Request *q;
 
         rules[0].action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;
         rules[0].limit = 3;
         rules[1].action = ARGOSY__QUEUE_ACTION__QUEUE_REFUSE;
         rules[1].text = (char *) "frozen";
-        q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_LIST && !q->job);
-        done(q);
         reply_rules(d, rules, 2);
-        fake_expect_end(d);
 }
 
 static void rules_are_listed_in_their_order(void **state) {
@@ -384,14 +352,12 @@ static void programs_get_the_rules(void **state) {
 }
 
 static void closes(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->close &&
                !q->queue_change->open);
         assert(streq(q->job->reason, "racks") && q->job->if_revision == 17);
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -403,25 +369,20 @@ static void a_queue_is_closed_for_a_reason(void **state) {
 }
 
 static void limits(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && q->queue_change->history_mib == 1024);
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
 static void limits_files(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        const Argosy__Request__QueueChange *m;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
+        const Argosy__Request__QueueChange *m = q->queue_change;
 
-        m = q->queue_change;
         assert(q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE && m->file_kib == 256 &&
                m->unit_files_kib == 0 && m->files_mib == 32);
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 

@@ -21,13 +21,12 @@ static void reply_part(FakeDaemon *d, const char *const (*rows)[5], size_t n, si
         Argosy__Response r = RESPONSE_OF(UNITS, units, &list);
 
         for (size_t i = 0; i < n; i++) {
-                units[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
-                units[i].unit = (char *) rows[i][0];
-                units[i].node = (char *) rows[i][1];
-                units[i].load = (char *) rows[i][2];
-                units[i].active = (char *) rows[i][3];
-                units[i].sub = (char *) rows[i][4];
-                units[i].drift = drift && i == 0;
+                units[i] = (Argosy__Response__UnitRow) UNIT_ROW_OF(.unit = (char *) rows[i][0],
+                                                                   .node = (char *) rows[i][1],
+                                                                   .load = (char *) rows[i][2],
+                                                                   .active = (char *) rows[i][3],
+                                                                   .sub = (char *) rows[i][4],
+                                                                   .drift = drift && i == 0);
                 units[i].note = (char *) (units[i].drift ? "drift,stale" : "");
                 pointers[i] = &units[i];
         }
@@ -49,12 +48,10 @@ static const char *const two_units[][5] = {{"a.service", "n1", "loaded", "inacti
                                            {"b.service", "", "", "unknown", ""}};
 
 static void lists(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS);
-        done(q);
         reply_units(d, two_units, 2, true, 12000);
-        fake_expect_end(d);
 }
 
 static void a_list_shows_drift_and_its_age(void **state) {
@@ -75,14 +72,12 @@ static void a_list_shows_drift_and_its_age(void **state) {
 
 // The first leader ends after its first part.
 static void lists_in_parts(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->list_units->parts);
-        done(q);
         reply_part(d, two_units, 1, 0, false, false, 0);
         reply_part(d, two_units, 1, 0, false, false, 0);
         reply_part(d, two_units + 1, 1, 1, true, false, 0);
-        fake_expect_end(d);
 }
 
 static void a_list_in_parts_is_one_list_whoever_gives_the_rest(void **state) {
@@ -107,7 +102,6 @@ static void list_with_a_hole(FakeDaemon *d) {
         q = fake_take(d);
         done(q);
         reply_part(d, three_units, 3, 0, true, false, 0);
-        fake_expect_end(d);
 }
 
 static void a_list_of_which_a_part_is_missing_is_asked_for_again(void **state) {
@@ -118,15 +112,13 @@ static void a_list_of_which_a_part_is_missing_is_asked_for_again(void **state) {
 }
 
 static void lists_by_label(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->list_units->filter->n_labels == 2);
         assert(streq(q->list_units->filter->labels[0]->key, "disk"));
         assert(streq(q->list_units->filter->labels[0]->value, "ssd"));
         assert(streq(q->list_units->filter->labels[1]->key, "zone"));
-        done(q);
         reply_part(d, three_units, 1, 0, true, false, 0);
-        fake_expect_end(d);
 }
 
 static void units_are_listed_by_the_labels_of_their_nodes(void **state) {
@@ -148,17 +140,14 @@ static void lists_two_nodes(FakeDaemon *d) {
         Argosy__Response__NodeRow rows[2] = {ARGOSY__RESPONSE__NODE_ROW__INIT,
                                              ARGOSY__RESPONSE__NODE_ROW__INIT},
                                   *pointers[] = {&rows[0], &rows[1]};
-        Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes, .final = true);
 
         done(fake_take(d));
         rows[0].node = (char *) "n1";
         rows[0].state = rows[1].state = (char *) "online";
         rows[1].node = (char *) "n2";
         rows[1].mode = (char *) "draining";
-        nodes.rows = pointers;
-        nodes.n_rows = 2;
-        fake_reply_last(d, &r);
+        Argosy__Response__Nodes nodes = MESSAGE_OF(response__nodes, .rows = pointers, .n_rows = 2);
+        fake_reply_last(d, A_RESPONSE(NODES, nodes, &nodes, .final = true));
 }
 
 static void nodes_are_chosen_by_state_and_mode(void **state) {
@@ -190,11 +179,9 @@ static void lists_many(FakeDaemon *d) {
                                                {"b.service", "n1", "loaded", "active", "running"},
                                                {"c.service", "n1", "loaded", "active", "running"},
                                                {"d.service", "n1", "loaded", "active", "running"}};
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
-        done(q);
         reply_units(d, units, 4, false, 0);
-        fake_expect_end(d);
 }
 
 // Lists four units into `fd`, with room for so many bytes before they are written.
@@ -279,7 +266,6 @@ static void restarts_in_a_question(FakeDaemon *d) {
         done(fake_take(d));
         done(fake_take(d));
         reply_units(d, two_units, 1, false, 0);
-        fake_expect_end(d);
 }
 
 static void a_question_is_asked_again_after_a_restart(void **state) {
@@ -291,16 +277,12 @@ static void a_question_is_asked_again_after_a_restart(void **state) {
 
 static void cats(FakeDaemon *d) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
         done(fake_take(d));
         cat.content.data = (uint8_t *) "[Unit]\r\n\x01\xff";
         cat.content.len = 10;
-        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-        r.cat = &cat;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CAT, cat, &cat));
         reply_error(d, ENOENT, "b.service: no such unit", false);
-        fake_expect_end(d);
 }
 
 static void cat_changes_no_byte(void **state) {
@@ -314,11 +296,10 @@ static void cat_changes_no_byte(void **state) {
 static void cats_commands(FakeDaemon *d) {
         static const char content[] = "[Unit]\r\n\t# a\x1b[2J\0b\n# c";
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
 
         done(fake_take(d));
         cat.content = (ProtobufCBinaryData){sizeof(content) - 1, (uint8_t *) content};
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(CAT, cat, &cat, .final = true));
 }
 
 // Whole, on a terminal of its own that changes nothing of what is written.
@@ -336,8 +317,6 @@ static void a_terminal_gets_no_commands_out_of_a_file(void **state) {
         char out[256] = "";
         struct termios raw;
         FakeDaemon d;
-        ssize_t n;
-        pid_t pid;
 
         assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
         slave = open(ptsname(master), O_RDWR | O_NOCTTY);
@@ -347,13 +326,13 @@ static void a_terminal_gets_no_commands_out_of_a_file(void **state) {
         assert_int_equal(tcsetattr(slave, TCSANOW, &raw), 0);
         fake_daemon_start(&d, cats_commands);
         fflush(NULL); // or what waits there is written twice
-        pid = fork();
+        pid_t pid = fork();
         if (pid == 0)
                 run_on_terminal(d.path, slave);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         fake_daemon_stop(&d);
         assert_int_equal(status, 0);
-        n = read(master, out, sizeof(out) - 1);
+        ssize_t n = read(master, out, sizeof(out) - 1);
         assert_true(n > 0);
         assert_string_equal(out, "[Unit]?\n\t# a?[2J?b\n# c");
         close(slave);
@@ -361,14 +340,10 @@ static void a_terminal_gets_no_commands_out_of_a_file(void **state) {
 }
 
 static void reply_line(FakeDaemon *d, const char *line, bool final) {
-        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
-        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) line};
+        Argosy__Response__Journal journal = JOURNAL_LINES_OF(.lines = lines, .n_lines = 1);
 
-        journal.lines = lines;
-        journal.n_lines = 1;
-        r.final = final;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(JOURNAL, journal, &journal, .final = final));
 }
 
 static Argosy__Request__Journal *expect_journal(FakeDaemon *d, Argosy__Request **q) {
@@ -379,11 +354,10 @@ static Argosy__Request__Journal *expect_journal(FakeDaemon *d, Argosy__Request *
 }
 
 static void follows(FakeDaemon *d) {
-        Argosy__Request__Journal *j;
         Argosy__Request *q;
 
         fake_accept(d);
-        j = expect_journal(d, &q);
+        Argosy__Request__Journal *j = expect_journal(d, &q);
         assert(j->follow && j->lines == 3 && streq(j->node, "n2"));
         done(q);
         reply_line(d, "one", false);
@@ -397,7 +371,6 @@ static void follows(FakeDaemon *d) {
         assert(j->lines == 0);
         done(q);
         reply_error(d, ENOENT, "a.service: no such unit", false);
-        fake_expect_end(d);
 }
 
 static void following_goes_on_and_says_where_it_was_cut(void **state) {
@@ -422,8 +395,7 @@ static void matches(FakeDaemon *d) {
         assert(q->list_unit_files->n_patterns == 1 && streq(q->list_unit_files->patterns[0], "web@*"));
         done(q);
         for (size_t i = 0; i < 3; i++) {
-                rows[i] = (Argosy__Response__UnitFileRow) ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
-                rows[i].unit = (char *) names[i];
+                rows[i] = (Argosy__Response__UnitFileRow) UNIT_FILE_ROW_OF(.unit = (char *) names[i]);
                 pointers[i] = &rows[i];
         }
         files.rows = pointers;
@@ -433,7 +405,6 @@ static void matches(FakeDaemon *d) {
         assert(q->change->n_names == 2 && streq(q->change->names[0], "web@1.service"));
         done(q);
         reply_change(d, RESULTS({"web@1.service"}, {"web@2.service"}));
-        fake_expect_end(d);
 }
 
 static void a_pattern_means_the_units_that_there_are(void **state) {
@@ -444,14 +415,11 @@ static void a_pattern_means_the_units_that_there_are(void **state) {
 
 static void matches_too_many(FakeDaemon *d) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
-        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
+        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = &rows, .n_rows = 1);
 
         done(fake_take(d));
         row.unit = (char *) "web@{1..100001}.service"; // as so many rows
-        files.rows = &rows;
-        files.n_rows = 1;
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(UNIT_FILES, unit_files, &files, .final = true));
 }
 
 static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
@@ -465,7 +433,6 @@ static void a_pattern_of_too_many_units_is_refused_and_says_so(void **state) {
 static void status_of_nothing(FakeDaemon *d) {
         done(fake_take(d));
         reply_error(d, ENOENT, "a.service: no such unit", false);
-        fake_expect_end(d);
 }
 
 static void status_of_a_slip(FakeDaemon *d) {
@@ -473,18 +440,15 @@ static void status_of_a_slip(FakeDaemon *d) {
         Argosy__Response__UnitFileRow rows[3], *pointers[3];
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
         Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
-        Argosy__Request *q;
 
         done(fake_take(d));
         reply_error(d, ENOENT, "wbe.service: no such unit", false);
-        q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
         assert(q->list_unit_files->n_patterns == 2 && streq(q->list_unit_files->patterns[0], "w*") &&
                streq(q->list_unit_files->patterns[1], "*be*"));
-        done(q);
         for (size_t i = 0; i < 3; i++) {
-                rows[i] = (Argosy__Response__UnitFileRow) ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
-                rows[i].unit = (char *) names[i];
+                rows[i] = (Argosy__Response__UnitFileRow) UNIT_FILE_ROW_OF(.unit = (char *) names[i]);
                 pointers[i] = &rows[i];
         }
         files.rows = pointers;
@@ -503,7 +467,6 @@ static void a_name_that_is_not_there_is_answered_with_the_one_that_was_meant(voi
 static void status_of_a_quadlet_file(FakeDaemon *d) {
         done(fake_take(d));
         reply_error(d, ENOENT, "blog.pod.service: no such unit", false);
-        fake_expect_end(d);
 }
 
 static void a_name_that_was_made_of_a_file_of_another_type_says_so(void **state) {
@@ -523,23 +486,19 @@ static void status_of_an_unknown_unit_exits_4(void **state) {
 // ---- counters
 
 static void counters_of_two(FakeDaemon *d) {
-        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter rows[2] = {ARGOSY__RESPONSE__COUNTER__INIT,
                                              ARGOSY__RESPONSE__COUNTER__INIT},
                                   *pointers[] = {&rows[0], &rows[1]};
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_COUNTERS);
-        done(q);
         rows[0].name = (char *) "calls";
         rows[0].value = 12345678901;
         rows[0].help = (char *) "calls made";
         rows[1].name = (char *) "discrepancies";
         rows[1].help = (char *) "changes found";
-        counters.rows = pointers;
-        counters.n_rows = 2;
-        fake_reply_last(d, &r);
+        Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .rows = pointers, .n_rows = 2);
+        fake_reply_last(d, A_RESPONSE(COUNTERS, counters, &counters, .final = true));
 }
 
 static void counters_are_shown_for_people_and_programs(void **state) {
@@ -626,7 +585,7 @@ static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_
         Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Usage usage =
                 MESSAGE_OF(response__usage, .node = (char *) node, .rows = rows, .n_rows = 1, .last = true);
-        Argosy__Response r = RESPONSE_OF(USAGE, usage, &usage);
+        Argosy__Response r = RESPONSE_OF(USAGE, usage, &usage, .final = final);
 
         row.unit = (char *) "web.service";
         row.known = 1 + 2;
@@ -634,17 +593,15 @@ static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_
         row.at_us = at_us;
         row.cpu_us = cpu_us;
         row.tasks = 3;
-        r.final = final;
         fake_reply(d, &r);
 }
 
 static void two_nodes_use_cpu(FakeDaemon *d) {
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOP);
         assert(q->top->n_patterns == 1 && streq(q->top->patterns[0], "we*"));
         assert(q->top->interval_ms == 200 && !q->top->local && streq(q->top->node, "n1"));
-        done(q);
         reply_usage(d, "n1", 1000000, 0, false);
         reply_usage(d, "n2", 5000000, 0, false);
         reply_usage(d, "n1", 1200000, 20000, false);
@@ -671,7 +628,6 @@ static void goes_on_over_a_restart(FakeDaemon *d) {
         fake_hang_up(d);
         done(fake_take(d));
         reply_usage(d, "n1", 2000000, 500000, false);
-        fake_expect_end(d);
 }
 
 static void top_goes_on_over_a_restart_of_the_daemon(void **state) {
@@ -684,7 +640,6 @@ static void top_goes_on_over_a_restart_of_the_daemon(void **state) {
 static void knows_no_such_node(FakeDaemon *d) {
         done(fake_take(d));
         reply_error(d, ENOENT, "n9: no such node", false);
-        fake_expect_end(d);
 }
 
 static void top_of_an_unknown_node_fails(void **state) {
@@ -695,20 +650,15 @@ static void top_of_an_unknown_node_fails(void **state) {
 }
 
 static void reply_why(FakeDaemon *d, uint32_t number, const char *unit) {
-        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) unit, .node = (char *) "-");
-        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
+        Argosy__Response__Status status =
+                STATUS_OF(.row = &row, .why = (char *) "no node takes it", .number = number);
 
-        status.row = &row;
-        status.why = (char *) "no node takes it";
-        status.number = number;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(STATUS_REPLY, status_reply, &status));
 }
 
 static void end_of_why(FakeDaemon *d) {
-        Argosy__Response r = RESPONSE_WITH(.final = true);
-
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE_WITH(.final = true));
 }
 
 // First by another leader, and then by another daemon.
@@ -722,7 +672,6 @@ static void explains_anew(FakeDaemon *d) {
         reply_why(d, 1, "a.service");
         reply_why(d, 2, "b.service");
         end_of_why(d);
-        fake_expect_end(d);
 }
 
 static void each_unit_is_explained_once_however_often_it_begins_anew(void **state) {

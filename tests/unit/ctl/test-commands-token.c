@@ -20,11 +20,7 @@ static struct Asked {
 } asked;
 
 static void takes_a_token(FakeDaemon *d) {
-        Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
-        Argosy__Response__TokenRow row = ARGOSY__RESPONSE__TOKEN_ROW__INIT, *rows[] = {&row};
-        Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
-        Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
-        Argosy__Request *q = fake_take(d);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOKEN_CREATE);
         assert(q->token_create->hash.len == HASH_SIZE);
@@ -33,19 +29,15 @@ static void takes_a_token(FakeDaemon *d) {
         asked.ttl_sec = q->token_create->ttl_sec;
         snprintf(asked.name, sizeof(asked.name), "%s", q->token_create->name);
         snprintf(asked.role, sizeof(asked.role), "%s", q->token_create->role);
-        token.id = (char *) "0123abcd";
-        token.name = q->token_create->name;
-        token.right = q->token_create->right;
-        token.created_by = (char *) "root@n1";
-        token.created_us = 1000000;
-        token.expires_us = 2000000;
-        row.token = &token;
-        row.state = (char *) "active";
-        tokens.rows = rows;
-        tokens.n_rows = 1;
-        fake_reply(d, &r);
-        done(q);
-        fake_expect_end(d);
+        Argosy__AccessTokenRecord token =
+                ACCESS_TOKEN_RECORD_OF(.id = (char *) "0123abcd", .name = q->token_create->name,
+                                       .right = q->token_create->right, .created_by = (char *) "root@n1",
+                                       .created_us = 1000000, .expires_us = 2000000);
+        Argosy__Response__TokenRow row = MESSAGE_OF(response__token_row, .token = &token,
+                                                    .state = (char *) "active"),
+                                   *rows[] = {&row};
+        Argosy__Response__Tokens tokens = MESSAGE_OF(response__tokens, .rows = rows, .n_rows = 1);
+        fake_reply(d, A_RESPONSE(TOKENS, tokens, &tokens, .final = true));
 }
 
 // The daemon was sent nothing that could be shown again.
@@ -102,13 +94,12 @@ static void a_certificate_is_printed_with_its_key(void **state) {
         _cleanup_outcome_ Outcome o =
                 run(takes_a_token, "token create --right deploy --name fleet --certificate");
         gnutls_datum_t pem = {(unsigned char *) o.out, (unsigned) strlen(o.out)}, der = {};
-        Hash proof, hash;
 
         assert_string_equal(o.err, "");
         assert_int_equal(o.code, 0);
         assert_int_equal(gnutls_pem_base64_decode2("CERTIFICATE", &pem, &der), 0);
-        proof = access_token_certificate_proof(der.data, der.size);
-        hash = access_token_hash(&proof);
+        Hash proof = access_token_certificate_proof(der.data, der.size);
+        Hash hash = access_token_hash(&proof);
         assert_memory_equal(hash.bytes, asked.hash, HASH_SIZE);
         gnutls_free(der.data);
         assert_ptr_equal(strstr(o.out, "-----BEGIN CERTIFICATE-----"), o.out);
@@ -126,12 +117,10 @@ static void a_certificate_is_printed_as_json_too(void **state) {
 }
 
 static void refuses(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response r = RESPONSE_WITH(.final = true, .status = EEXIST,
+                                           .message = (char *) "there is a token called 'ci' already");
 
         done(fake_take(d));
-        r.final = true;
-        r.status = EEXIST;
-        r.message = (char *) "there is a token called 'ci' already";
         fake_reply_last(d, &r);
 }
 
@@ -167,14 +156,12 @@ static void what_can_be_no_token_never_reaches_the_daemon(void **state) {
 }
 
 static void ends_two(FakeDaemon *d) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response r = RESPONSE_WITH(.final = true);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_TOKEN_REVOKE);
         assert(q->token_revoke->n_tokens == 2 && streq(q->token_revoke->tokens[0], "ci") &&
                streq(q->token_revoke->tokens[1], "0123abcd"));
-        done(q);
-        r.final = true;
         fake_reply_last(d, &r);
 }
 
@@ -192,8 +179,6 @@ static void has_tokens(FakeDaemon *d) {
                                               ARGOSY__RESPONSE__TOKEN_ROW__INIT,
                                               ARGOSY__RESPONSE__TOKEN_ROW__INIT},
                                    *pointers[] = {&rows[0], &rows[1], &rows[2]};
-        Argosy__Response__Tokens tokens = ARGOSY__RESPONSE__TOKENS__INIT;
-        Argosy__Response r = RESPONSE_OF(TOKENS, tokens, &tokens, .final = true);
 
         done(fake_take(d));
         used.id = (char *) "0123abcd";
@@ -214,9 +199,9 @@ static void has_tokens(FakeDaemon *d) {
         rows[0].state = (char *) "active";
         rows[1].token = &gone;
         rows[1].state = (char *) "revoked";
-        tokens.rows = pointers;
-        tokens.n_rows = ELEMENTSOF(pointers);
-        fake_reply_last(d, &r);
+        Argosy__Response__Tokens tokens =
+                MESSAGE_OF(response__tokens, .rows = pointers, .n_rows = ELEMENTSOF(pointers));
+        fake_reply_last(d, A_RESPONSE(TOKENS, tokens, &tokens, .final = true));
 }
 
 static void they_are_listed(void **state) {

@@ -76,23 +76,18 @@ static void bad_names_never_reach_the_daemon(void **state) {
 // ---- the argosyd of a user
 
 static void gives_a_token(FakeDaemon *d) {
-        Argosy__Response__Token token = ARGOSY__RESPONSE__TOKEN__INIT;
-        Argosy__Response response = RESPONSE_OF(TOKEN, token, &token, .final = true);
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response__Token token = MESSAGE_OF(response__token, .token = (char *) "secret",
+                                                   .address = (char *) "10.0.0.1", .port = 4242);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN);
-        done(q);
-        token.token = (char *) "secret";
-        token.address = (char *) "10.0.0.1";
-        token.port = 4242;
-        fake_reply(d, &response);
+        fake_reply(d, A_RESPONSE(TOKEN, token, &token, .final = true));
 }
 
 // Its socket, where XDG_RUNTIME_DIR says; the one of the machine's is set, too, and is nowhere.
 static Outcome run_as_user(FakeScript script, const char *line) {
         char dir[] = "/tmp/argosy-test-XXXXXX", below[32], path[64];
         FakeDaemon d;
-        Outcome o;
 
         assert_non_null(mkdtemp(dir));
         snprintf(below, sizeof(below), "%s/argosy", dir);
@@ -101,7 +96,7 @@ static Outcome run_as_user(FakeScript script, const char *line) {
         fake_daemon_start(&d, script);
         assert_int_equal(symlink(d.path, path), 0);
         setenv("XDG_RUNTIME_DIR", dir, 1);
-        o = run_at("/nonexistent", line);
+        Outcome o = run_at("/nonexistent", line);
         fake_daemon_stop(&d);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(below), 0);

@@ -23,16 +23,14 @@ static void put(const char *name, const char *text) {
         assert_int_equal(file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0), 0);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         strcpy(dir, "/tmp/argosy-test-XXXXXX");
         assert_non_null(mkdtemp(dir));
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         dir_empty(AT_FDCWD, dir);
         rmdir(dir);
-        return 0;
 }
 
 static Outcome verify(const char *before, const char *name) {
@@ -155,19 +153,18 @@ static void what_systemd_would_refuse_is_an_error(void **state) {
 // ---- nodes
 
 static void reply_node(FakeDaemon *d, const char *node, const char *text, uint32_t nodes, bool final) {
-        Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT, *findings[] = {&finding};
         Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT, *files[] = {&file};
         Argosy__Response__Verify verify =
                 MESSAGE_OF(response__verify, .node = (char *) node, .systemd = (char *) "systemd 252",
                            .files = files, .n_files = 1, .nodes = nodes);
-        Argosy__Response r = RESPONSE_OF(VERIFY, verify, &verify);
+        Argosy__Response r = RESPONSE_OF(VERIFY, verify, &verify, .final = final);
+        Argosy__Response__Finding finding = MESSAGE_OF(response__finding, .line = 2,
+                                                       .kind = ARGOSY__FINDING_KIND__FINDING_WARNING,
+                                                       .text = (char *) text),
+                                  *findings[] = {&finding};
 
-        finding.line = 2;
-        finding.kind = ARGOSY__FINDING_KIND__FINDING_WARNING;
-        finding.text = (char *) text;
         file.findings = findings;
         file.n_findings = text != NULL;
-        r.final = final;
         fake_reply(d, &r);
 }
 
@@ -223,19 +220,15 @@ static void nodes_that_differ_are_named(void **state) {
 
 static void one_secret_is_there(FakeDaemon *d) {
         Argosy__Response__SecretRow row = ARGOSY__RESPONSE__SECRET_ROW__INIT, *rows[] = {&row};
-        Argosy__Response__Secrets secrets = ARGOSY__RESPONSE__SECRETS__INIT;
-        Argosy__Response r = RESPONSE_OF(SECRETS, secrets, &secrets, .final = true);
-        Argosy__Request *q;
+        Argosy__Response__Secrets secrets = MESSAGE_OF(response__secrets, .rows = rows, .n_rows = 1);
 
         read_verify(d);
         reply_node(d, "n1", NULL, 1, true);
-        q = fake_read(d);
+        Argosy__Request *q = fake_read(d);
         assert(q->what_case == ARGOSY__REQUEST__WHAT_SECRET_LIST && q->secret_list->n_names == 0);
         argosy__request__free_unpacked(q, NULL);
         row.name = (char *) "there";
-        secrets.rows = rows;
-        secrets.n_rows = 1;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(SECRETS, secrets, &secrets, .final = true));
 }
 
 // Of a template each instance may name another one.
@@ -269,10 +262,8 @@ static void a_node_that_cannot_tell_is_said(void **state) {
 // ---- the verbs that hand files in
 
 static void take_submit(FakeDaemon *d) {
-        Argosy__Request *q;
-
         fake_accept(d);
-        q = read_change(d, ARGOSY__VERB__VERB_SUBMIT);
+        Argosy__Request *q = read_change(d, ARGOSY__VERB__VERB_SUBMIT);
         assert(q->change->n_files == 1);
         argosy__request__free_unpacked(q, NULL);
         reply_change(d, RESULTS({"a.service", .revision = 5}));

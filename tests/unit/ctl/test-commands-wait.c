@@ -17,29 +17,26 @@ static void reply_ok(FakeDaemon *d) {
 }
 
 static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
         assert(q->node_change->n_nodes == 1 && streq(q->node_change->nodes[0], node) &&
                q->node_change->mode == mode);
-        done(q);
         reply_ok(d);
 }
 
 static void expect_modes(FakeDaemon *d, const char *first, const char *second, Argosy__NodeMode mode) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && q->node_change->mode == mode);
         assert(q->node_change->n_nodes == 2 && streq(q->node_change->nodes[0], first) &&
                streq(q->node_change->nodes[1], second));
-        done(q);
 }
 
 static void expect_drain_wait(FakeDaemon *d, const char *node) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_DRAIN_WAIT && streq(q->drain_wait->node, node));
-        done(q);
 }
 
 static void drains_with_breaks(FakeDaemon *d) {
@@ -58,7 +55,6 @@ static void drains_with_breaks(FakeDaemon *d) {
         reply_left(d, 0, "", true);
         expect_drain_wait(d, "n2");
         reply_left(d, 0, "", true);
-        fake_expect_end(d);
 }
 
 static void a_drain_is_waited_for_over_daemon_and_leader(void **state) {
@@ -70,25 +66,20 @@ static void a_drain_is_waited_for_over_daemon_and_leader(void **state) {
 }
 
 static void is_stuck(FakeDaemon *d) {
-        Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals[] = {&refusal};
-        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
+        Argosy__Refusal refusal = MESSAGE_OF(refusal, .node = (char *) "n2",
+                                             .reason = (char *) "it is cordoned"),
+                        *refusals[] = {&refusal};
+        Argosy__Response__UnitResult unit = UNIT_RESULT_OF(.name = (char *) "a.service",
+                                                           .refusals = refusals, .n_refusals = 1),
+                                     *units[] = {&unit};
+        Argosy__Response__Progress progress =
+                MESSAGE_OF(response__progress, .done = units, .n_done = 1, .remaining = 3);
 
         fake_accept(d);
         expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_MAINTENANCE);
         expect_drain_wait(d, "n1");
-        refusal.node = (char *) "n2";
-        refusal.reason = (char *) "it is cordoned";
-        unit.name = (char *) "a.service";
-        unit.refusals = refusals;
-        unit.n_refusals = 1;
-        progress.done = units;
-        progress.n_done = 1;
-        progress.remaining = 3;
-        r.status = ENOSPC;
-        r.message = (char *) "no node takes what is left";
-        fake_reply_last(d, &r);
+        fake_reply_last(d, A_RESPONSE(PROGRESS, progress, &progress, .final = true, .status = ENOSPC,
+                                      .message = (char *) "no node takes what is left"));
 }
 
 static void what_no_node_takes_is_named(void **state) {
@@ -107,7 +98,6 @@ static void is_not_heard_again(FakeDaemon *d) {
         expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
         expect_drain_wait(d, "n1");
         reply_left(d, 2, "", false);
-        fake_expect_end(d);
 }
 
 static void a_drain_that_takes_too_long_goes_on(void **state) {
@@ -156,23 +146,18 @@ static void ctrl_c_lets_the_drain_be(void **state) {
 
 // What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
 static void ends_in_three_ways(FakeDaemon *d) {
-        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
-        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress, .final = true);
-        Argosy__Request *q = fake_take(d);
+        Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = 1);
+        _cleanup_request_ Argosy__Request *q = fake_take(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE && q->node_change->n_nodes == 3);
-        done(q);
         reply_ok(d);
         expect_drain_wait(d, "n1");
-        progress.remaining = 1;
-        r.status = EBUSY;
-        r.message = (char *) "1 unit cannot leave";
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(PROGRESS, progress, &progress, .final = true, .status = EBUSY,
+                                 .message = (char *) "1 unit cannot leave"));
         expect_drain_wait(d, "n2");
         reply_error(d, ECANCELED, "n2 is not being drained any more", false);
         expect_drain_wait(d, "n3");
         reply_left(d, 0, "", true);
-        fake_expect_end(d);
 }
 
 static void each_node_is_waited_for_whatever_became_of_the_others(void **state) {
@@ -188,20 +173,18 @@ static void each_node_is_waited_for_whatever_became_of_the_others(void **state) 
 // ---- rolling
 
 static void expect_rollout(FakeDaemon *d, Argosy__RolloutKind kind) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT);
         assert(q->rollout->kind == kind && q->rollout->id.len == 16 && streq(q->rollout->name, "a.service"));
-        done(q);
         reply_change(d, RESULTS({"a.service", .revision = 7}));
 }
 
 static void expect_rollout_wait(FakeDaemon *d) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT);
         assert(streq(q->rollout_wait->name, "a.service") && q->rollout_wait->revision == 7);
-        done(q);
 }
 
 static void rolls_with_breaks(FakeDaemon *d) {
@@ -215,7 +198,6 @@ static void rolls_with_breaks(FakeDaemon *d) {
         fake_accept(d);
         expect_rollout_wait(d);
         reply_left(d, 0, "", true);
-        fake_expect_end(d);
 }
 
 static void a_rolling_restart_is_waited_for_over_daemon_and_leader(void **state) {
@@ -237,7 +219,6 @@ static void goes_back(FakeDaemon *d) {
         expect_rollout_wait(d);
         reply_left(d, 1, "it failed on n2", false);
         reply_error(d, EIO, "it failed on n2; all have the file of before again", false);
-        fake_expect_end(d);
 }
 
 static void why_an_update_goes_back_is_said_once(void **state) {
@@ -253,25 +234,17 @@ static void interrupts_the_update(FakeDaemon *d) {
         expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
         expect_rollout_wait(d);
         kill(getpid(), SIGINT);
-        fake_expect_end(d);
 }
 
 static void interrupts_the_update_of_a_job(FakeDaemon *d) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.name = (char *) "a.service", .revision = 7),
+                                     *results = &result;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
 
         done(fake_take(d));
-        result.name = (char *) "a.service";
-        result.revision = 7;
-        change.units = &results;
-        change.n_units = 1;
-        r.job = 12;
-        r.final = true;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(CHANGE, change, &change, .job = 12, .final = true));
         expect_rollout_wait(d);
         kill(getpid(), SIGINT);
-        fake_expect_end(d);
 }
 
 static void ctrl_c_names_the_job_of_the_update(void **state) {
@@ -298,7 +271,6 @@ static void is_not_done_with_the_update(FakeDaemon *d) {
         expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
         expect_rollout_wait(d);
         reply_left(d, 5, "", false);
-        fake_expect_end(d);
 }
 
 static void an_update_that_takes_too_long_goes_on(void **state) {
@@ -350,11 +322,10 @@ static void reply_moves(FakeDaemon *d, const char *const *units, uint32_t remain
 #define UNITS(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 static void expect_rebalance(FakeDaemon *d, uint32_t max_moves) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
         assert(q->rebalance->id.len == 16 && q->rebalance->max_moves == max_moves);
-        done(q);
 }
 
 static void rebalances_with_breaks(FakeDaemon *d) {
@@ -368,7 +339,6 @@ static void rebalances_with_breaks(FakeDaemon *d) {
         expect_rebalance(d, 2);
         reply_moves(d, UNITS("b.service"), 1, false, false);
         reply_moves(d, UNITS("c.service"), 0, true, true);
-        fake_expect_end(d);
 }
 
 static void a_rebalance_goes_on_under_the_next_leader(void **state) {
@@ -386,7 +356,6 @@ static void moves_enough(FakeDaemon *d) {
         expect_rebalance(d, 1);
         reply_moves(d, UNITS("a.service"), 0, true, false);
         reply_error(d, EAGAIN, "the leader changed", true);
-        fake_expect_end(d);
 }
 
 static void what_was_moved_is_enough(void **state) {
@@ -402,7 +371,6 @@ static void begins_the_rebalance(FakeDaemon *d) {
         fake_accept(d);
         expect_rebalance(d, 0);
         reply_moves(d, UNITS(), 3, false, false);
-        fake_expect_end(d);
 }
 
 static void a_rebalance_is_not_waited_for_if_nobody_wants_that(void **state) {
@@ -438,7 +406,6 @@ static void interrupts_the_rebalance(FakeDaemon *d) {
         fake_accept(d);
         expect_rebalance(d, 0);
         kill(getpid(), SIGINT);
-        fake_expect_end(d);
 }
 
 static void ctrl_c_lets_the_rebalance_be(void **state) {
@@ -453,7 +420,6 @@ static void refuses_the_rebalance(FakeDaemon *d) {
         fake_accept(d);
         expect_rebalance(d, 0);
         reply_error(d, EBUSY, "another rebalance is under way", false);
-        fake_expect_end(d);
 }
 
 static void a_rebalance_that_is_refused_is_not_asked_for_again(void **state) {
@@ -466,11 +432,10 @@ static void a_rebalance_that_is_refused_is_not_asked_for_again(void **state) {
 // ---- wait
 
 static void expect_goal(FakeDaemon *d, Argosy__UnitGoal goal, const char *first, size_t n) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->goal == goal);
         assert(q->wait->n_items == n && streq(q->wait->items[0]->name, first));
-        done(q);
 }
 
 static void gets_there_with_breaks(FakeDaemon *d) {
@@ -483,7 +448,6 @@ static void gets_there_with_breaks(FakeDaemon *d) {
         expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_ACTIVE, "b.service", 2);
         reply_progress(d, RESULTS({"c.timer", .node = "n3"}), false);
         reply_progress(d, RESULTS({"b.service", .node = "n2"}), true);
-        fake_expect_end(d);
 }
 
 static void a_state_is_waited_for_over_daemon_and_leader(void **state) {
@@ -501,7 +465,6 @@ static void knows_one_of_two(FakeDaemon *d) {
         reply_progress(d, RESULTS({"b.service", .status = ENOENT, .message = "there is no such unit"}),
                        false);
         reply_progress(d, RESULTS({"a.service", .node = "n1"}), true);
-        fake_expect_end(d);
 }
 
 static void a_unit_that_there_is_not_has_a_status_of_its_own(void **state) {
@@ -519,7 +482,6 @@ static void is_not_heard(FakeDaemon *d) {
                        RESULTS({"a.service", .status = EHOSTDOWN, .message = "may still run on n4",
                                 .may_run_on = (char *) "n4"}),
                        true);
-        fake_expect_end(d);
 }
 
 static void what_may_still_run_has_one_too(void **state) {
@@ -533,7 +495,6 @@ static void gets_nowhere(FakeDaemon *d) {
         fake_accept(d);
         expect_goal(d, ARGOSY__UNIT_GOAL__GOAL_INACTIVE, "a.service", 2);
         reply_progress(d, RESULTS({"a.service"}), false);
-        fake_expect_end(d);
 }
 
 static void what_is_not_so_in_time_is_named(void **state) {

@@ -24,19 +24,16 @@ static const char *at(uint64_t seq) {
 }
 
 static void expect_question(FakeDaemon *d, const char *cursor, bool from_now) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(q->what_case == ARGOSY__REQUEST__WHAT_EVENTS);
         assert(streq(q->events->cursor, cursor) && q->events->from_now == from_now);
-        done(q);
 }
 
 static Argosy__Event state_event(uint64_t seq, char **values, size_t n, uint32_t *changed) {
-        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_STATE, .seq = seq,
-                                     .at_us = AT_US, .values = values, .n_values = n, .changed = changed,
-                                     .n_changed = changed != NULL);
-
-        return e;
+        return (Argosy__Event) MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_STATE, .seq = seq,
+                                          .at_us = AT_US, .values = values, .n_values = n,
+                                          .changed = changed, .n_changed = changed != NULL);
 }
 
 static void reply_events(FakeDaemon *d, uint64_t seq, const Argosy__Event *events, size_t n) {
@@ -137,26 +134,23 @@ static void programs_get_a_line_of_json_for_each_with_its_cursor(void **state) {
 }
 
 static void reply_lead(FakeDaemon *d, const char *cursor, const char *leader) {
-        Argosy__Response__Events m = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response r = RESPONSE_OF(EVENTS, events, &m, .final = true);
-        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_LEADER,
-                                     .mark = ARGOSY__EVENT_MARK__EVENT_HERE, .at_us = AT_US);
         char *values[] = {(char *) leader, (char *) "7",
                           (char *) (*leader ? "" : "n2 reaches no host that leads")};
         uint8_t bytes[256];
+        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_LEADER,
+                                     .mark = ARGOSY__EVENT_MARK__EVENT_HERE, .at_us = AT_US,
+                                     .values = values, .n_values = ELEMENTSOF(values));
+        Argosy__Response__Events m =
+                MESSAGE_OF(response__events, .cursor = (char *) cursor,
+                           .here = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes});
 
-        e.values = values;
-        e.n_values = ELEMENTSOF(values);
-        m.cursor = (char *) cursor;
-        m.here = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes};
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(EVENTS, events, &m, .final = true));
 }
 
 static void expect_lead(FakeDaemon *d, const char *cursor, Argosy__Request__Events__Lead lead) {
-        Argosy__Request *q = fake_read(d);
+        _cleanup_request_ Argosy__Request *q = fake_read(d);
 
         assert(streq(q->events->cursor, cursor) && q->events->lead == lead);
-        done(q);
 }
 
 // Before it has a cursor, and behind one.
@@ -244,7 +238,6 @@ static void tells_two_to_one_that_fails(FakeDaemon *d) {
         fake_accept(d);
         expect_question(d, at(10), false);
         reply_events(d, 12, events, 2);
-        fake_expect_end(d);
 }
 
 static void goes_on_behind_the_first(FakeDaemon *d) {

@@ -57,12 +57,10 @@ static void a_terminal_gets_colours_and_no_commands(void **state) {
         static const TextStyle colours = {.colour = true};
         DiffSide x = {"old", "a\x1b[2J\n", 6}, y = {"new", "\tb\n", 3};
         Buf out = {};
-        char *text;
 
         assert_int_equal(diff_append(&x, &y, &colours, true, &out), DIFF_DIFFERS);
-        text = buf_take_string(&out);
+        _cleanup_free_ char *text = buf_take_string(&out);
         assert_non_null(strstr(text, "\x1b[1;31m-a?[2J\x1b[0m\n\x1b[1;32m+\tb\x1b[0m\n"));
-        free(text);
 }
 
 // ------------------------------------------------------------------------------------------------ at random
@@ -167,13 +165,12 @@ static void a_difference_leads_from_one_to_the_other(void **state) {
         for (unsigned i = 0; i < 3000; i++) {
                 char a[TEXT_MAX], b[TEXT_MAX], result[RESULT_MAX];
                 size_t changes;
-                char *text;
 
                 random_text(&seed, a);
                 random_text(&seed, b);
                 if (strcmp(a, b) == 0)
                         continue;
-                text = diff(a, b, DIFF_DIFFERS);
+                char *text = diff(a, b, DIFF_DIFFERS);
                 patch(a, text, result, &changes);
                 assert_string_equal(result, b);
                 assert_int_equal(changes, fewest_changes(a, b));

@@ -69,23 +69,20 @@ static void unknown_fields_are_named_with_the_known_ones(void **state) {
 
 static void values_come_from_the_row(void **state) {
         Argosy__Label a = ARGOSY__LABEL__INIT, b = ARGOSY__LABEL__INIT, *labels[] = {&a, &b};
-        Argosy__Response__NodeRow row = ARGOSY__RESPONSE__NODE_ROW__INIT;
         const Field *fields[FIELDS_MAX];
         _cleanup_buf_ Buf text = {};
         _cleanup_free_ char *got = NULL, *json = NULL;
         Json j = {};
-        size_t n;
 
         a.key = (char *) "disk", a.value = (char *) "ssd";
         b.key = (char *) "rack", b.value = (char *) "a";
-        row.node = (char *) "n1";
-        row.units = 12;
-        row.role = (char *) "voter";
+        Argosy__Response__NodeRow row =
+                NODE_ROW_OF(.node = (char *) "n1", .units = 12, .role = (char *) "voter");
         row.role = (char *) "voter";
         row.leader = true;
         row.labels = labels;
         row.n_labels = 2;
-        n = select_fields(&node_fields, "node,units,role,leader,labels,state", false, fields);
+        size_t n = select_fields(&node_fields, "node,units,role,leader,labels,state", false, fields);
         for (size_t i = 0; i < n; i++) {
                 assert_int_equal(field_append(fields[i], &row, &text), 0);
                 assert_int_equal(buf_append(&text, "|", 1), 0);
@@ -105,8 +102,9 @@ static void values_come_from_the_row(void **state) {
 
 static void trouble_has_a_colour(void **state) {
         Argosy__Response__UnitRow u = UNIT_ROW_OF(.load = (char *) "loaded", .active = (char *) "failed");
-        Argosy__Response__UnitFileRow f = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
-        Argosy__Response__NodeRow n = ARGOSY__RESPONSE__NODE_ROW__INIT;
+        Argosy__Response__UnitFileRow f =
+                UNIT_FILE_ROW_OF(.desired = (char *) "launched", .state = (char *) "loaded");
+        Argosy__Response__NodeRow n = NODE_ROW_OF(.state = (char *) "lost");
         const Field *fields[FIELDS_MAX];
 
         select_fields(&unit_fields, "active,load,unit", false, fields);
@@ -118,14 +116,11 @@ static void trouble_has_a_colour(void **state) {
         u.load = (char *) "bad-setting";
         assert_int_equal(unit_fields.colour(fields[1], &u), COLOUR_RED);
 
-        f.desired = (char *) "launched";
-        f.state = (char *) "loaded";
         select_fields(&unit_file_fields, "state", false, fields);
         assert_int_equal(unit_file_fields.colour(fields[0], &f), COLOUR_YELLOW);
         f.state = (char *) "launched";
         assert_int_equal(unit_file_fields.colour(fields[0], &f), COLOUR_NONE);
 
-        n.state = (char *) "lost";
         select_fields(&node_fields, "state,labels", false, fields);
         assert_int_equal(node_fields.colour(fields[0], &n), COLOUR_RED);
         assert_int_equal(node_fields.colour(fields[1], &n), COLOUR_NONE);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "messages.h"
 #include "status-text.h"
 
 #define NOW UINT64_C(1763633105000000) // Thu 2025-11-20 10:05:05 UTC
@@ -16,9 +17,8 @@ typedef struct Example {
 static void set(Example *e, const char *key, const char *value) {
         size_t n = e->status.n_properties++;
 
-        e->properties[n] = (Argosy__Response__Property) ARGOSY__RESPONSE__PROPERTY__INIT;
-        e->properties[n].key = (char *) key;
-        e->properties[n].value = (char *) value;
+        e->properties[n] = (Argosy__Response__Property) MESSAGE_OF(response__property, .key = (char *) key,
+                                                                   .value = (char *) value);
         e->pointers[n] = &e->properties[n];
         e->status.properties = e->pointers;
 }
@@ -27,11 +27,8 @@ static void init(Example *e, const char *unit, const char *active, const char *s
         setenv("TZ", "UTC", 1);
         *e = (Example){};
         e->status = (Argosy__Response__Status) ARGOSY__RESPONSE__STATUS__INIT;
-        e->row = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
-        e->row.unit = (char *) unit;
-        e->row.load = (char *) "loaded";
-        e->row.active = (char *) active;
-        e->row.sub = (char *) sub;
+        e->row = (Argosy__Response__UnitRow) UNIT_ROW_OF(.unit = (char *) unit, .load = (char *) "loaded",
+                                                         .active = (char *) active, .sub = (char *) sub);
         e->status.row = &e->row;
         e->status.desired = (char *) "launched";
         e->status.revision = 12;
@@ -100,7 +97,8 @@ static void drop_ins_stand_below_the_file(void **state) {
 }
 
 static void what_is_used_is_that_of_the_control_group(void **state) {
-        Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
+        Argosy__Response__UsageRow usage = USAGE_ROW_OF(.known = 1 + 2 + 8, .cpu_us = 61000000, .tasks = 3,
+                                                        .memory = 77, .io_read = 4718592, .io_write = 0);
         Example e;
 
         init(&e, "web.service", "active", "running");
@@ -108,12 +106,6 @@ static void what_is_used_is_that_of_the_control_group(void **state) {
         set(&e, "TasksMax", "4915");
         set(&e, "MemoryCurrent", "1024"); // what the group does not tell
         set(&e, "CPUUsageNSec", "1000");
-        usage.known = 1 + 2 + 8;
-        usage.cpu_us = 61000000;
-        usage.tasks = 3;
-        usage.memory = 77;
-        usage.io_read = 4718592;
-        usage.io_write = 0;
         e.status.usage = &usage;
         expect(&e, "* web.service\n"
                    "     Loaded: loaded\n"
@@ -132,9 +124,8 @@ static void a_unit_that_nobody_takes_says_why(void **state) {
         init(&e, "db.service", "inactive", "dead");
         e.row.load = (char *) "";
         e.status.why = (char *) "no node can take it";
-        e.refusal = (Argosy__Refusal) ARGOSY__REFUSAL__INIT;
-        e.refusal.node = (char *) "n1";
-        e.refusal.reason = (char *) "label disk=ssd is missing";
+        e.refusal = (Argosy__Refusal) MESSAGE_OF(refusal, .node = (char *) "n1",
+                                                 .reason = (char *) "label disk=ssd is missing");
         e.refusals[0] = &e.refusal;
         e.status.refusals = e.refusals;
         e.status.n_refusals = 1;

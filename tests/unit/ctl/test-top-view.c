@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "messages.h"
 #include "top-view.h"
 
 enum { CPU = 1, TASKS = 2, MEMORY = 4, IO = 8, ALL = 15, ROWS_MAX = 8 };
@@ -14,15 +15,13 @@ typedef struct Unit {
 static TopView view;
 static uint64_t now_us;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         view = (TopView){};
         now_us = 0;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         top_view_done(&view);
-        return 0;
 }
 
 static int take(const char *node, const Unit *units, size_t n, bool last) {
@@ -57,11 +56,10 @@ static void take_one(const char *node, Unit unit) {
 static TopRow row(void) {
         const TopRow **rows;
         size_t n;
-        TopRow r;
 
         assert_int_equal(top_view_rows(&view, TOP_BY_PATH, false, &rows, &n), 0);
         assert_int_equal(n, 1);
-        r = *rows[0];
+        TopRow r = *rows[0];
         free(rows);
         return r;
 }
@@ -129,7 +127,7 @@ static void a_reading_is_shown_when_it_is_complete(void **state) {
 }
 
 static void nodes_come_and_go(void **state) {
-        Argosy__Response__Usage gone = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response__Usage gone = MESSAGE_OF(response__usage, .node = (char *) "n1", .gone = true);
         Unit a = {"a", CPU, 1, 1, 1};
 
         take_one("n2", a);
@@ -141,8 +139,6 @@ static void nodes_come_and_go(void **state) {
         top_view_mark(&view);
         take_one("n1", a);
         assert_int_equal(top_view_n_fresh(&view, 1), 1);
-        gone.node = (char *) "n1";
-        gone.gone = true;
         assert_int_equal(top_view_take(&view, &gone, 0), 0);
         assert_int_equal(top_view_take(&view, &gone, 0), 0);
         assert_string_equal(listed(TOP_BY_PATH, false), "a/n2");

@@ -33,7 +33,7 @@ typedef struct Fixture {
         int fd;
 } Fixture;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(Fixture));
 
         strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
@@ -47,17 +47,15 @@ static int setup(void **state) {
         assert_int_equal(file_replace(f->fd, "db.service", "other", 5, 0600, 0), 0);
         assert_int_equal(file_replace(f->fd, "sub/web@.service", "template", 8, 0600, 0), 0);
         *state = f;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Fixture *f = *state;
 
         dir_empty(AT_FDCWD, f->dir);
         close(f->fd);
         rmdir(f->dir);
         free(f);
-        return 0;
 }
 
 static void take(Fixture *f, UnitArgs *a, const char *word) {
@@ -137,11 +135,10 @@ static void a_bare_name_takes_the_file_beside_it(void **state) {
 
 static void a_path_is_a_file_and_its_last_part_the_name(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
-        const UnitArgsFile *file;
 
         take(*state, &a, "sub/db.service");
         assert_string_equal(a.names[0], "db.service");
-        file = found(&a, "sub/db.service");
+        const UnitArgsFile *file = found(&a, "sub/db.service");
         assert_string_equal(file->name, "db.service");
         assert_memory_equal(file->content.data, "db", 2);
         refuse(*state, &a, "sub/none.service", -ENOENT, "there is no sub/none.service");
@@ -350,7 +347,6 @@ static void what_a_container_names_is_part_of_it(void **state) {
                                            "\n[Volume]\nLabel=c=d\n\n[Volume]\nUser=7\n"
                                            "\n# front.network\n[Network]\n";
         _cleanup_unit_args_ UnitArgs a = {}, again = {};
-        const UnitArgsFile *file;
         Fixture *f = *state;
 
         write_text(f, "sub/db.container", BOX "Volume=data.volume:/data\n");
@@ -367,7 +363,7 @@ static void what_a_container_names_is_part_of_it(void **state) {
         write_text(f, "sub/data.volume.d/20.conf", "[Volume]\nUser=7\n");
         write_text(f, "sub/data.volume.d/10.conf", "[Volume]\nLabel=c=d\n");
         take(f, &a, "sub/db.container");
-        file = found(&a, "sub/db.container");
+        const UnitArgsFile *file = found(&a, "sub/db.container");
         assert_int_equal(file->content.len, strlen(expected));
         assert_memory_equal(file->content.data, expected, strlen(expected));
         write_text(f, "sub/copy.container", expected); // what `cat` has shown
@@ -572,7 +568,7 @@ static void no_file_is_taken_that_a_stranger_owns_or_may_write(void **state) {
 
 static void the_directories_above_count_too(void **state) {
         Fixture *f = *state;
-        int sub = openat(f->fd, "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int sub = openat(f->fd, "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         Fixture below = {.fd = sub};
 
         if (geteuid() != 0)
@@ -601,7 +597,6 @@ static void the_directories_above_count_too(void **state) {
 
                 refuse(&below, &a, "db", -EPERM, "belongs to the user 4711");
         }
-        close(sub);
 }
 
 // Each step of a link can be changed by whoever may write there.

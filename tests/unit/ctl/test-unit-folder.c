@@ -26,24 +26,22 @@ typedef struct Fixture {
         int fd;
 } Fixture;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(Fixture));
 
         strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
         assert_non_null(mkdtemp(f->dir));
         f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         *state = f;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Fixture *f = *state;
 
         dir_empty(AT_FDCWD, f->dir);
         close(f->fd);
         rmdir(f->dir);
         free(f);
-        return 0;
 }
 
 static void put(const Fixture *f, const char *name, const char *text) {
@@ -392,13 +390,12 @@ static char *content_of(const char *unit, unsigned which) {
         _cleanup_free_ char *template =
                 unit_name_kind(unit, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(unit) : strdup(unit);
         Buf text = {};
-        int r;
 
         if (container)
                 return TAKE_PTR(box);
-        r = streq(unit_name_suffix(unit), ".timer")
-                    ? buf_printf(&text, "[Timer]\nOnBootSec=%u\n", which)
-                    : buf_printf(&text, "[Service]\nExecStart=/bin/sleep %u\n", which);
+        int r = streq(unit_name_suffix(unit), ".timer")
+                        ? buf_printf(&text, "[Timer]\nOnBootSec=%u\n", which)
+                        : buf_printf(&text, "[Service]\nExecStart=/bin/sleep %u\n", which);
 
         if (r == 0 && which >= 3 && which < 7)
                 r = append_part(&text, which == 6 ? "other.service" : template, "10-a.conf", which == 5);
@@ -448,12 +445,10 @@ static void fill_in(FolderExport *e) {
 }
 
 static int begin(const Fixture *f, FolderExport *e, const FolderExportUnit *units, size_t n, Buf *why) {
-        int r;
-
         e->set = "shop";
         e->units = units;
         e->n_units = n;
-        r = folder_export_lay_out(e, why);
+        int r = folder_export_lay_out(e, why);
         return r < 0 ? r : folder_export_compare(e, f->dir, why);
 }
 
@@ -517,7 +512,6 @@ static void drop_ins_are_files_of_their_own(void **state) {
                 {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED},
                 {"b@.timer", hash_of_content("b@.timer", 6), ARGOSY__TARGET__TARGET_INACTIVE}};
         const Fixture *f = *state;
-
         FolderExportUnit without[] = {
                 units[0],
                 {"a@1.service", hash_of_content("a@1.service", 3), ARGOSY__TARGET__TARGET_LAUNCHED}};
@@ -569,14 +563,13 @@ static void only_what_differs_is_touched(void **state) {
                                after[] = {{"b.service", hash_of_content("b.service", 1),
                                            ARGOSY__TARGET__TARGET_LOADED}};
         const Fixture *f = *state;
-        ino_t was, set_was;
 
         put(f, "README.md", "of the shop");
         assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
         write_set(f, before, 2);
         put(f, "Makefile", "all:\n"); // somebody has added it
-        was = inode(f, "b.service");
-        set_was = inode(f, "argosy.set");
+        ino_t was = inode(f, "b.service");
+        ino_t set_was = inode(f, "argosy.set");
         write_set(f, before, 2);
         assert_int_equal(inode(f, "argosy.set"), set_was);
         write_set(f, after, 1);

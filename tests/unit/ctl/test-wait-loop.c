@@ -93,7 +93,6 @@ static void outcome_done(Outcome *o) {
 #define _cleanup_outcome_ _cleanup_(outcome_done)
 
 static Outcome run(FakeScript script, const WaitKind *kind, Nap *n, uint64_t timeout_us, bool tty) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         FakeDaemon d;
         Outcome o;
         size_t size;
@@ -101,8 +100,7 @@ static Outcome run(FakeScript script, const WaitKind *kind, Nap *n, uint64_t tim
 
         n->left = 9;
         argosy__request__wait__init(&n->wait);
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &n->wait;
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &n->wait);
         sem_init(&counted, 0, 0);
         fake_daemon_start(&d, script);
         terminal_init(&ctl.term, stdout, open_memstream(&o.err, &size), 0);
@@ -127,17 +125,13 @@ static void expect_ask(FakeDaemon *d, unsigned number) {
 
 static void reply_left(FakeDaemon *d, uint32_t remaining, bool final) {
         Argosy__Response__Progress progress = MESSAGE_OF(response__progress, .remaining = remaining);
-        Argosy__Response r = RESPONSE_OF(PROGRESS, progress, &progress);
 
-        r.final = final;
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE(PROGRESS, progress, &progress, .final = final));
 }
 
 static void reply_status(FakeDaemon *d, int status, const char *message, bool no_leader) {
-        Argosy__Response r = RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
-                                           .no_leader = no_leader);
-
-        fake_reply(d, &r);
+        fake_reply(d, A_RESPONSE_WITH(.final = true, .status = status, .message = (char *) message,
+                                      .no_leader = no_leader));
 }
 
 // ---- the tests
@@ -151,7 +145,6 @@ static void breaks_and_goes_on(FakeDaemon *d) {
         reply_status(d, EAGAIN, "the leader changed", true);
         expect_ask(d, 2);
         reply_left(d, 0, true);
-        fake_expect_end(d);
 }
 
 static void what_is_asked_for_is_made_anew_each_time(void **state) {
@@ -169,7 +162,6 @@ static void breaks_twice(FakeDaemon *d) {
         fake_accept(d);
         expect_ask(d, 1);
         reply_status(d, EAGAIN, "the leader changed", true);
-        fake_expect_end(d);
 }
 
 static void who_has_enough_asks_no_more(void **state) {
@@ -185,7 +177,6 @@ static void refuses(FakeDaemon *d) {
         expect_ask(d, 0);
         reply_left(d, 3, false);
         reply_status(d, EPERM, "not here", false);
-        fake_expect_end(d);
 }
 
 static void who_gives_up_is_told_why(void **state) {
@@ -202,7 +193,6 @@ static void who_gives_up_is_told_why(void **state) {
 static void is_silent(FakeDaemon *d) {
         fake_accept(d);
         expect_ask(d, 0);
-        fake_expect_end(d);
 }
 
 static void the_end_of_patience_is_an_error_of_its_own(void **state) {
@@ -217,7 +207,6 @@ static void is_left(FakeDaemon *d) {
         fake_accept(d);
         expect_ask(d, 0);
         kill(getpid(), SIGINT);
-        fake_expect_end(d);
 }
 
 static void ctrl_c_says_what_goes_on(void **state) {
@@ -244,7 +233,6 @@ static void has_no_leader(FakeDaemon *d) {
         }
         expect_ask(d, ROUNDS);
         reply_left(d, 0, true);
-        fake_expect_end(d);
 }
 
 static void has_news_each_time(FakeDaemon *d) {
@@ -256,7 +244,6 @@ static void has_news_each_time(FakeDaemon *d) {
         }
         expect_ask(d, ROUNDS);
         reply_left(d, 0, true);
-        fake_expect_end(d);
 }
 
 static void news_make_patience_new(void **state) {
@@ -286,7 +273,6 @@ static void takes_its_time(FakeDaemon *d) {
         sem_wait(&counted);
         reply_left(d, 4, false);
         reply_left(d, 0, true);
-        fake_expect_end(d);
 }
 
 static void a_message_takes_the_progress_line_away(void **state) {

@@ -26,6 +26,7 @@
 #include "log.h"
 #include "mesh.h"
 #include "message.h"
+#include "messages.h"
 #include "paths.h"
 #include "port.h"
 #include "router.h"
@@ -380,15 +381,15 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
 
 static inline int begin(void **state) {
         static uint8_t cluster_id[16] = {7};
-        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+        Argosy__PeersFile peers =
+                MESSAGE_OF(peers_file, .cluster_id = (ProtobufCBinaryData){sizeof(cluster_id), cluster_id},
+                           .generation = 1, .host = 1, .raft_id = 1);
         _cleanup_free_ char *old = NULL;
 
         log_set_level(LOG_CRIT);
         w = (struct World){};
         assert_int_equal(uv_loop_init(&w.loop), 0);
         assert_int_equal(tmpdir_make((void **) &w.dir), 0);
-        peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster_id), cluster_id};
-        peers.generation = peers.host = peers.raft_id = 1;
         w.paths.state_dir = w.dir;
         w.d = (Daemon){
                 .loop = &w.loop,

@@ -153,10 +153,9 @@ int mesh_to_leader_frame(Mesh *m, Buf *frame) {
         Argosy__ToVoter *message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor,
                                                                     frame->data + FRAME_HEADER_SIZE,
                                                                     frame->len - FRAME_HEADER_SIZE);
-        int r;
 
         assert_non_null(message);
-        r = mesh_to_leader(m, message);
+        int r = mesh_to_leader(m, message);
         message_free(message);
         if (r < 0)
                 return r;
@@ -390,9 +389,8 @@ static inline void leader_is(uint32_t host) {
 }
 
 static inline void reply(bool final, int status) {
-        Argosy__Response response = RESPONSE_WITH(.final = final, .status = status);
-
-        router_on_forward_reply(w.daemon.router, w.forward_id, &response);
+        router_on_forward_reply(w.daemon.router, w.forward_id,
+                                A_RESPONSE_WITH(.final = final, .status = status));
         turn();
 }
 

@@ -36,7 +36,7 @@ static const char *label(const Config *c, const char *key) {
 }
 
 static void without_any_file_everything_has_its_default(void **state) {
-        Config c;
+        _cleanup_(config_done) Config c;
 
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_int_equal(c.port, ARGOSY_PORT);
@@ -47,11 +47,10 @@ static void without_any_file_everything_has_its_default(void **state) {
         assert_int_equal(c.n_labels, 0);
         assert_true(c.http);
         assert_true(*c.name);
-        config_done(&c);
 }
 
 static void drop_ins_come_later_in_the_order_of_their_names(void **state) {
-        Config c;
+        _cleanup_(config_done) Config c;
 
         put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=a\nPort=1\n");
         put(*state, "/usr/lib/argosy/argosy.conf.d/50-x.conf", "[Node]\nName=b\nPort=2\n");
@@ -61,12 +60,11 @@ static void drop_ins_come_later_in_the_order_of_their_names(void **state) {
         assert_string_equal(c.name, "b");
         assert_int_equal(c.port, 2);
         assert_int_equal(c.lease_us, 2500000);
-        config_done(&c);
 }
 
 static void the_same_name_in_etc_hides_usr_and_dev_null_masks(void **state) {
         _cleanup_free_ char *mask = NULL;
-        Config c;
+        _cleanup_(config_done) Config c;
 
         put(*state, "/usr/lib/argosy/argosy.conf.d/a.conf", "[Node]\nPort=2\n");
         put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Node]\nName=etc\n");
@@ -76,7 +74,6 @@ static void the_same_name_in_etc_hides_usr_and_dev_null_masks(void **state) {
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.name, "etc");
         assert_int_equal(c.port, ARGOSY_PORT);
-        config_done(&c);
 }
 
 static void of_several_main_files_the_last_directory_s_counts_unless_masked(void **state) {
@@ -99,12 +96,11 @@ static void of_several_main_files_the_last_directory_s_counts_unless_masked(void
 }
 
 static void a_name_has_small_letters(void **state) {
-        Config c;
+        _cleanup_(config_done) Config c;
 
         put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=Web-1.Example\n");
         assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.name, "web-1.example");
-        config_done(&c);
 }
 
 static void a_user_s_daemon_has_its_name_and_no_fixed_port(void **state) {
@@ -137,7 +133,7 @@ static void a_user_s_daemon_has_its_name_and_no_fixed_port(void **state) {
 }
 
 static void labels_accumulate_replace_and_reset(void **state) {
-        Config c;
+        _cleanup_(config_done) Config c;
 
         put(*state, "/etc/argosy/argosy.conf",
             "[Node]\nLabels=old=1\nLabels=\nLabels=rack=a zone=x \\\n   disk=ssd\nLabels=rack=b\n");
@@ -146,7 +142,6 @@ static void labels_accumulate_replace_and_reset(void **state) {
         assert_string_equal(label(&c, "rack"), "b");
         assert_string_equal(label(&c, "disk"), "ssd");
         assert_null(label(&c, "old"));
-        config_done(&c);
 }
 
 static void whether_somebody_said_how_many_vote_is_known(void **state) {
@@ -163,7 +158,7 @@ static void whether_somebody_said_how_many_vote_is_known(void **state) {
 }
 
 static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
-        Config c;
+        _cleanup_(config_done) Config c;
 
         put(*state, "/etc/argosy/argosy.conf",
             "Port=5\n[Node]\nPort=-1\nPort=65536\nPort=x\nAddress=fe80::1\nLabels=ok=1 no!=2 "
@@ -177,7 +172,6 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         assert_false(c.voters_given);
         assert_int_equal(c.election_us, 600000);
         assert_int_equal(c.heartbeat_us, 750000); // at most half of the lease
-        config_done(&c);
 }
 
 static void http_is_answered_on_its_socket_or_nowhere(void **state) {
@@ -364,7 +358,7 @@ static void each_key_is_taken_over_or_named(void **state) {
 
 static void what_argosyd_was_started_with_goes_on(void **state) {
         _cleanup_free_ char *said = NULL;
-        Config running, next;
+        _cleanup_(config_done) Config running, next;
 
         put(*state, "/etc/argosy/argosy.conf",
             "[Cluster]\nLeaseSec=4\n[Http]\nListen=127.0.0.1:80\nNames=a\n");
@@ -378,8 +372,6 @@ static void what_argosyd_was_started_with_goes_on(void **state) {
         assert_true(next.http);
         assert_string_equal(next.http_listen.list[0].text, "127.0.0.1:80");
         assert_int_equal(next.log_level, 7);
-        config_done(&running);
-        config_done(&next);
 }
 
 static void help_names_every_key(void **state) {

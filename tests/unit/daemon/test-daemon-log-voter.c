@@ -13,13 +13,13 @@ static void has_key(void) {
 }
 
 static void order_open(uint32_t raft_id) {
-        Argosy__ToHost__StoreOpen m = MESSAGE_OF(to_host__store_open, .raft_id = raft_id, .generation = 4);
-        Argosy__VoterSecret key = MESSAGE_OF(voter_secret, .name = (char *) VOTER_SECRET_CA, .number = 1),
+        Argosy__VoterSecret key = MESSAGE_OF(
+                                    voter_secret, .name = (char *) VOTER_SECRET_CA, .number = 1,
+                                    .value = (ProtobufCBinaryData){w.bad_secret ? 0 : 3, (uint8_t *) "key"}),
                             *keys = &key;
+        Argosy__ToHost__StoreOpen m = MESSAGE_OF(to_host__store_open, .raft_id = raft_id, .generation = 4,
+                                                 .secrets = &keys, .n_secrets = 1);
 
-        key.value = (ProtobufCBinaryData){w.bad_secret ? 0 : 3, (uint8_t *) "key"};
-        m.secrets = &keys;
-        m.n_secrets = 1;
         daemon_log_on_store_open(&w.d, &m);
 }
 
@@ -408,25 +408,24 @@ static void what_waits_for_the_disk_when_the_daemon_ends_is_not_begun(void **sta
 // ---- secrets that come while it votes
 
 static void tell(uint32_t number, const char *value) {
-        Argosy__ToHost__VoterSecrets m = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
         Argosy__VoterSecret secret = MESSAGE_OF(
                                     voter_secret, .name = (char *) "key", .number = number,
                                     .value = (ProtobufCBinaryData){strlen(value), (uint8_t *) value}),
                             *secrets = &secret;
+        Argosy__ToHost__VoterSecrets m =
+                MESSAGE_OF(to_host__voter_secrets, .secrets = &secrets, .n_secrets = 1);
 
-        m.secrets = &secrets;
-        m.n_secrets = 1;
         daemon_secrets_on_message(&w.d, &m);
 }
 
 // The log names them; the newest of each name stays, whatever else was there.
 static void name_secret(uint32_t number) {
-        Argosy__VoterSecretRecord record = ARGOSY__VOTER_SECRET_RECORD__INIT, *records = &record;
+        Argosy__VoterSecretRecord record = MESSAGE_OF(voter_secret_record, .name = (char *) "key",
+                                                      .number = number),
+                                  *records = &record;
         Batch b = {};
 
         batch_cluster(&b, 1);
-        record.name = (char *) "key";
-        record.number = number;
         b.log.ops[0]->cluster->voter_secrets = &records;
         b.log.ops[0]->cluster->n_voter_secrets = 1;
         commit(&b);

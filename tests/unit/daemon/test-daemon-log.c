@@ -12,8 +12,6 @@ enum { MANY_HOSTS = 6000 }; // whose records are more than an entry of the log t
 // ---- beginning to lead
 
 static void a_new_cluster_leads_when_its_own_record_is_in_the_log(void **state) {
-        const Argosy__HostRecord *self;
-
         open_log(true);
         assert_true(w.bootstrap);
         become(STORE_LEADER, 1, 5);
@@ -29,7 +27,7 @@ static void a_new_cluster_leads_when_its_own_record_is_in_the_log(void **state) 
         assert_true(w.d.leading);
         assert_int_equal(cluster_state_cluster(w.d.state)->voters_wanted, 3);
         assert_int_equal(cluster_state_feature_level(w.d.state), FEATURE_LEVEL);
-        self = cluster_state_find_host(w.d.state, 1);
+        const Argosy__HostRecord *self = cluster_state_find_host(w.d.state, 1);
         assert_string_equal(self->name, "n1");
         assert_string_equal(self->nodes[0]->manager, "system");
         assert_int_equal(self->raft_id, 1);
@@ -49,12 +47,9 @@ static void a_first_record_that_did_not_get_through_is_written_by_who_leads_next
 
 // What it says of others, and of revisions, is what the entries say that were not lost.
 static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **state) {
-        uint64_t before;
-        uint32_t raft_id;
-
         follow_a_cluster();
-        before = cluster_state_revision(w.d.state);
-        raft_id = cluster_state_next_raft_id(w.d.state);
+        uint64_t before = cluster_state_revision(w.d.state);
+        uint32_t raft_id = cluster_state_next_raft_id(w.d.state);
         w.d.peers->generation = 2;
         become(STORE_LEADER, 1, 9);
         assert_recorded("submit 2"); // the cluster's record and n2's; n3 is a spare already
@@ -158,14 +153,12 @@ static void who_is_followed_before_its_tables_are_whole_has_never_led(void **sta
 // A log that is replayed passes through memberships that are long over.
 // Nor through rights that were taken back.
 static void the_socket_follows_when_all_that_is_committed_is_applied(void **state) {
-        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+        Argosy__GrantRecord grant = GRANT_RECORD_OF(.right = ARGOSY__RIGHT__RIGHT_VIEW, .user = "alice");
         Batch b = {};
 
         follow_a_cluster();
         uv_run(&w.loop, UV_RUN_NOWAIT);
         w.access_updates = 0;
-        grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        grant.user = "alice";
         batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &grant;
         w.commit_index = w.index + 2;
         commit(&b);
@@ -276,10 +269,9 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
 // leader with the peers file alone.
 static void a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log(void **state) {
         Batch b = {};
-        Argosy__HostRecord *h;
 
         follow_a_cluster();
-        h = batch_host(&b, 2, "n2", 1);
+        Argosy__HostRecord *h = batch_host(&b, 2, "n2", 1);
         h->raft_id = 2;
         commit(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);

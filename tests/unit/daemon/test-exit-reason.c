@@ -41,10 +41,9 @@ static int client(void) {
 
 static void ask(int fd, uint64_t id) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
-        Argosy__Request request = REQUEST_OF(VERSION, version, &version);
+        Argosy__Request request = REQUEST_OF(VERSION, version, &version, .id = id);
         _cleanup_buf_ Buf frame = {};
 
-        request.id = id;
         assert_int_equal(frame_append(&frame, &request.base, FRAME_MAX_LOCAL), 0);
         assert_int_equal(send(fd, frame.data, frame.len, 0), frame.len);
 }
@@ -53,11 +52,10 @@ static void assert_notified(int fd, uint64_t id, const char *why) {
         uint8_t bytes[4096];
         ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
         const uint8_t *payload;
-        Argosy__Response *r;
         size_t len;
 
         assert_true(n > 0 && frame_peek(bytes, (size_t) n, FRAME_MAX_LOCAL, &payload, &len) > 0);
-        r = argosy__response__unpack(NULL, len, payload);
+        Argosy__Response *r = argosy__response__unpack(NULL, len, payload);
         assert_non_null(r);
         assert_true(r->final && r->status != 0 && r->id == id);
         assert_string_equal(r->message, why);

@@ -77,10 +77,9 @@ static void assert_never_ready(void) {
 
 static void it_is_ready_while_the_lease_lasts_and_ends_with_it(void **state) {
         uint64_t until = clock_boot_us() + USEC_PER_SEC;
-        pid_t pid;
 
         lease_until(until);
-        pid = begin("0");
+        pid_t pid = begin("0");
         assert_ready();
         assert_int_equal(end_of(pid), EXPIRED);
         assert_true(clock_boot_us() >= until);
@@ -91,12 +90,11 @@ static void what_is_renewed_lasts_longer(void **state) {
         bool in_time;
 
         do { // a machine that does something else meanwhile renews too late
-                pid_t pid;
 
                 until = clock_boot_us() + USEC_PER_SEC / 2;
                 longer = until + USEC_PER_SEC / 4;
                 lease_until(until);
-                pid = begin("0");
+                pid_t pid = begin("0");
                 assert_ready();
                 lease_until(longer);
                 in_time = clock_boot_us() < until;
@@ -107,10 +105,9 @@ static void what_is_renewed_lasts_longer(void **state) {
 
 static void what_the_unit_allows_comes_on_top(void **state) {
         uint64_t until = clock_boot_us() - USEC_PER_SEC;
-        pid_t pid;
 
         lease_until(until);
-        pid = begin("2");
+        pid_t pid = begin("2");
         assert_ready();
         assert_int_equal(end_of(pid), EXPIRED);
         assert_true(clock_boot_us() >= until + 2 * USEC_PER_SEC);

@@ -10,9 +10,8 @@
 
 static JoinPace pace;
 
-static int begin(void **state) {
+FIXTURE(begin) {
         pace = (JoinPace){};
-        return 0;
 }
 
 static Principal address(unsigned n) {

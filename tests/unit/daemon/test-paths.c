@@ -13,7 +13,7 @@ static void the_machine_s_are_in_var_run_and_etc(void **state) {
                                              "/etc/argosy"};
         char *const environment[] = {"XDG_RUNTIME_DIR=/r", "XDG_STATE_HOME=/s", NULL}; // counts for nothing
         _cleanup_free_ char *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(paths_init(&p, false, environment, "/home/ann", &why), 0);
         assert_false(p.user);
@@ -24,7 +24,6 @@ static void the_machine_s_are_in_var_run_and_etc(void **state) {
         assert_null(p.config_dirs[ELEMENTSOF(config)]);
         assert_string_equal(p.manager.unit_dir, "/run/systemd/system");
         assert_int_equal(p.socket_mode, 0660);
-        paths_done(&p);
 }
 
 static void a_user_s_are_xdg_s(void **state) {
@@ -33,7 +32,7 @@ static void a_user_s_are_xdg_s(void **state) {
         static const char *const config[] = {"/opt/xdg/argosy", "/etc/xdg/argosy", "/run/user/7/argosy",
                                              "/home/ann/.config/argosy"};
         _cleanup_free_ char *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(paths_init(&p, true, environment, NULL, &why), 0);
         assert_true(p.user);
@@ -46,14 +45,13 @@ static void a_user_s_are_xdg_s(void **state) {
         assert_string_equal(p.manager.unit_dir, "/run/user/7/systemd/user");
         assert_int_equal(p.socket_mode, 0600);
         assert_int_equal(p.runtime_mode, 0700);
-        paths_done(&p);
 }
 
 static void who_has_no_directories_is_told_what_to_set(void **state) {
         char *const no_runtime[] = {"HOME=/home/ann", "XDG_RUNTIME_DIR=relative", NULL},
                     *const no_home[] = {"XDG_RUNTIME_DIR=/r", "XDG_STATE_HOME=/s", NULL};
         char *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(paths_init(&p, true, no_runtime, NULL, &why), -ENOENT);
         assert_non_null(strstr(why, "XDG_RUNTIME_DIR"));
@@ -64,17 +62,15 @@ static void who_has_no_directories_is_told_what_to_set(void **state) {
         assert_int_equal(paths_init(&p, true, no_home, "/home/ann", &why), 0); // the password file knows
         assert_string_equal(p.state_dir, "/s/argosy");
         assert_string_equal(p.config_dirs[2], "/home/ann/.config/argosy");
-        paths_done(&p);
 }
 
 static void one_may_be_replaced(void **state) {
         _cleanup_free_ char *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(paths_init(&p, false, NULL, NULL, &why), 0);
         assert_int_equal(paths_set(&p.state_dir, "/elsewhere"), 0);
         assert_string_equal(p.state_dir, "/elsewhere");
-        paths_done(&p);
 }
 
 static mode_t mode_of(const char *dir, const char *below) {
@@ -90,7 +86,7 @@ static void missing_directories_are_made_for_the_user_alone(void **state) {
         _cleanup_free_ char *home = str_printf("HOME=%s", (char *) *state),
                             *run = str_printf("XDG_RUNTIME_DIR=%s/run", (char *) *state), *why = NULL;
         char *const environment[] = {home, run, NULL};
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(paths_init(&p, true, environment, NULL, &why), 0);
         assert_int_equal(paths_make(&p, &why), 0);
@@ -98,12 +94,11 @@ static void missing_directories_are_made_for_the_user_alone(void **state) {
         assert_int_equal(mode_of(*state, "/.local/state/argosy"), 0700);
         assert_int_equal(mode_of(*state, "/run/argosy"), 0700);
         assert_int_equal(paths_make(&p, &why), 0); // again
-        paths_done(&p);
 }
 
 static void what_cannot_be_made_is_named(void **state) {
         _cleanup_free_ char *file = str_printf("%s/file", (char *) *state), *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         assert_int_equal(file_replace(AT_FDCWD, file, "", 0, 0644, 0), 0);
         assert_int_equal(paths_init(&p, false, NULL, NULL, &why), 0);
@@ -111,12 +106,11 @@ static void what_cannot_be_made_is_named(void **state) {
         p.runtime_dir = str_printf("%s/below", file);
         assert_int_equal(paths_make(&p, &why), -ENOTDIR);
         assert_non_null(strstr(why, p.runtime_dir));
-        paths_done(&p);
 }
 
 static void a_runtime_directory_of_somebody_else_is_refused(void **state) {
         _cleanup_free_ char *run = str_printf("%s/run", (char *) *state), *why = NULL;
-        Paths p;
+        _cleanup_(paths_done) Paths p;
 
         if (geteuid() != 0)
                 skip(); // only root can give a directory away
@@ -127,7 +121,6 @@ static void a_runtime_directory_of_somebody_else_is_refused(void **state) {
         assert_int_equal(paths_set(&p.runtime_dir, run), 0);
         assert_int_equal(paths_make(&p, &why), -EPERM);
         assert_non_null(strstr(why, "another user"));
-        paths_done(&p);
 }
 
 static void a_port_that_nobody_asked_for_is_open_only_for_a_reason(void **state) {

@@ -136,10 +136,9 @@ static bool log_is(const char *dir, const Buf *what) {
 static int recover(const char *dir) {
         _cleanup_free_ char *why = NULL;
         Argosy__PeersFile *peers = load(dir);
-        int r;
 
         peers->generation++;
-        r = recovery_commit(dir, peers, &why);
+        int r = recovery_commit(dir, peers, &why);
         argosy__peers_file__free_unpacked(peers, NULL);
         return r;
 }

@@ -8,10 +8,9 @@ static const char why[] = "certificate has expired";
 static Refusals r;
 static uint64_t now;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         r = (Refusals){};
         now = 1;
-        return 0;
 }
 
 static bool take(const char *address, const char *reason) {

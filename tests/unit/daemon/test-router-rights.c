@@ -79,9 +79,8 @@ static bool refused_here(const ProtobufCFieldDescriptor *field) {
 
 static void whatever_this_host_answers_alone_needs_its_right(void **state) {
         Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants = &grant;
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.user = grant.user = (char *) "alice");
 
-        alice.user = grant.user = (char *) "alice";
         w.author = &alice;
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
                 grant.right = given;
@@ -117,9 +116,8 @@ static void this_host_judges_by_what_it_knows(void **state) {
 }
 
 static void without_a_leader_only_who_may_see_all_is_answered_from_here(void **state) {
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.user = (char *) "alice");
 
-        alice.user = (char *) "alice";
         w.author = &alice;
         w.now_us += 3 * USEC_PER_SEC;
         submit(ARGOSY__REQUEST__WHAT_JOURNAL);
@@ -138,9 +136,8 @@ static void without_a_leader_only_who_may_see_all_is_answered_from_here(void **s
 
 static void who_loses_his_right_follows_nothing_here_any_more(void **state) {
         Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants = &grant;
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
+        Argosy__Author alice = AUTHOR_OF(.user = grant.user = (char *) "alice");
 
-        alice.user = grant.user = (char *) "alice";
         grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
         w.access = (AccessList){.grants = &grants, .n = 1};
         w.author = &alice;

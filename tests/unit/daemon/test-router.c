@@ -170,11 +170,9 @@ static void who_follows_events_is_told_that_nobody_leads(void **state) {
 
 // Its link is there, and it says that it leads.
 static void a_leader_that_hangs_is_none(void **state) {
-        uint64_t sent_us;
-
         leader_is(2);
         follow(ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
-        sent_us = w.now_us;
+        uint64_t sent_us = w.now_us;
         router_on_beat(w.daemon.router, sent_us);
         w.now_us += LEADER_CONTACT_MS * USEC_PER_MSEC;
         router_on_beat(w.daemon.router, sent_us);
@@ -190,12 +188,10 @@ static void a_leader_that_hangs_is_none(void **state) {
 
 // Then each beat asks for an answer, or silence would be seen late.
 static void the_leader_is_watched_for_who_follows_and_for_who_has_asked(void **state) {
-        Route *route;
-
         leader_is(2);
         assert_false(router_leader_is_watched(w.daemon.router));
         w.lead = ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY;
-        route = submit(ARGOSY__REQUEST__WHAT_EVENTS);
+        Route *route = submit(ARGOSY__REQUEST__WHAT_EVENTS);
         turn();
         assert_true(router_leader_is_watched(w.daemon.router));
         router_cancel(route);
@@ -239,9 +235,8 @@ static Argosy__Response *lines_with_mark(uint64_t mark) {
 }
 
 static void what_the_client_took_of_a_journal_is_said_where_it_comes_from(void **state) {
-        Route *route;
+        Route *route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
 
-        route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
         leader_is(2);
         assert_int_equal(w.window, FLOW_WINDOW_BYTES);
         router_on_forward_reply(w.daemon.router, w.forward_id, lines_with_mark(0));
@@ -371,19 +366,17 @@ enum { A_MIB = 1024 * 1024 };
 
 // A change with a file of that.
 static Route *submit_long(void) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request q = REQUEST_OF(CHANGE, change, &change);
         Route *route;
 
         file.content.data = calloc(1, A_MIB);
         file.content.len = A_MIB;
         assert_non_null(file.content.data);
-        change.files = &files;
-        change.n_files = 1;
-        q.job = &job;
-        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), w.author, on_answer, NULL, &route),
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .files = &files, .n_files = 1);
+        assert_int_equal(router_submit(w.daemon.router,
+                                       message_copy(A_REQUEST(CHANGE, change, &change, .job = &job)),
+                                       w.author, on_answer, NULL, &route),
                          0);
         free(file.content.data);
         return route;
@@ -454,12 +447,10 @@ static void a_long_request_goes_to_the_next_leader(void **state) {
 }
 
 static void a_long_request_may_be_cancelled_at_any_time(void **state) {
-        Route *packed, *in_line;
-
         leader_is(2);
         w.link_full = true;
-        packed = submit_long();
-        in_line = submit_long();
+        Route *packed = submit_long();
+        Route *in_line = submit_long();
         turn();
         router_cancel(in_line);
         router_cancel(packed); // while the pool reads it
@@ -526,10 +517,8 @@ static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
 }
 
 static Route *ask_for_a_long_list(void) {
-        Route *route;
-
         w.daemon.leader = (Leader *) &w;
-        route = submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        Route *route = submit(ARGOSY__REQUEST__WHAT_LIST_UNITS);
         turn();
         advance(3000);
         while (w.asked_stale == 0)

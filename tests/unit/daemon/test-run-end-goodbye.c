@@ -106,7 +106,7 @@ int store_transfer(Store *s, uint32_t to, void (*done)(int error, void *userdata
 
 // ---- the tests
 
-static int begin(void **state) {
+FIXTURE(begin) {
         memset(&w, 0, sizeof(w));
         assert_int_equal(loop_setup(state), 0);
         argosy__peers_file__init(&w.peers);
@@ -115,7 +115,6 @@ static int begin(void **state) {
         w.daemon.attached = true;
         w.daemon.known_leader = w.peers.host + 1;
         time_limit_init(&w.daemon.deadline, &test_loop, &w.daemon);
-        return 0;
 }
 
 static int end(void **state) {

@@ -36,18 +36,16 @@ uint64_t leader_counted(const Leader *l) {
         return 70;
 }
 
-static int set_up(void **state) {
+FIXTURE(set_up) {
         w = (struct World){};
         w.d.peers = calloc(1, sizeof(*w.d.peers));
         assert_non_null(w.d.peers);
         argosy__peers_file__init(w.d.peers);
-        return 0;
 }
 
-static int tear_down(void **state) {
+FIXTURE(tear_down) {
         message_free(w.d.peers);
         cluster_state_free(w.d.state);
-        return 0;
 }
 
 static bool may_all(const char *group) {
@@ -112,24 +110,20 @@ static void put_cluster(ClusterState *s) {
 }
 
 static void grant(ClusterState *s, const char *group) {
-        Argosy__GrantRecord g = ARGOSY__GRANT_RECORD__INIT;
+        Argosy__GrantRecord g = GRANT_RECORD_OF(.right = ADMIN, .group = (char *) group);
         Batch b = {0};
 
-        g.right = ADMIN;
-        g.group = (char *) group;
         batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &g;
         apply(s, &b);
 }
 
 // By the one time that there is, and not by this host's clock, or the log's.
 static void tokens_are_judged_by_the_time_of_the_cluster(void **state) {
-        AccessList list;
-
         w.d.state = cluster_state_new();
         assert_non_null(w.d.state);
         put_cluster(w.d.state);
         w.d.leader = (Leader *) &w;
-        list = socket_access_list(&w.d);
+        AccessList list = socket_access_list(&w.d);
         w.d.leader = NULL;
         assert_int_equal(list.now.wall_us, 700);
         assert_int_equal(list.now.counted_us, 70);

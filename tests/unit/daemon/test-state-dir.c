@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "ca.h"
+#include "messages.h"
 #include "state-dir.h"
 #include "str.h"
 
@@ -39,18 +40,16 @@ static int load(const char *dir, uint32_t *ret_host) {
 
 // Prepares a replacement by host number 7 of another cluster.
 static void replace(const char *dir, bool by_nothing) {
-        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
         uint8_t cluster_id[16] = {9};
         _cleanup_(ca_done) Ca ca = {};
-        Identity identity = {};
+        _cleanup_(identity_done) Identity identity = {};
 
         assert_int_equal(ca_create(&ca), 0);
         assert_int_equal(identity_create("n7", &ca, &identity), 0);
-        peers.host = 7;
-        peers.cluster_id = (ProtobufCBinaryData){16, cluster_id};
+        Argosy__PeersFile peers =
+                MESSAGE_OF(peers_file, .host = 7, .cluster_id = (ProtobufCBinaryData){16, cluster_id});
         assert_int_equal(state_dir_replace(dir, by_nothing ? NULL : &identity, by_nothing ? NULL : &peers),
                          0);
-        identity_done(&identity);
 }
 
 static void a_fresh_host_becomes_the_first_of_a_cluster(void **state) {
@@ -111,7 +110,7 @@ static void save(const char *dir, uint32_t raft_id, size_t n_voters) {
         Argosy__Voter voter = ARGOSY__VOTER__INIT, *voters[] = {&voter, &voter, &voter};
         _cleanup_free_ char *why = NULL;
         Argosy__PeersFile *peers = NULL, next;
-        Identity identity = {};
+        _cleanup_(identity_done) Identity identity = {};
 
         assert_int_equal(state_dir_load(dir, &identity, &peers, &why), 0);
         next = *peers;
@@ -120,7 +119,6 @@ static void save(const char *dir, uint32_t raft_id, size_t n_voters) {
         next.n_voters = n_voters;
         assert_int_equal(state_dir_save_peers(dir, &next), 0);
         argosy__peers_file__free_unpacked(peers, NULL);
-        identity_done(&identity);
 }
 
 static void make_log(const char *dir) {

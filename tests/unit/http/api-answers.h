@@ -18,8 +18,7 @@ static inline bool answer_is_ready(void *userdata) {
 
 static inline void answer_nodes(HttpCall *call) {
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = RESPONSE_WITH(.final = true, .what_case = ARGOSY__RESPONSE__WHAT_NODES,
-                                           .nodes = &nodes);
 
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE_WITH(.final = true, .what_case = ARGOSY__RESPONSE__WHAT_NODES,
+                                                .nodes = &nodes));
 }

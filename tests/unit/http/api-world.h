@@ -80,10 +80,8 @@ static inline int begin(void **state) {
 
 // A question that is the first of its test to be handed on, and waits there.
 static inline Client *say_and_wait(const char *text) {
-        Client *c;
-
         w.waits = true;
-        c = say(0, text);
+        Client *c = say(0, text);
         RUN_UNTIL(w.n_calls == 1);
         return c;
 }

@@ -12,13 +12,11 @@
 static void answer_change(HttpCall *call, int status, uint64_t job) {
         Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
         Argosy__Response__Change change = MESSAGE_OF(response__change, .units = units, .n_units = 1);
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
+        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change, .job = job, .final = true);
 
         unit.name = (char *) "a.service";
         unit.status = status;
         unit.message = (char *) (status ? "a.service:7: no such option" : "");
-        r.job = job;
-        r.final = true;
         http_call_respond(call, &r);
 }
 
@@ -30,10 +28,8 @@ static void answer_change(HttpCall *call, int status, uint64_t job) {
 static_assert(sizeof(STOP) == 37 + 1, "as its Content-Length says");
 
 static void a_change_is_answered_with_its_job(void **state) {
-        Client *c;
-
         w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/json", "37", "{\"verb\":"));
+        Client *c = say(0, POST("/v1/jobs", "application/json", "37", "{\"verb\":"));
         c = say(0, "\"stop\",\"units\":[\"a.service\"]}"); // it may come in pieces
         RUN_UNTIL(w.n_calls == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_CHANGE);
@@ -46,10 +42,8 @@ static void a_change_is_answered_with_its_job(void **state) {
 }
 
 static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
-        Client *c;
-
         w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/json; charset=utf-8", "37", STOP));
+        Client *c = say(0, POST("/v1/jobs", "application/json; charset=utf-8", "37", STOP));
         RUN_UNTIL(w.n_calls == 1);
         answer_change(w.calls[0], EINVAL, 0);
         RUN_UNTIL(has(c, "\"unit\":\"a.service\",\"line\":7}"));
@@ -59,11 +53,10 @@ static void a_change_of_which_nothing_was_done_is_a_problem(void **state) {
 static void respond_job(HttpCall *call, const char *state) {
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         row.job = 17;
         row.state = (char *) state;
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 static void who_waits_is_told_how_it_ended(void **state) {
@@ -165,8 +158,6 @@ static void a_job_is_told_by_a_leader_or_without_one_and_not_half_so(void **stat
 }
 
 static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
-        Client *c;
-
         for (size_t i = 0; i < 5; i++)
                 (void) say(i, POST("/v1/jobs", "application/x-ndjson", "33554432", ""));
         for (size_t i = 0; i < 5; i++) { // and they were heard
@@ -174,7 +165,7 @@ static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
                 uv_run(&world.loop, UV_RUN_NOWAIT);
         }
         w.waits = true;
-        c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
+        Client *c = say(5, POST("/v1/jobs", "application/json", "37", STOP));
         RUN_UNTIL(w.n_calls == 1 || has(c, "HTTP/1.1 "));
         assert_int_equal(w.n_calls, 1);
         answer_change(w.calls[0], 0, 17);
@@ -184,10 +175,8 @@ static void who_only_announces_a_body_takes_room_from_nobody(void **state) {
 #define LINES "{\"verb\":\"stop\",\"units\":[\"a.service\"]}\n"
 
 static void lines_are_asked_for_one_after_the_other(void **state) {
-        Client *c;
-
         w.waits = true;
-        c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
+        Client *c = say(0, POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
         RUN_UNTIL(w.n_calls == 1); // each is about the same unit
         answer_change(w.calls[0], 0, 17);
         assert_int_equal(w.n_calls, 2);
@@ -265,11 +254,9 @@ static void what_a_leader_may_have_is_not_to_be_asked_for_again(void **state) {
 }
 
 static void what_has_a_key_is_to_be_asked_for_again(void **state) {
-        Client *c, *lines;
-
         w.waits = true;
-        c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
-        lines = say(
+        Client *c = say(0, POST("/v1/jobs", "application/json\r\nIdempotency-Key: k", "37", STOP));
+        Client *lines = say(
                 1, POST("/v1/jobs", "application/x-ndjson\r\nIdempotency-Key: l", "114", LINES LINES LINES));
         RUN_UNTIL(w.n_calls == 2);
         world_close_api();
@@ -320,11 +307,10 @@ static void whose_job_cannot_be_waited_for_is_told_its_number(void **state) {
 }
 
 static void lines_that_were_done_are_told_when_argosyd_ends(void **state) {
-        Client *c, *waits;
+        Client *c = say_and_wait(POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
 
-        c = say_and_wait(POST("/v1/jobs?wait=60", "application/x-ndjson", "114", LINES LINES LINES));
         answer_change(w.calls[0], 0, 17); // and the second one is under way
-        waits = say(1, POST("/v1/jobs?wait=60", "application/x-ndjson", "38", LINES));
+        Client *waits = say(1, POST("/v1/jobs?wait=60", "application/x-ndjson", "38", LINES));
         RUN_UNTIL(w.n_calls == 3);
         answer_change(w.calls[2], 0, 18);
         RUN_UNTIL(w.n_calls == 4); // for its end

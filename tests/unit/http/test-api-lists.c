@@ -14,16 +14,13 @@ static const char *tag;        // of it; NULL: none
 
 static void respond_units(HttpCall *call, uint32_t first, size_t n, bool final) {
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Units units = ARGOSY__RESPONSE__UNITS__INIT;
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT, *rows[] = {&row, &row, &row};
         char name[32];
 
         str_fit(name, sizeof(name), "from-%u.service", first);
         row.unit = name;
-        units.rows = rows;
-        units.n_rows = n;
-        units.first = first;
-        units.more = has_more;
+        Argosy__Response__Units units =
+                MESSAGE_OF(response__units, .rows = rows, .n_rows = n, .first = first, .more = has_more);
         if (tag)
                 r.tag = (char *) tag;
         r.unchanged = tag && n == 0;
@@ -47,10 +44,8 @@ static void a_list_in_parts_begins_anew_with_its_first_part(void **state) {
 }
 
 static void a_page_says_where_the_next_one_is(void **state) {
-        Client *c;
-
         w.waits = has_more = true;
-        c = say(0, GET("/v1/units?page_is_not_asked=for"));
+        Client *c = say(0, GET("/v1/units?page_is_not_asked=for"));
         RUN_UNTIL(has(c, "no such parameter"));
         c = say(1, GET("/v1/units?limit=3&pattern=from*"));
         RUN_UNTIL(w.n_calls == 1);
@@ -69,18 +64,16 @@ static void a_page_says_where_the_next_one_is(void **state) {
 }
 
 static void who_has_a_list_is_not_sent_it_again(void **state) {
-        const char *etag;
         char text[256];
-        Client *c;
 
         w.waits = true;
         tag = "0123456789abcdef0123456789abcdef";
-        c = say(0, GET("/v1/units"));
+        Client *c = say(0, GET("/v1/units"));
         RUN_UNTIL(w.n_calls == 1);
         assert_string_equal(w.known, "");
         respond_units(w.calls[0], 0, 3, true);
         RUN_UNTIL(has(c, "]}\n"));
-        etag = memmem(c->got.data, c->got.len, "ETag: ", 6);
+        const char *etag = memmem(c->got.data, c->got.len, "ETag: ", 6);
         assert_non_null(etag);
         str_fit(text, sizeof(text), "GET /v1/units HTTP/1.1\r\nHost: x\r\nIf-None-Match: %.*s\r\n\r\n",
                 (int) strcspn(etag + 6, "\r"), etag + 6);
@@ -115,12 +108,9 @@ static void a_list_of_which_a_part_is_missing_is_none(void **state) {
 // number 0: that was the last; status: of what there is to say.
 static void respond_why(HttpCall *call, uint32_t number, const char *why, int status) {
         Argosy__Response r = RESPONSE_WITH(.status = status, .final = number == 0);
-        Argosy__Response__Status s = ARGOSY__RESPONSE__STATUS__INIT;
         Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) "a.service");
+        Argosy__Response__Status s = STATUS_OF(.row = &row, .why = (char *) why, .number = number);
 
-        s.row = &row;
-        s.why = (char *) why;
-        s.number = number;
         r.what_case = r.final || status != 0 ? ARGOSY__RESPONSE__WHAT__NOT_SET
                                              : ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
         r.status_reply = &s;
@@ -148,21 +138,17 @@ static void of_one_unit_it_is_told_why_it_is_as_it_is(void **state) {
 // number 0: the last, and of no node.
 static void respond_usage(HttpCall *call, uint32_t number, const char *node, const char *unit,
                           const char *error) {
-        Argosy__Response__Usage usage = MESSAGE_OF(response__usage, .node = (char *) node);
-        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
-        Argosy__Response r = RESPONSE_WITH(
-                .status = error ? EIO : 0, .message = (char *) (error ?: ""), .final = !node,
-                .what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET : ARGOSY__RESPONSE__WHAT_USAGE,
-                .usage = &usage);
+        Argosy__Response__UsageRow row = MESSAGE_OF(response__usage_row, .unit = (char *) unit, .known = 1,
+                                                    .cpu_us = 17),
+                                   *rows[] = {&row};
+        Argosy__Response__Usage usage = MESSAGE_OF(response__usage, .node = (char *) node, .rows = rows,
+                                                   .n_rows = unit ? 1 : 0, .number = number, .gone = !unit);
 
-        row.unit = (char *) unit;
-        row.known = 1;
-        row.cpu_us = 17;
-        usage.rows = rows;
-        usage.n_rows = unit ? 1 : 0;
-        usage.number = number;
-        usage.gone = !unit;
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE_WITH(.status = error ? EIO : 0, .message = (char *) (error ?: ""),
+                                                .final = !node,
+                                                .what_case = error || !node ? ARGOSY__RESPONSE__WHAT__NOT_SET
+                                                                            : ARGOSY__RESPONSE__WHAT_USAGE,
+                                                .usage = &usage));
 }
 
 static void what_units_use_comes_from_each_node(void **state) {

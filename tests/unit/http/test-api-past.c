@@ -10,12 +10,11 @@
 
 // text NULL: there is none.
 static void respond_file(HttpCall *call, const char *text) {
-        Argosy__Response__Cat cat = MESSAGE_OF(response__cat, .name = (char *) "a.service");
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat, .final = true);
+        Argosy__Response__Cat cat =
+                MESSAGE_OF(response__cat, .name = (char *) "a.service",
+                           .content = (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *) text});
 
-        cat.content = (ProtobufCBinaryData){text ? strlen(text) : 0, (uint8_t *) text};
-        r.status = text ? 0 : ENOENT;
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE(CAT, cat, &cat, .final = true, .status = text ? 0 : ENOENT));
 }
 
 #define TEXT_NOW "[Service]\n"
@@ -24,11 +23,10 @@ static void respond_file(HttpCall *call, const char *text) {
 static void respond_unit_files(HttpCall *call, size_t n) {
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
         Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = rows, .n_rows = n);
-        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files, .final = true);
 
         row.unit = (char *) "a.service";
         row.rev = (char *) REV_NOW;
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE(UNIT_FILES, unit_files, &files, .final = true));
 }
 
 static void a_unit_file_comes_with_its_text(void **state) {

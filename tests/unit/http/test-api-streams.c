@@ -13,25 +13,19 @@ static const EventCursor place = {.cluster = "abcd", .generation = 1, .term = 1}
 
 static void respond_events(HttpCall *call, uint64_t seq, const char *unit) {
         _cleanup_free_ uint8_t *bytes = NULL;
-        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
-        Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
         char cursor[EVENT_CURSOR_SIZE], *values[] = {(char *) unit};
-        ProtobufCBinaryData packed;
 
         behind.seq = seq;
         event_cursor_format(&behind, cursor);
-        event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
-        event.values = values;
-        event.n_values = 1;
+        Argosy__Event event =
+                MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_UNIT, .values = values, .n_values = 1);
         bytes = malloc(argosy__event__get_packed_size(&event));
         assert_non_null(bytes);
-        packed = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
-        events.cursor = cursor;
-        events.events = &packed;
-        events.n_events = unit ? 1 : 0;
-        http_call_respond(call, &r);
+        ProtobufCBinaryData packed = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
+        Argosy__Response__Events events =
+                MESSAGE_OF(response__events, .cursor = cursor, .events = &packed, .n_events = unit ? 1 : 0);
+        http_call_respond(call, A_RESPONSE(EVENTS, events, &events, .final = true));
 }
 
 static void events_come_as_they_happen(void **state) {
@@ -91,9 +85,6 @@ static void a_stream_waits_for_the_next_leader(void **state) {
 }
 
 static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
-        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
-        Argosy__Event event = ARGOSY__EVENT__INIT;
         EventCursor behind = place;
         char cursor[EVENT_CURSOR_SIZE],
                 *values[] = {(char *) leader, (char *) "7",
@@ -102,22 +93,20 @@ static void respond_lead(HttpCall *call, uint64_t seq, const char *leader) {
 
         behind.seq = seq;
         event_cursor_format(&behind, cursor);
-        event.kind = ARGOSY__EVENT_KIND__EVENT_LEADER;
-        event.mark = ARGOSY__EVENT_MARK__EVENT_HERE;
-        event.values = values;
-        event.n_values = ELEMENTSOF(values);
-        events.cursor = cursor;
-        events.here = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes};
-        http_call_respond(call, &r);
+        Argosy__Event event = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_LEADER,
+                                         .mark = ARGOSY__EVENT_MARK__EVENT_HERE, .values = values,
+                                         .n_values = ELEMENTSOF(values));
+        Argosy__Response__Events events =
+                MESSAGE_OF(response__events, .cursor = cursor,
+                           .here = (ProtobufCBinaryData){argosy__event__pack(&event, bytes), bytes});
+        http_call_respond(call, A_RESPONSE(EVENTS, events, &events, .final = true));
 }
 
 #define NOBODY "event: leader\ndata: {\"kind\":\"leader\","
 
 static void a_stream_says_that_nobody_leads_and_stays_where_it_is(void **state) {
-        Client *c;
-        const char *said;
+        Client *c = say_and_wait(GET("/v1/events?kind=unit"));
 
-        c = say_and_wait(GET("/v1/events?kind=unit"));
         assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__UNSAID);
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(w.n_calls == 2);
@@ -125,7 +114,7 @@ static void a_stream_says_that_nobody_leads_and_stays_where_it_is(void **state) 
         respond_lead(w.calls[1], 1, "");
         RUN_UNTIL(has(c, NOBODY) && w.n_calls == 3);
         assert_int_equal(w.last_lead, ARGOSY__REQUEST__EVENTS__LEAD__NOBODY);
-        said = strstr((const char *) c->got.data, NOBODY);
+        const char *said = strstr((const char *) c->got.data, NOBODY);
         assert_non_null(strstr(said, "\"mark\":\"here\",\"gone\":false,\"changed\":[],\"leader\":\"\","
                                      "\"term\":7,\"reason\":\"n2 reaches no host that leads\"}\n\n"));
         assert_null(strstr(said, "id: "));
@@ -160,12 +149,11 @@ static void streams_end_with_the_daemon(void **state) {
 static void who_has_yet_to_read_a_stream_has_its_end_too(void **state) {
         enum { LONG = 4 * 1024 * 1024 };
         _cleanup_free_ char *unit = malloc(LONG);
-        Client *c;
 
         assert_non_null(unit);
         memset(unit, 'a', LONG - 1);
         unit[LONG - 1] = '\0';
-        c = say_and_wait(GET("/v1/events"));
+        Client *c = say_and_wait(GET("/v1/events"));
         respond_events(w.calls[0], 1, "a.service");
         RUN_UNTIL(has(c, "a.service") && w.n_calls == 2);
         stream_pause(c->stream, true);

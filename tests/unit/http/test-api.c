@@ -48,12 +48,11 @@ static void a_connection_is_used_again_and_again(void **state) {
 
 static void questions_that_come_at_once_are_answered_in_their_order(void **state) {
         Client *c = say(0, GET("/v1/nodes") GET("/v1/nope") GET("/healthz"));
-        const char *json, *problem, *ok;
 
         RUN_UNTIL(has(c, "ok\n"));
-        json = memmem(c->got.data, c->got.len, "\"nodes\"", 7);
-        problem = memmem(c->got.data, c->got.len, "\"status\":404", 12);
-        ok = memmem(c->got.data, c->got.len, "ok\n", 3);
+        const char *json = memmem(c->got.data, c->got.len, "\"nodes\"", 7);
+        const char *problem = memmem(c->got.data, c->got.len, "\"status\":404", 12);
+        const char *ok = memmem(c->got.data, c->got.len, "ok\n", 3);
         assert_true(json && problem && json < problem && problem < ok);
 }
 
@@ -66,8 +65,6 @@ static void a_head_has_no_body(void **state) {
 }
 
 static void figures_are_openmetrics(void **state) {
-        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters, .final = true);
         Argosy__Response__Counter row = ARGOSY__RESPONSE__COUNTER__INIT, *rows[] = {&row};
         Client *c = say_and_wait(GET("/metrics"));
 
@@ -76,9 +73,8 @@ static void figures_are_openmetrics(void **state) {
         assert_int_equal(http_api_stats(world.api).http_requests, 1);
         assert_int_equal(http_api_stats(world.api).http_held_bytes, 0);
         row.name = (char *) "slow_turns";
-        counters.rows = rows;
-        counters.n_rows = 1;
-        http_call_respond(w.calls[0], &r);
+        Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .rows = rows, .n_rows = 1);
+        http_call_respond(w.calls[0], A_RESPONSE(COUNTERS, counters, &counters, .final = true));
         RUN_UNTIL(has(c, "argosy_slow_turns_total 0\n# EOF\n"));
         assert_true(has(c, "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
 }
@@ -99,10 +95,8 @@ static void whether_it_is_ready_is_the_daemon_s_word(void **state) {
 }
 
 static void who_has_no_rights_is_told_so(void **state) {
-        Client *c;
-
         w.nobody_admitted = true;
-        c = say(0, GET("/v1/nodes"));
+        Client *c = say(0, GET("/v1/nodes"));
         RUN_UNTIL(has(c, "has no rights in this cluster"));
         assert_true(has(c, "HTTP/1.1 403 "));
         assert_true(has(c, "Content-Type: application/problem+json\r\n"));
@@ -121,12 +115,11 @@ static uint64_t n_lags(void) {
 static void how_long_the_loop_was_not_there_is_counted(void **state) {
         struct timespec nap = {.tv_nsec = 1000 * 1000};
         struct sockaddr_un at = {.sun_family = AF_UNIX};
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        _cleanup_(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         uint64_t sum_us, slept_us;
         bool arrived = false;
-        Client *c;
+        Client *c = say(0, GET("/v1/nodes"));
 
-        c = say(0, GET("/v1/nodes"));
         RUN_UNTIL(has(c, "0\r\n\r\n"));
         assert_int_equal(n_lags(), 1);
         sum_us = http_api_loop_lag(world.api).sum_us;
@@ -144,7 +137,6 @@ static void how_long_the_loop_was_not_there_is_counted(void **state) {
         RUN_UNTIL(n_lags() == 2);
         assert_true(http_api_loop_lag(world.api).sum_us >= sum_us + slept_us);
         SPIN_UNTIL(http_api_stats(world.api).http_requests_open == 0);
-        close(fd);
 }
 
 static void an_error_is_a_problem_document(void **state) {
@@ -237,14 +229,13 @@ static void a_request_is_not_smuggled_in_a_body(void **state) {
 static void headers_have_a_limit(void **state) {
         _cleanup_buf_ Buf text = {};
         _cleanup_free_ char *flood = NULL;
-        Client *c;
 
         assert_int_equal(buf_printf(&text, "GET /v1/nodes HTTP/1.1\r\nHost: x\r\nX: "), 0);
         for (size_t i = 0; i < HTTP_HEADER_MAX; i++)
                 assert_int_equal(buf_append(&text, "x", 1), 0);
         assert_int_equal(buf_printf(&text, "\r\n\r\n"), 0);
         flood = buf_take_string(&text);
-        c = say(0, flood);
+        Client *c = say(0, flood);
         RUN_UNTIL(c->closed);
         assert_int_equal(w.last_what, 0);
 }
@@ -328,8 +319,6 @@ static void what_arrives_at_once_is_begun_in_turns(void **state) {
 }
 
 static void who_goes_before_he_is_answered_harms_nobody(void **state) {
-        Client *c;
-
         w.waits = true;
         (void) say(0, GET("/v1/nodes"));
         (void) say(1, GET("/v1/nodes"));
@@ -340,7 +329,7 @@ static void who_goes_before_he_is_answered_harms_nobody(void **state) {
         answer_nodes(w.calls[1]);
         RUN_UNTIL(has(&world.clients[1], "0\r\n\r\n") || has(&world.clients[0], "0\r\n\r\n"));
         w.waits = false;
-        c = say(2, GET("/v1/nodes"));
+        Client *c = say(2, GET("/v1/nodes"));
         RUN_UNTIL(has(c, "0\r\n\r\n"));
 }
 

@@ -136,10 +136,8 @@ static Client *dial(bool tcp) {
 
 // As somebody else, whom the kernel attests: this thread alone, as argosyd's own asks who argosyd is.
 static Client *dial_as(uid_t uid) {
-        Client *c;
-
         assert_int_equal(syscall(SYS_setresuid, -1, uid, -1), 0);
-        c = dial_unix();
+        Client *c = dial_unix();
         assert_int_equal(syscall(SYS_setresuid, -1, 0, -1), 0);
         return c;
 }
@@ -205,7 +203,7 @@ static void on_api_closed(void *userdata) {
         w.api_closed = true;
 }
 
-static int begin(void **state) {
+FIXTURE(begin) {
         int fd;
 
         memset(&w, 0, sizeof(w));
@@ -219,7 +217,6 @@ static int begin(void **state) {
         assert_int_equal(listener_bind_unix(w.path, 0666, (gid_t) -1, &fd), 0);
         assert_int_equal(http_api_new(&w.loop, fd, w.accounts, w.names, &ops, NULL, &w.api), 0);
         listen_tcp();
-        return 0;
 }
 
 static int end(void **state) {
@@ -268,8 +265,6 @@ static void of_two_thousand_connections_the_longest_idle_goes_for_another_one(vo
 }
 
 static void who_is_one_too_many_is_told(void **state) {
-        Client *c;
-
         if (cannot_be_others())
                 skip();
         w.waits = true;
@@ -277,7 +272,7 @@ static void who_is_one_too_many_is_told(void **state) {
                 say(dial(false), GET("/v1/nodes"));
                 RUN_UNTIL(w.n_calls == i);
         }
-        c = dial(false);
+        Client *c = dial(false);
         say(c, GET("/healthz"));
         RUN_UNTIL(c->ended);
         assert_true(has(c, "HTTP/1.1 429 ") && has(c, "too many connections are open"));
@@ -309,7 +304,6 @@ static void who_connects_again_and_again_and_says_nothing_takes_the_room_of_nobo
 static void one_user_has_some_of_the_copies_and_not_all(void **state) {
         EventCursor at = {.generation = 1, .term = 1, .mode = EVENT_CURSOR_RING, .seq = 7};
         char cursor[EVENT_CURSOR_SIZE], text[512];
-        Client *c;
 
         w.waits = true;
         event_cursor_format(&at, cursor);
@@ -318,7 +312,7 @@ static void one_user_has_some_of_the_copies_and_not_all(void **state) {
                 say(dial_tcp(), text);
                 RUN_UNTIL(w.n_calls == i);
         }
-        c = dial_tcp();
+        Client *c = dial_tcp();
         say(c, text);
         RUN_UNTIL(has(c, "\"status\":"));
         assert_true(has(c, "HTTP/1.1 503 ") && has(c, "as many documents as one user may have"));
@@ -337,13 +331,12 @@ static void respond_part(HttpCall *call, uint32_t more) {
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *units[] = {&unit};
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs, .final = true);
 
         row.job = 17;
         row.units = units;
         row.n_units = 1;
         row.more_units = more;
-        http_call_respond(call, &r);
+        http_call_respond(call, A_RESPONSE(JOBS, jobs, &jobs, .final = true));
 }
 
 static void who_shuts_down_his_half_is_owed_his_answer(void **state) {

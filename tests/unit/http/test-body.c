@@ -21,7 +21,6 @@ static HttpPart units(size_t first, size_t n) {
         Argosy__Response r = RESPONSE_OF(UNITS, units, &list);
         _cleanup_free_ Argosy__Response__UnitRow *rows = calloc(n + 1, sizeof(*rows));
         _cleanup_free_ Argosy__Response__UnitRow **pointers = calloc(n + 1, sizeof(*pointers));
-        HttpPart p;
 
         for (size_t i = 0; i < n; i++) {
                 argosy__response__unit_row__init(&rows[i]);
@@ -32,7 +31,7 @@ static HttpPart units(size_t first, size_t n) {
         list.rows = pointers;
         list.n_rows = n;
         list.first = (uint32_t) first;
-        p = packed(&r);
+        HttpPart p = packed(&r);
         for (size_t i = 0; i < n; i++)
                 free(rows[i].unit);
         return p;
@@ -42,11 +41,10 @@ static HttpBody *body_of(const char *text, const HttpPart *parts, size_t n) {
         HttpPart *copy = calloc(n + 1, sizeof(*copy));
         const char *why;
         HttpTarget t;
-        HttpBody *b;
 
         memcpy(copy, parts, n * sizeof(*parts));
         assert_int_equal(http_target_parse(text, HTTP_GET, &t, &why), 0);
-        b = http_body_new(&t, copy, n, NULL, 0);
+        HttpBody *b = http_body_new(&t, copy, n, NULL, 0);
         assert_non_null(b);
         assert_null(t.name); // it was taken
         return b;
@@ -113,38 +111,39 @@ static void rows_are_chosen_by_state_and_node(void **state) {
                 {"/v1/hosts?state=lost", false},
                 {"/v1/hosts?node=n2", false},
         };
-        Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *file_rows[] = {&file};
-        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = file_rows);
         Argosy__Response__NodeRow node = ARGOSY__RESPONSE__NODE_ROW__INIT, *node_rows[] = {&node};
         Argosy__Response__Nodes nodes = MESSAGE_OF(response__nodes, .rows = node_rows);
         Argosy__Response__ClusterStatus__Member member = ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT,
                                                 *members[] = {&member};
         Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
 
-        file.unit = node.address = member.address = (char *) "that";
-        file.node = node.node = member.name = (char *) "n1";
-        file.desired = (char *) "loaded";
-        file.state = (char *) "failed";
+        Argosy__Response__UnitFileRow file = UNIT_FILE_ROW_OF(.unit = node.address = member.address =
+                                                                      (char *) "that",
+                                                              .node = node.node = member.name =
+                                                                      (char *) "n1",
+                                                              .desired = (char *) "loaded",
+                                                              .state = (char *) "failed"),
+                                      *file_rows[] = {&file};
         node.state = member.state = (char *) "online";
         node.mode = (char *) "draining";
         member.role = (char *) "leader";
         status.members = members;
-        files.n_rows = nodes.n_rows = status.n_members = 1;
+        Argosy__Response__UnitFiles files = MESSAGE_OF(response__unit_files, .rows = file_rows,
+                                                       .n_rows = nodes.n_rows = status.n_members = 1);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                Argosy__Response r = ARGOSY__RESPONSE__INIT;
+                Argosy__Response r =
+                        RESPONSE_WITH(.what_case = i < 4   ? ARGOSY__RESPONSE__WHAT_UNIT_FILES
+                                                   : i < 8 ? ARGOSY__RESPONSE__WHAT_NODES
+                                                           : ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS);
                 _cleanup_free_ char *text = NULL;
-                HttpPart part;
 
-                r.what_case = i < 4   ? ARGOSY__RESPONSE__WHAT_UNIT_FILES
-                              : i < 8 ? ARGOSY__RESPONSE__WHAT_NODES
-                                      : ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
                 if (i < 4)
                         r.unit_files = &files;
                 else if (i < 8)
                         r.nodes = &nodes;
                 else
                         r.cluster_status = &status;
-                part = packed(&r);
+                HttpPart part = packed(&r);
                 text = read_all(body_of(cases[i].target, &part, 1), 4096);
                 assert_int_equal(count(text, "\"that\""), cases[i].is_there);
         }
@@ -152,14 +151,10 @@ static void rows_are_chosen_by_state_and_node(void **state) {
 
 static void what_is_known_without_a_leader_has_its_age(void **state) {
         Argosy__Response__Nodes nodes = ARGOSY__RESPONSE__NODES__INIT;
-        Argosy__Response r = RESPONSE_OF(NODES, nodes, &nodes);
         _cleanup_free_ char *text = NULL;
-        HttpPart part;
+        HttpPart part = packed(A_RESPONSE(NODES, nodes, &nodes, .no_leader = true, .stale_ms = 1500,
+                                          .message = (char *) "\"odd\"\n"));
 
-        r.no_leader = true;
-        r.stale_ms = 1500;
-        r.message = (char *) "\"odd\"\n";
-        part = packed(&r);
         text = read_all(body_of("/v1/nodes", &part, 1), 4096);
         assert_string_equal(
                 text,
@@ -170,14 +165,12 @@ static void a_page_of_jobs_says_where_the_next_one_begins(void **state) {
         Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
         _cleanup_free_ char *more = NULL, *last = NULL, *begin = NULL;
         char page[HTTP_PAGE_SIZE];
-        HttpBody *b;
-        HttpPart part;
         Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1, .before = 17);
         Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
 
         row.job = 18;
-        part = packed(&r);
-        b = body_of("/v1/jobs", &part, 1);
+        HttpPart part = packed(&r);
+        HttpBody *b = body_of("/v1/jobs", &part, 1);
         assert_true(http_body_next(b, page));
         more = read_all(b, 4096);
         begin = str_printf("{\"no_leader\":false,\"next\":\"%s\",\"jobs\":[{\"job\":18,", page);
@@ -275,8 +268,6 @@ static void a_job_of_many_units_is_one_document(void **state) {
 }
 
 static void what_would_move_is_told_as_of_a_start(void **state) {
-        Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
-        Argosy__Response r = RESPONSE_OF(REBALANCE, rebalance, &rebalance);
         Argosy__Response__Rebalance__Move move = ARGOSY__RESPONSE__REBALANCE__MOVE__INIT, *moves[] = {&move};
         HttpTarget target = {.resource = HTTP_PLAN};
         _cleanup_free_ char *text = NULL;
@@ -287,9 +278,9 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
         move.from = (char *) "n1";
         move.to = (char *) "n3";
         move.why = (char *) "n3 has fewer";
-        rebalance.moves = moves;
-        rebalance.n_moves = 1;
-        *part = packed(&r);
+        Argosy__Response__Rebalance rebalance =
+                MESSAGE_OF(response__rebalance, .moves = moves, .n_moves = 1);
+        *part = packed(A_RESPONSE(REBALANCE, rebalance, &rebalance));
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":null,\"units\":[{\"unit\":\"a.service\",\"ok\":true,\"node\":"
                                   "\"n3\",\"message\":\"n3 has fewer\","
@@ -300,21 +291,16 @@ static void what_would_move_is_told_as_of_a_start(void **state) {
 // Which rule is new; how the queue is is what a GET of it says.
 static void a_change_of_the_queue_says_what_came_of_it(void **state) {
         Argosy__Response__Queue queue = ARGOSY__RESPONSE__QUEUE__INIT;
-        Argosy__Response r = RESPONSE_OF(QUEUE, queue, &queue);
-        Argosy__Response__QueueRow row = ARGOSY__RESPONSE__QUEUE_ROW__INIT, *rows[] = {&row};
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule = QUEUE_RULE_OF(.number = 3);
         HttpTarget target = {.resource = HTTP_NEW_JOB};
         _cleanup_free_ char *text = NULL;
         HttpPart *part = calloc(1, sizeof(*part));
 
         assert_non_null(part);
-        rule.number = 3;
-        row.rule = &rule;
+        Argosy__Response__QueueRow row = MESSAGE_OF(response__queue_row, .rule = &rule), *rows[] = {&row};
         queue.rows = rows;
         queue.n_rows = 1;
-        r.job = 17;
-        r.held = true;
-        *part = packed(&r);
+        *part = packed(A_RESPONSE(QUEUE, queue, &queue, .job = 17, .held = true));
         text = read_all(http_body_new(&target, part, 1, NULL, 0), 4096);
         assert_string_equal(text, "{\"job\":17,\"rule\":3,\"held\":true,\"units\":[]}\n");
 }
@@ -344,11 +330,10 @@ static void states_choose_rows(void **state) {
 // The first answers before anything of the second was looked at.
 static void no_more_is_made_than_is_read(void **state) {
         HttpPart parts[] = {units(0, 1000), {NULL, 0}, units(1000, 1)};
-        HttpBody *b;
         char buf[64];
 
         parts[1] = (HttpPart){(uint8_t *) strdup("\xff\xff"), 2};
-        b = body_of("/v1/units", parts, 3);
+        HttpBody *b = body_of("/v1/units", parts, 3);
         for (size_t i = 0; i < 100; i++)
                 assert_int_equal(http_body_read(b, buf, sizeof(buf)), sizeof(buf));
         http_body_free(b);

@@ -192,16 +192,14 @@ static void add_part(HttpBulkStep *s, uint32_t first, size_t n, int status) {
 static void what_was_taken_is_told_as_taken_whatever_became_of_it(void **state) {
         HttpBulk *b = parsed(STOP(A) STOP(A), NULL);
         size_t len;
-        char *text;
 
         assert_int_equal(b->n_steps, 2);
         add_part_of(&b->steps[0], 0, 1, EIO, true);
         add_part_of(&b->steps[1], 0, 1, EIO, false);
-        text = http_bulk_answer(b, &len);
+        _cleanup_free_ char *text = http_bulk_answer(b, &len);
         assert_non_null(strstr(text, "{\"line\":1,\"status\":202,\"job\":7,"));
         assert_non_null(strstr(text, "\"ok\":false"));
         assert_null(strstr(text, "{\"line\":2,\"status\":202"));
-        free(text);
         http_bulk_free(b);
 }
 
@@ -209,7 +207,6 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
         HttpBulk *b = parsed(STOP(A "," B) STOP(C) STOP(A) STOP(A) STOP(A), NULL);
         const char *lines[5];
         size_t len;
-        char *text;
 
         assert_int_equal(b->n_steps, 4);
         add_part(&b->steps[0], 0, 1, 0);
@@ -217,7 +214,7 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
         add_part(&b->steps[1], 0, 1, ENOENT);
         b->steps[2].answered = true;
         b->steps[2].status = EACCES;
-        text = http_bulk_answer(b, &len);
+        _cleanup_free_ char *text = http_bulk_answer(b, &len);
         assert_non_null(text);
         assert_int_equal(len, strlen(text));
         for (size_t i = 0; i < 5; i++) {
@@ -234,55 +231,44 @@ static void each_line_has_its_units_from_whatever_part(void **state) {
                     strstr(lines[2], "\"unit\":\"a.service\"}\n") < lines[3]);
         assert_true(strstr(lines[3], "\"status\":403") < lines[4]);
         assert_non_null(strstr(lines[4], "\"status\":503"));
-        free(text);
         http_bulk_free(b);
 }
 
 static void who_has_waited_is_told_how_each_job_ended(void **state) {
         HttpBulk *b = parsed(STOP(A "," B), NULL);
-        Argosy__Response__Jobs jobs = ARGOSY__RESPONSE__JOBS__INIT;
-        Argosy__Response r = RESPONSE_OF(JOBS, jobs, &jobs);
-        Argosy__Response__JobRow row = ARGOSY__RESPONSE__JOB_ROW__INIT, *rows[] = {&row};
-        Argosy__Response__JobUnitRow bad = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT, *ends[] = {&bad};
+        Argosy__Response__JobUnitRow bad = JOB_UNIT_ROW_OF(.unit = (char *) "b.service",
+                                                           .end = (char *) "failed",
+                                                           .end_message = (char *) "it does not end"),
+                                     *ends[] = {&bad};
         size_t len;
-        char *text;
 
         add_part(&b->steps[0], 0, 2, 0);
-        row.state = (char *) "failed";
-        bad.unit = (char *) "b.service";
-        bad.end = (char *) "failed";
-        bad.end_message = (char *) "it does not end";
-        row.ends = ends;
-        row.n_ends = 1;
-        jobs.rows = rows;
-        jobs.n_rows = 1;
-        b->steps[0].end = packed(&r);
-        text = http_bulk_answer(b, &len);
+        Argosy__Response__JobRow row = JOB_ROW_OF(.state = (char *) "failed", .ends = ends, .n_ends = 1),
+                                 *rows[] = {&row};
+        Argosy__Response__Jobs jobs = MESSAGE_OF(response__jobs, .rows = rows, .n_rows = 1);
+        b->steps[0].end = packed(A_RESPONSE(JOBS, jobs, &jobs));
+        _cleanup_free_ char *text = http_bulk_answer(b, &len);
         assert_non_null(strstr(text, "\"status\":200,\"job\":7,\"state\":\"failed\""));
         assert_non_null(strstr(strstr(text, "b.service"),
                                "\"end\":\"failed\",\"end_message\":\"it does not end\"}"));
         assert_true(strstr(text, "\"end\"") > strstr(text, "b.service"));
-        free(text);
         http_bulk_free(b);
 }
 
 // As on the command line; the leader has one result for it.
 static void a_name_given_twice_counts_once(void **state) {
         HttpBulk *b = parsed(STOP(A "," B "," A) STOP(C), NULL);
-        const char *second;
         size_t len;
-        char *text;
 
         assert_int_equal(b->n_steps, 1);
         assert_int_equal(change_of(b, 0)->n_names, 3);
         assert_int_equal(b->operations[0].n_names, 2);
         assert_int_equal(b->operations[1].first, 2);
         add_part(&b->steps[0], 0, 3, 0);
-        text = http_bulk_answer(b, &len);
-        second = strstr(text, "{\"line\":2,");
+        _cleanup_free_ char *text = http_bulk_answer(b, &len);
+        const char *second = strstr(text, "{\"line\":2,");
         assert_true(strstr(text, "b.service") < second);
         assert_true(strstr(text, "c.service") > second);
-        free(text);
         http_bulk_free(b);
 }
 

@@ -38,12 +38,11 @@ static void end(Story *s) {
 
 static void tell(Story *s, Argosy__EventKind kind, Argosy__EventMark mark, bool gone, const char *a,
                  const char *b, const char *c) {
-        Argosy__Event e = MESSAGE_OF(event, .kind = kind, .mark = mark, .gone = gone);
         char *values[] = {(char *) a, (char *) b, (char *) c};
         _cleanup_buf_ Buf packed = {};
+        Argosy__Event e = MESSAGE_OF(event, .kind = kind, .mark = mark, .gone = gone, .values = values,
+                                     .n_values = ELEMENTSOF(values));
 
-        e.values = values;
-        e.n_values = ELEMENTSOF(values);
         assert_non_null(buf_reserve(&packed, argosy__event__get_packed_size(&e)));
         packed.len = argosy__event__pack(&e, packed.data);
         assert_int_equal(cluster_copy_take_packed(s->copy, &(ProtobufCBinaryData){packed.len, packed.data}),
@@ -90,17 +89,16 @@ static bool has(Story *s, const char *words) {
 
 static void of_nothing_there_is_a_document_too(void **state) {
         _cleanup_free_ char *text = NULL;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         text = document(&s);
         assert_string_equal(text, NOTHING_BUT(""));
-        end(&s);
 }
 
 static void rows_have_the_fields_of_their_events(void **state) {
         _cleanup_free_ char *text = NULL;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         tell(&s, STATE, NEW, false, "a.service", "n1", "loaded");
@@ -108,11 +106,10 @@ static void rows_have_the_fields_of_their_events(void **state) {
         text = document(&s);
         assert_string_equal(
                 text, NOTHING_BUT(ROW("a.service", "n1", "loaded") "," ROW("a.service", "n2", "masked")));
-        end(&s);
 }
 
 static void what_is_told_again_or_gone_counts(void **state) {
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         tell(&s, STATE, NEW, false, "a.service", "n1", "loaded");
@@ -122,11 +119,10 @@ static void what_is_told_again_or_gone_counts(void **state) {
         tell(&s, STATE, NEW, true, "a.service", "n1", "");
         tell(&s, STATE, NEW, true, "b.service", "n1", "");
         assert_true(has(&s, NOTHING_BUT("")));
-        end(&s);
 }
 
 static void a_unit_with_a_mark_stands_for_all_that_nodes_say_of_it(void **state) {
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         tell(&s, UNIT, NEW, false, "a.service", "launched", "");
@@ -136,11 +132,10 @@ static void a_unit_with_a_mark_stands_for_all_that_nodes_say_of_it(void **state)
         assert_true(has(&s, "loaded"));
         tell(&s, UNIT, MISSED, false, "a.service", "inactive", "");
         assert_true(has(&s, "\"units\":[" ROW("ab.service", "n1", "masked") "]"));
-        end(&s);
 }
 
 static void what_does_not_come_between_begins_and_complete_is_gone(void **state) {
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         tell(&s, STATE, NEW, false, "a.service", "n1", "loaded");
@@ -155,13 +150,12 @@ static void what_does_not_come_between_begins_and_complete_is_gone(void **state)
         begins(&s, "");
         complete(&s);
         assert_true(has(&s, NOTHING_BUT("")));
-        end(&s);
 }
 
 static void only_jobs_that_are_open_stand_in_the_state(void **state) {
         static const char *const states[] = {"running", "held", "done", "failed"};
         Argosy__Event e = ARGOSY__EVENT__INIT;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         for (size_t i = 0; i < ELEMENTSOF(states); i++) {
@@ -174,11 +168,10 @@ static void only_jobs_that_are_open_stand_in_the_state(void **state) {
                 assert_int_equal(cluster_copy_take(s.copy, &e), 0);
                 assert_int_equal(has(&s, "\"job\":7"), i < 2);
         }
-        end(&s);
 }
 
 static void what_has_changed_says_what_is_gone_and_what_was_told_anew(void **state) {
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, true);
         assert_true(has(&s, "{\"cursor\":\"c0ffee\",\"missed\":false,\"anew\":{\"lists\":[],\"units\":[]},"
@@ -195,12 +188,11 @@ static void what_has_changed_says_what_is_gone_and_what_was_told_anew(void **sta
         begins(&s, "leader state");
         complete(&s);
         assert_true(has(&s, "\"anew\":{\"lists\":[\"leader\",\"units\"],\"units\":[\"a.service\"]}"));
-        end(&s);
 }
 
 static void what_is_no_event_is_refused_and_unknown_kinds_are_left_out(void **state) {
         Argosy__Event e = ARGOSY__EVENT__INIT;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         e.kind = UNIT; // of none
@@ -209,7 +201,6 @@ static void what_is_no_event_is_refused_and_unknown_kinds_are_left_out(void **st
                          -EBADMSG);
         e.kind = (Argosy__EventKind) 77;
         assert_int_equal(cluster_copy_take(s.copy, &e), 0);
-        end(&s);
 }
 
 static size_t count(const char *text, const char *word) {
@@ -223,7 +214,7 @@ static size_t count(const char *text, const char *word) {
 static void random_lives(void **state) {
         unsigned seed = 7, there[UNITS] = {};
         size_t n = 0;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         for (unsigned round = 1; round < 150; round++) {
@@ -254,14 +245,13 @@ static void random_lives(void **state) {
                         assert_int_equal(count(text, row), there[at] > 0);
                 }
         }
-        end(&s);
 }
 
 // Of the chunks of one document, the next has all in which nothing has changed.
 static void documents_share_what_has_not_changed(void **state) {
         TextPiece *first, *second;
         size_t n_first, n_second, held;
-        Story s;
+        _cleanup_(end) Story s;
 
         begin(&s, false);
         for (unsigned i = 0; i < UNITS; i++) {
@@ -281,7 +271,6 @@ static void documents_share_what_has_not_changed(void **state) {
         assert_null(memmem(first[1].chunk->text, first[1].chunk->len, "masked", strlen("masked")));
         text_pieces_free(first, n_first);
         text_pieces_free(second, n_second);
-        end(&s);
 }
 
 // From the first row on, and once: what is not written yet, and then its chunks.

@@ -64,7 +64,7 @@ static void what_was_written_before_changes_nothing(void **state) {
 static void what_was_kept_is_found_under_its_key_alone(void **state) {
         EventsMemo *memo = events_memo_new();
         EventsMemoKey key = {(const uint8_t *) "event", 5, "place", false, HTTP_STREAM_SSE}, other = key;
-        Buf out = {};
+        _cleanup_buf_ Buf out = {};
 
         assert_non_null(memo);
         assert_int_equal(events_memo_append(memo, &key, &out), 0);
@@ -87,7 +87,6 @@ static void what_was_kept_is_found_under_its_key_alone(void **state) {
         out.len = 0;
         assert_int_equal(events_memo_append(memo, &key, &out), 1);
         assert_memory_equal(out.data, "newer", 5);
-        buf_done(&out);
         events_memo_free(memo);
 }
 

@@ -108,7 +108,7 @@ static void each_thing_has_its_methods(void **state) {
 // ---- options
 
 static void check_file(const char *text, const char *written, const char *hash) {
-        FleetOptions o;
+        _cleanup_(fleet_options_done) FleetOptions o;
         _cleanup_buf_ Buf buf = {};
         char seen[FLEET_HASH_SIZE];
 
@@ -119,7 +119,6 @@ static void check_file(const char *text, const char *written, const char *hash) 
         assert_int_equal(fleet_options_hash(&o, seen), 0);
         if (hash)
                 assert_string_equal(seen, hash);
-        fleet_options_done(&o);
 }
 
 static void a_file_of_options_is_what_fleet_makes_of_it(void **state) {
@@ -180,12 +179,11 @@ static void answer_machines(Talk *t) {
                                                                                             "id1", "id2",
                                                                                             "id2", "id3"};
 
-                rows[i] = (Argosy__Response__NodeRow) ARGOSY__RESPONSE__NODE_ROW__INIT;
-                rows[i].node = (char *) names[i];
-                rows[i].machine_id = (char *) ids[i];
-                rows[i].manager = (char *) (i == 2 ? "user@7" : "");
-                rows[i].state = (char *) (i == 3 ? "lost" : "online");
-                rows[i].address = (char *) (i == 0 ? "10.0.0.1:7" : "[::1]:7");
+                rows[i] = (Argosy__Response__NodeRow)
+                        NODE_ROW_OF(.node = (char *) names[i], .machine_id = (char *) ids[i],
+                                    .manager = (char *) (i == 2 ? "user@7" : ""),
+                                    .state = (char *) (i == 3 ? "lost" : "online"),
+                                    .address = (char *) (i == 0 ? "10.0.0.1:7" : "[::1]:7"));
                 list[i] = &rows[i];
         }
         rack.key = (char *) "rack";
@@ -199,41 +197,34 @@ static void answer_machines(Talk *t) {
 
 static void answer_file(Talk *t, const char *name, const char *desired, const char *current,
                         const char *node) {
-        Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows = &row;
-        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
-        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files);
+        Argosy__Response__UnitFileRow row = UNIT_FILE_ROW_OF(.unit = (char *) name,
+                                                             .desired = (char *) desired,
+                                                             .state = (char *) current,
+                                                             .node = (char *) node),
+                                      *rows = &row;
+        Argosy__Response__UnitFiles files =
+                MESSAGE_OF(response__unit_files, .rows = &rows, .n_rows = name != NULL);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
-        row.unit = (char *) name;
-        row.desired = (char *) desired;
-        row.state = (char *) current;
-        row.node = (char *) node;
-        files.rows = &rows;
-        files.n_rows = name != NULL;
-        answer(t, &r);
+        answer(t, A_RESPONSE(UNIT_FILES, unit_files, &files));
 }
 
 static void answer_content(Talk *t, const char *text) {
         Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
         cat.name = t->asked->cat->names[0];
         cat.content = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
-        answer(t, &r);
+        answer(t, A_RESPONSE(CAT, cat, &cat));
 }
 
 static void answer_change(Talk *t, int status, const char *message) {
-        Argosy__Response__UnitResult result = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *results = &result;
-        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
-        Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
+        Argosy__Response__UnitResult result = UNIT_RESULT_OF(.status = status, .message = (char *) message),
+                                     *results = &result;
+        Argosy__Response__Change change = MESSAGE_OF(response__change, .units = &results, .n_units = 1);
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
-        result.status = status;
-        result.message = (char *) message;
-        change.units = &results;
-        change.n_units = 1;
-        answer(t, &r);
+        answer(t, A_RESPONSE(CHANGE, change, &change));
 }
 
 static void end(Talk *t, unsigned status, const char *says) {
@@ -389,9 +380,8 @@ static void answer_unplaced(Talk *t, size_t n) {
         Argosy__Response r = RESPONSE_OF(CHANGE, change, &change);
 
         for (size_t i = 0; i < n; i++) {
-                all[i] = (Argosy__Refusal) ARGOSY__REFUSAL__INIT;
-                all[i].node = (char *) "n1";
-                all[i].reason = (char *) "is full";
+                all[i] = (Argosy__Refusal) MESSAGE_OF(refusal, .node = (char *) "n1",
+                                                      .reason = (char *) "is full");
                 list[i] = &all[i];
         }
         result.message = (char *) "it waits";
@@ -460,13 +450,12 @@ static void answer_rows(Talk *t, const Row *from, size_t n) {
 
         assert_int_equal(t->asked->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
         for (size_t i = 0; i < n; i++) {
-                rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
-                rows[i].unit = (char *) from[i].unit;
-                rows[i].node = (char *) from[i].node;
-                rows[i].load = (char *) from[i].load;
-                rows[i].active = (char *) "inactive";
-                rows[i].sub = (char *) "dead";
-                rows[i].waits = from[i].waits;
+                rows[i] = (Argosy__Response__UnitRow) UNIT_ROW_OF(.unit = (char *) from[i].unit,
+                                                                  .node = (char *) from[i].node,
+                                                                  .load = (char *) from[i].load,
+                                                                  .active = (char *) "inactive",
+                                                                  .sub = (char *) "dead",
+                                                                  .waits = from[i].waits);
                 list[i] = &rows[i];
         }
         units.rows = list;
@@ -478,14 +467,10 @@ static void answer_why(Talk *t, const char *name, const char *why) {
         Argosy__Refusal refusal = MESSAGE_OF(refusal, .node = (char *) "n1", .reason = (char *) "is full"),
                         *refusals = &refusal;
         Argosy__Response__UnitRow row = UNIT_ROW_OF(.unit = (char *) name);
-        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
-        Argosy__Response r = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
+        Argosy__Response__Status status =
+                STATUS_OF(.row = &row, .why = (char *) why, .refusals = &refusals, .n_refusals = 1);
 
-        status.row = &row;
-        status.why = (char *) why;
-        status.refusals = &refusals;
-        status.n_refusals = 1;
-        assert_int_equal(fleet_call_take(t->call, &r), 0);
+        assert_int_equal(fleet_call_take(t->call, A_RESPONSE(STATUS_REPLY, status_reply, &status)), 0);
 }
 
 #define HASH_OF_NONE "\"hash\":\"da39a3ee5e6b4b0d3255bfef95601890afd80709\""
@@ -504,10 +489,9 @@ static void the_state_of_what_waits_says_why(void **state) {
         assert_int_equal(t.asked->cat->n_names, 5); // all but d, which is on no machine and waits for none
         for (size_t i = 0; i < 3; i++) { // e and f have gone meanwhile
                 Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
-                Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
                 cat.name = t.asked->cat->names[i];
-                assert_int_equal(fleet_call_take(t.call, &r), 0);
+                assert_int_equal(fleet_call_take(t.call, A_RESPONSE(CAT, cat, &cat)), 0);
         }
         go_on(&t);
         assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_WHY);
@@ -603,9 +587,8 @@ static void of_many_nodes_the_reasons_are_asked_for_bit_by_bit(void **state) {
                 assert_int_equal(t.asked->what_case, ARGOSY__REQUEST__WHAT_CAT);
                 for (size_t k = 0; k < ELEMENTSOF(rows); k++) {
                         Argosy__Response__Cat cat = MESSAGE_OF(response__cat, .name = (char *) rows[k].unit);
-                        Argosy__Response r = RESPONSE_OF(CAT, cat, &cat);
 
-                        assert_int_equal(fleet_call_take(t.call, &r), 0);
+                        assert_int_equal(fleet_call_take(t.call, A_RESPONSE(CAT, cat, &cat)), 0);
                 }
                 for (size_t k = 0; n < 3; k++) {
                         go_on(&t);
@@ -650,10 +633,8 @@ static void answer_part(Talk *t, Part part) {
         assert_true(n <= ELEMENTSOF(names));
         for (size_t i = 0; i < n; i++) {
                 str_fit(names[i], sizeof(names[i]), "u%zu.service", part.name + i);
-                rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
-                rows[i].unit = names[i];
-                rows[i].node = (char *) "n1";
-                rows[i].load = (char *) "loaded";
+                rows[i] = (Argosy__Response__UnitRow) UNIT_ROW_OF(.unit = names[i], .node = (char *) "n1",
+                                                                  .load = (char *) "loaded");
                 list[i] = &rows[i];
         }
         units.rows = list;
@@ -794,12 +775,11 @@ static void what_is_wrong_in_a_body_is_refused(void **state) {
 static void the_discovery_document_is_json(void **state) {
         Talk t;
         char *text;
-        cJSON *json;
 
         begin(&t, "GET", "/v1-alpha/discovery", NULL);
         assert_null(t.asked);
         assert_int_equal(fleet_call_answer(t.call, &text), 200);
-        json = cJSON_Parse(text);
+        cJSON *json = cJSON_Parse(text);
         assert_non_null(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "schemas"), "UnitStatePage"));
         assert_non_null(cJSON_GetObjectItem(
                 cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "resources"), "Units"),

@@ -59,19 +59,17 @@ static bool is_ready(void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .taken = on_taken, .admits = yes, .is_ready = is_ready};
 
-static int begin(void **state) {
+FIXTURE(begin) {
         memset(&w, 0, sizeof(w));
         world_begin_on_socket(state, CLIENTS, &ops);
         assert_int_equal(uv_timer_init(&world.loop, &w.timer), 0);
-        return 0;
 }
 
-static int end(void **state) {
+FIXTURE(end) {
         uv_close((uv_handle_t *) &w.timer, NULL);
         (void) world_end(state);
         for (size_t i = 0; i < w.n_asked; i++)
                 message_free(w.asked[i].request);
-        return 0;
 }
 
 #define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
@@ -95,10 +93,8 @@ static void line(size_t question, const char *text, bool final) {
         char *lines[] = {(char *) text};
         Argosy__Response__Journal journal = MESSAGE_OF(response__journal, .lines = lines,
                                                        .n_lines = text ? 1 : 0, .node = (char *) "n1");
-        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
 
-        r.final = final;
-        http_call_respond(w.asked[question].call, &r);
+        http_call_respond(w.asked[question].call, A_RESPONSE(JOURNAL, journal, &journal, .final = final));
 }
 
 static void last(size_t question) {
@@ -125,16 +121,13 @@ static void run_a_while(void) {
 }
 
 static void each_line_is_one_object(void **state) {
-        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
-        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) "one", (char *) "two"};
         uint8_t bytes[256];
-        HttpPart part = {.data = bytes};
         _cleanup_buf_ Buf out = {};
+        Argosy__Response__Journal journal = JOURNAL_LINES_OF(.lines = lines, .n_lines = ELEMENTSOF(lines));
+        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
+        HttpPart part = {.data = bytes, .len = argosy__response__pack(&r, bytes)};
 
-        journal.lines = lines;
-        journal.n_lines = ELEMENTSOF(lines);
-        part.len = argosy__response__pack(&r, bytes);
         assert_int_equal(http_journal_append(&part, "a.service", HTTP_STREAM_LINES, &out), 0);
         assert_int_equal(buf_append(&out, "", 1), 0);
         assert_string_equal(

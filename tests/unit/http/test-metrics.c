@@ -6,20 +6,17 @@
 #include "messages.h"
 
 static Argosy__Response__Counter counter(const char *name, const char *help, uint64_t value) {
-        Argosy__Response__Counter c =
-                MESSAGE_OF(response__counter, .name = (char *) name, .help = (char *) help, .value = value);
-
-        return c;
+        return (Argosy__Response__Counter) MESSAGE_OF(response__counter, .name = (char *) name,
+                                                      .help = (char *) help, .value = value);
 }
 
 static char *metrics_of(Argosy__Response__Counter **rows, size_t n) {
         Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .rows = rows, .n_rows = n);
         Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
         _cleanup_free_ uint8_t *data = NULL;
-        HttpPart part;
 
         data = malloc(argosy__response__get_packed_size(&r));
-        part = (HttpPart){data, argosy__response__pack(&r, data)};
+        HttpPart part = (HttpPart){data, argosy__response__pack(&r, data)};
         return http_metrics(&part);
 }
 
@@ -71,10 +68,8 @@ static void help_is_one_line(void **state) {
 static void turns_of_the_loop_are_a_histogram(void **state) {
         Argosy__Response__TurnTimes turns = ARGOSY__RESPONSE__TURN_TIMES__INIT;
         uint64_t bounds[] = {100, 10000}, counts[] = {5, 7, 8};
-        Argosy__Response__Times commits = ARGOSY__RESPONSE__TIMES__INIT, *times = &commits;
         _cleanup_free_ char *text = NULL, *both = NULL, *without = NULL;
         uint8_t data[512];
-        HttpPart part = {.data = data};
         Argosy__Response__Counters counters = MESSAGE_OF(response__counters, .turns = &turns);
         Argosy__Response r = RESPONSE_OF(COUNTERS, counters, &counters);
 
@@ -83,7 +78,7 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
         turns.counts = counts;
         turns.n_counts = 3;
         turns.sum_us = 1234567;
-        part.len = argosy__response__pack(&r, data);
+        HttpPart part = {.data = data, .len = argosy__response__pack(&r, data)};
         text = http_metrics(&part);
         assert_non_null(strstr(text, "# TYPE argosy_turn_seconds histogram\n"));
         assert_non_null(strstr(text,
@@ -91,8 +86,9 @@ static void turns_of_the_loop_are_a_histogram(void **state) {
                                "argosy_turn_seconds_bucket{le=\"0.010000\"} 7\n"
                                "argosy_turn_seconds_bucket{le=\"+Inf\"} 8\n"
                                "argosy_turn_seconds_count 8\nargosy_turn_seconds_sum 1.234567\n# EOF\n"));
-        commits.name = (char *) "log_commit";
-        commits.help = (char *) "How \\ long";
+        Argosy__Response__Times commits = MESSAGE_OF(response__times, .name = (char *) "log_commit",
+                                                     .help = (char *) "How \\ long"),
+                                *times = &commits;
         commits.times = &turns;
         counters.times = &times;
         counters.n_times = 1;

@@ -12,6 +12,7 @@
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "row-json.h"
 #include "str.h"
 
@@ -245,13 +246,12 @@ static void look_at_value(const cJSON *schema, const cJSON *value, const char *n
 static void look_at_row(const char *schema, const char *rows, Json *j) {
         _cleanup_free_ char *text = NULL;
         const cJSON *member;
-        cJSON *row;
 
         assert_false(j->failed);
         text = buf_take_string(&j->text);
         json_done(j);
         *j = (Json){};
-        row = cJSON_Parse(text);
+        cJSON *row = cJSON_Parse(text);
         assert_non_null(row);
         look_at_value(row_of(schema, rows), row, rows);
         cJSON_ArrayForEach(
@@ -271,19 +271,19 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 Argosy__Response__RoleRow role = ARGOSY__RESPONSE__ROLE_ROW__INIT;
                 Argosy__Label label = ARGOSY__LABEL__INIT, *labels[] = {&label};
                 Argosy__Response__PoolRow pool = ARGOSY__RESPONSE__POOL_ROW__INIT;
-                Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
-                Argosy__Response__QueueRow queue = ARGOSY__RESPONSE__QUEUE_ROW__INIT;
-                Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+                Argosy__QueueRule rule = MESSAGE_OF(queue_rule, .text = word, .author = word, .verb = word,
+                                                    .unit = word, .role = word, .reason = word);
+                Argosy__Response__QueueRow queue = MESSAGE_OF(response__queue_row, .rule = &rule);
                 Argosy__Response__AccessRow access = ARGOSY__RESPONSE__ACCESS_ROW__INIT;
                 Argosy__AccessTokenRecord record = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
                 Argosy__Response__TokenRow token = ARGOSY__RESPONSE__TOKEN_ROW__INIT;
                 Argosy__Response__ClusterStatus__Member member =
                         ARGOSY__RESPONSE__CLUSTER_STATUS__MEMBER__INIT;
-                Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
+                Argosy__Response__UsageRow usage =
+                        USAGE_ROW_OF(.known = full ? KNOWS_CPU | KNOWS_TASKS | KNOWS_MEMORY | KNOWS_IO : 0);
                 Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
                 Argosy__Response__Finding finding = ARGOSY__RESPONSE__FINDING__INIT,
                                           *findings[] = {&finding};
-                Argosy__Response__FileFindings file = ARGOSY__RESPONSE__FILE_FINDINGS__INIT;
                 Json j = {};
 
                 use.has_guarantee = use.has_limit = full;
@@ -296,13 +296,12 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 pool.labels = labels;
                 row_json(&pool_row, &pool, &j);
                 look_at_row("pools", "pools", &j);
-                rule.text = rule.author = rule.verb = rule.unit = rule.role = rule.reason = word;
                 rule.action = full ? ARGOSY__QUEUE_ACTION__QUEUE_HOLD : rule.action;
-                queue.rule = &rule;
                 row_json(&queue_rule_row, &queue, &j);
                 look_at_row("rules", "rules", &j);
-                grant.user = grant.group = grant.role = access.host = word;
-                grant.right = ARGOSY__RIGHT__RIGHT_VIEW;
+                Argosy__GrantRecord grant =
+                        MESSAGE_OF(grant_record, .user = access.host = word, .group = access.host = word,
+                                   .role = access.host = word, .right = ARGOSY__RIGHT__RIGHT_VIEW);
                 access.grant = &grant;
                 row_json(&grant_row, &access, &j);
                 look_at_row("access", "access", &j);
@@ -317,28 +316,25 @@ static void rows_that_are_no_list_of_fields_are_as_they_are_written(void **state
                 member.raft_id = (uint64_t) full;
                 row_json(&member_row, &member, &j);
                 look_at_row("hosts", "hosts", &j);
-                usage.known = full ? KNOWS_CPU | KNOWS_TASKS | KNOWS_MEMORY | KNOWS_IO : 0;
                 usage_json(&usage, "n1", &j);
                 look_at_row("usage", "usage", &j);
                 finding.line = (uint32_t) full;
-                file.findings = findings;
-                file.n_findings = 1;
+                Argosy__Response__FileFindings file =
+                        FILE_FINDINGS_OF(.findings = findings, .n_findings = 1);
                 findings_json(&file, &verify, &j);
                 look_at_row("files_verified", "files", &j);
         }
 }
 
 static void a_job_is_as_it_is_written(void **state) {
-        Argosy__Response__JobRow job = ARGOSY__RESPONSE__JOB_ROW__INIT;
         Argosy__Response__JobSettingRow setting = ARGOSY__RESPONSE__JOB_SETTING_ROW__INIT,
                                         *settings[] = {&setting};
         Argosy__Response__JobUnitRow unit = ARGOSY__RESPONSE__JOB_UNIT_ROW__INIT;
         uint64_t after[] = {7};
         Json j = {};
+        Argosy__Response__JobRow job = JOB_ROW_OF(.after = after, .waiting = after, .settings = settings,
+                                                  .n_after = 1, .n_waiting = 1, .n_settings = 1);
 
-        job.after = job.waiting = after;
-        job.settings = settings;
-        job.n_after = job.n_waiting = job.n_settings = 1;
         json_begin(&j, '{');
         job_json_fields(&job, &j);
         json_key(&j, "units");
@@ -417,7 +413,6 @@ static int ask(size_t verb, const char *member, const char *value, char **ret_wh
         const HttpMember *of;
         _cleanup_free_ char *body = str_printf("{\"verb\":\"%s\"", name);
         Argosy__Request *request = NULL;
-        int r;
 
         for (size_t k = 0; (of = http_write_member(verb, k)); k++) {
                 _cleanup_free_ char *before = body;
@@ -431,7 +426,7 @@ static int ask(size_t verb, const char *member, const char *value, char **ret_wh
         other = body;
         body = str_printf("%s}", other);
         free((char *) other);
-        r = http_write_parse(&target, &headers, body, strlen(body), &request, ret_why);
+        int r = http_write_parse(&target, &headers, body, strlen(body), &request, ret_why);
         message_free(request);
         return r;
 }

@@ -108,12 +108,11 @@ static void listen_somewhere(void) {
         assert_int_equal(r, 0);
 }
 
-static int begin(void **state) {
+FIXTURE(begin) {
         memset(&w, 0, sizeof(w));
         world_begin(-1, CLIENTS, &ops);
         listen_somewhere();
         set_names(false);
-        return 0;
 }
 
 // Each on a connection of its own, to its end.
@@ -199,11 +198,10 @@ static void say_long(size_t i, const char *headers, size_t n) {
 
 static void a_long_body_is_not_read_for_a_token_that_is_none(void **state) {
         Argosy__Response gone = error_response(EKEYREJECTED, "there is no such token");
-        Client *c;
 
         w.waits = true;
-        c = say(0, "POST /v1/jobs HTTP/1.1\r\n" HOST BEARER
-                   "Content-Type: application/x-ndjson\r\nContent-Length: 8000000\r\n\r\n");
+        Client *c = say(0, "POST /v1/jobs HTTP/1.1\r\n" HOST BEARER
+                           "Content-Type: application/x-ndjson\r\nContent-Length: 8000000\r\n\r\n");
         RUN_UNTIL(w.n_requests == 1);
         assert_int_equal(w.last_what, ARGOSY__REQUEST__WHAT_RIGHT_CHECK);
         http_call_respond(w.call, &gone);
@@ -247,16 +245,14 @@ static void say_more(size_t i, const char *text) {
 // Who reads his answers slowly, or sends bodies slowly, takes room from himself.
 static void a_token_has_no_more_than_its_share(void **state) {
         static const char other[] = GET("/v1/nodes", HOST "Authorization: Bearer " OTHER_TOKEN "\r\n");
-        unsigned n;
-        HttpCall *slow;
 
         for (size_t i = 0; i < 3; i++)
                 is_answered(i, GET("/v1/nodes", HOST BEARER), "200"); // so it is known
-        n = w.n_requests;
+        unsigned n = w.n_requests;
         w.waits = true;
         say_more(0, GET("/v1/nodes", HOST BEARER));
         RUN_UNTIL(w.n_requests == n + 1);
-        slow = w.call;
+        HttpCall *slow = w.call;
         assert_true(http_api_hold(slow, HELD_PER_USER));
         w.waits = false;
         say_more(1, GET("/v1/nodes", HOST BEARER));
@@ -401,10 +397,9 @@ static size_t requests_of(uint32_t address) {
         struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
         Principal of = principal_of_address((struct sockaddr *) &at);
         Account *u = account_enter(world.accounts, &of);
-        size_t n;
 
         assert_non_null(u);
-        n = account_has(u, ACCOUNT_REQUESTS);
+        size_t n = account_has(u, ACCOUNT_REQUESTS);
         account_leave(u);
         return n;
 }
@@ -464,8 +459,6 @@ static void a_proxy_has_more_connections_than_an_address(void **state) {
 
 static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
         EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
-        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
         char cursor[EVENT_CURSOR_SIZE], text[512];
 
         memset(place.cluster, 3, sizeof(place.cluster));
@@ -476,10 +469,8 @@ static void what_was_seen_by_one_token_is_not_known_to_the_next(void **state) {
         http_api_set_present(world.api, &place, 0, UINT64_MAX);
         str_fit(text, sizeof(text), "GET /v1/state HTTP/1.1\r\n" HOST BEARER "If-None-Match: \"%s\"\r\n\r\n",
                 cursor);
-        events.cursor = cursor;
-        r.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        r.events = &events;
-        r.final = true;
+        Argosy__Response__Events events = MESSAGE_OF(response__events, .cursor = cursor);
+        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         for (size_t i = 1; i <= 2; i++) {
                 (void) say(0, text);
                 RUN_UNTIL(w.n_requests == i); // each time

@@ -67,13 +67,11 @@ static struct World {
 // Where the stream of events is.
 static void answer_place(HttpCall *call) {
         EventCursor place = {.generation = 1, .term = 2, .mode = EVENT_CURSOR_RING, .seq = 7};
-        Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
         char cursor[EVENT_CURSOR_SIZE];
 
         event_cursor_format(&place, cursor);
-        events.cursor = cursor;
-        http_call_respond(call, &r);
+        Argosy__Response__Events events = MESSAGE_OF(response__events, .cursor = cursor);
+        http_call_respond(call, A_RESPONSE(EVENTS, events, &events, .final = true));
 }
 
 // As for fleet's API: one machine, and 101 units; whose name begins with who asks.
@@ -96,10 +94,9 @@ static bool answer_list(HttpCall *call, const Argosy__Request *request) {
                 str_fit(w.behind, sizeof(w.behind), "%s", request->list_units->filter->after);
                 for (size_t i = 0; i < ROWS; i++) {
                         str_fit(names[i], sizeof(names[i]), "%d-%03zu.service", w.shows, i);
-                        rows[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
-                        rows[i].unit = names[i];
-                        rows[i].node = (char *) "n1";
-                        rows[i].load = (char *) "loaded";
+                        rows[i] = (Argosy__Response__UnitRow) UNIT_ROW_OF(.unit = names[i],
+                                                                          .node = (char *) "n1",
+                                                                          .load = (char *) "loaded");
                         list[i] = &rows[i];
                 }
                 units.rows = list;
@@ -177,11 +174,10 @@ static void listen_somewhere(bool fleet) {
 static void make_client(size_t i, const gnutls_x509_crt_t *trusted) {
         _cleanup_buf_ Buf certificate = {};
         _cleanup_(buf_wipe) Buf key = {};
-        gnutls_datum_t cert, secret;
 
         assert_int_equal(client_certificate_new("ci", 3600, &certificate, &key, &w.clients[i].proof), 0);
-        cert = (gnutls_datum_t){certificate.data, (unsigned) certificate.len};
-        secret = (gnutls_datum_t){key.data, (unsigned) key.len};
+        gnutls_datum_t cert = (gnutls_datum_t){certificate.data, (unsigned) certificate.len};
+        gnutls_datum_t secret = (gnutls_datum_t){key.data, (unsigned) key.len};
         assert_int_equal(gnutls_certificate_allocate_credentials(&w.clients[i].credentials), 0);
         assert_int_equal(gnutls_certificate_set_x509_trust(w.clients[i].credentials,
                                                            (gnutls_x509_crt_t *) trusted, 1),
@@ -320,10 +316,8 @@ static int ask_with_cookie(const char *line, const char *headers, const char *bo
 }
 
 static void log_in(void) {
-        const char *cookie;
-
         assert_int_equal(ask(LOGIN(ORIGIN)), 204);
-        cookie = strstr(w.got, "Set-Cookie: " HTTP_COOKIE "=");
+        const char *cookie = strstr(w.got, "Set-Cookie: " HTTP_COOKIE "=");
         assert_non_null(cookie);
         str_fit(w.cookie, sizeof(w.cookie), "%.43s", cookie + strlen("Set-Cookie: " HTTP_COOKIE "="));
         assert_non_null(strstr(cookie, "; Path=/; Max-Age=43200; Secure; HttpOnly; SameSite=Strict\r\n"));
@@ -434,13 +428,11 @@ static void a_stream_ends_with_its_session(void **state) {
 }
 
 static void tell_line(const char *text) {
-        Argosy__Response__Journal journal = MESSAGE_OF(response__journal, .node = (char *) "n1");
-        Argosy__Response r = RESPONSE_OF(JOURNAL, journal, &journal);
         char *lines[] = {(char *) text};
+        Argosy__Response__Journal journal =
+                MESSAGE_OF(response__journal, .node = (char *) "n1", .lines = lines, .n_lines = 1);
 
-        journal.lines = lines;
-        journal.n_lines = 1;
-        http_call_respond(w.reads, &r);
+        http_call_respond(w.reads, A_RESPONSE(JOURNAL, journal, &journal));
 }
 
 static void follow_with_cookie(Client *c) {
@@ -556,10 +548,9 @@ static uint64_t cpu_us(void) {
 static void costs_nothing_for_a_while(void) {
         const struct timespec settles = {.tv_nsec = 50 * 1000 * 1000},
                               lasts = {.tv_nsec = 400 * 1000 * 1000};
-        uint64_t before;
 
         nanosleep(&settles, NULL);
-        before = cpu_us();
+        uint64_t before = cpu_us();
         nanosleep(&lasts, NULL);
         assert_true(cpu_us() - before < 10 * USEC_PER_MSEC);
 }

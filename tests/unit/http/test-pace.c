@@ -20,7 +20,7 @@ static struct {
         int ours, theirs;
 } c[2];
 
-static int begin(void **state) {
+FIXTURE(begin) {
         int fds[2];
 
         pace = (HttpPace){};
@@ -30,10 +30,9 @@ static int begin(void **state) {
                 c[i].ours = fds[0];
                 c[i].theirs = fds[1];
         }
-        return 0;
 }
 
-static int end(void **state) {
+FIXTURE(end) {
         assert_true(list_is_empty(&pace.all));
         assert_false(http_pace_is_due(&pace));
         http_pace_done(&pace);
@@ -41,7 +40,6 @@ static int end(void **state) {
                 close(c[i].ours);
                 close(c[i].theirs);
         }
-        return 0;
 }
 
 static bool has_ended(size_t i) {

@@ -8,6 +8,7 @@
 #include "http-page.h"
 #include "http-target.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 #include "test.h"
 
@@ -76,10 +77,9 @@ static void a_page_is_read_as_it_was_written(void **state) {
 
 static void what_is_cut_off_or_mistyped_is_no_page(void **state) {
         char text[HTTP_PAGE_SIZE];
-        size_t len;
 
         http_page_format(&of_web, 7, text);
-        len = strlen(text);
+        size_t len = strlen(text);
         for (size_t i = 0; i < len; i++) {
                 char wrong[HTTP_PAGE_SIZE];
                 HttpPage page;
@@ -105,10 +105,9 @@ static void a_page_is_of_one_question(void **state) {
                             *job = page_of("/v1/jobs?author=ann", &of_job),
                             *past = page_of("/v1/history/a.service", &of_job);
         char text[2048];
-        HttpTarget t;
 
         str_fit(text, sizeof(text), "/v1/units?page=%s&limit=9&pattern=web%%2a", token);
-        t = parsed(text);
+        HttpTarget t = parsed(text);
         assert_string_equal(t.page.unit, of_web.unit);
         assert_string_equal(t.page.node, of_web.node);
         http_target_done(&t);
@@ -147,15 +146,12 @@ static void a_leader_is_asked_for_what_is_wanted(void **state) {
         static const char all[] =
                 "/v1/units?limit=20&label=disk%3Dssd&label=zone=eu.1&node=n1&state=failed&pattern=web*";
         _cleanup_free_ char *token = page_of(all, &of_web);
-        const Argosy__ListFilter *m;
-        Argosy__Request *q;
         char text[2048];
-        HttpTarget t;
 
         str_fit(text, sizeof(text), "%s&page=%s", all, token);
-        t = parsed(text);
-        q = http_resource_request(&t);
-        m = q->list_units->filter;
+        _cleanup_(http_target_done) HttpTarget t = parsed(text);
+        _cleanup_(message_freep) Argosy__Request *q = http_resource_request(&t);
+        const Argosy__ListFilter *m = q->list_units->filter;
         assert_non_null(m);
         assert_int_equal(m->limit, 20);
         assert_int_equal(m->n_labels, 2);
@@ -199,8 +195,6 @@ static void a_leader_is_asked_for_what_is_wanted(void **state) {
         t = parsed("/v1/units/web.service");
         q = http_resource_request(&t);
         assert_null(q->list_units->filter);
-        message_free(q);
-        http_target_done(&t);
 }
 
 static void a_link_is_the_question_with_its_next_page(void **state) {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fileio.h"
 #include "hash.h"
 #include "http-limits.h"
 #include "http-peer.h"
@@ -35,11 +36,10 @@ static HttpPeer *come_over_tcp(int fd) {
 }
 
 static void who_shuts_down_his_half_is_not_gone(void **state) {
-        HttpPeer *p;
         int fds[2];
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-        p = come_over_tcp(fds[0]);
+        HttpPeer *p = come_over_tcp(fds[0]);
         assert_non_null(p);
         assert_int_equal(shutdown(fds[1], SHUT_WR), 0);
         assert_false(http_peer_is_gone(p));
@@ -50,11 +50,10 @@ static void who_shuts_down_his_half_is_not_gone(void **state) {
 }
 
 static void who_connects_is_who_the_kernel_says(void **state) {
-        HttpPeer *p;
         int fds[2];
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-        p = http_peer_new(accounts, fds[0]);
+        HttpPeer *p = http_peer_new(accounts, fds[0]);
         assert_non_null(p);
         assert_int_equal(p->uid, geteuid());
         assert_int_equal(p->gid, getegid());
@@ -138,18 +137,16 @@ static int option_of(int fd, int level, int name) {
 
 // Also of one to whom nothing is said for long.
 static void who_is_gone_without_a_word_is_looked_for(void **state) {
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        HttpPeer *p;
+        _cleanup_(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
         assert_true(fd >= 0);
-        p = come_over_tcp(fd);
+        HttpPeer *p = come_over_tcp(fd);
         assert_non_null(p);
         assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
         assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), HTTP_TCP_SILENT_SEC);
         assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), HTTP_TCP_SILENT_SEC);
         assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), HTTP_TCP_UNANSWERED_SEC * 1000);
         http_peer_free(accounts, p);
-        close(fd);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -233,13 +233,12 @@ static void say_documents(void) {
 
 static void say_request(const char *name, Argosy__Request *q) {
         _cleanup_free_ uint8_t *data = NULL;
-        size_t len;
 
         if (!q)
                 return;
         data = malloc(argosy__request__get_packed_size(q) + 1);
         assert_non_null(data);
-        len = argosy__request__pack(q, data);
+        size_t len = argosy__request__pack(q, data);
         say(name);
         say(" ");
         say_bytes(data, len);
@@ -395,7 +394,7 @@ static void say_targets(void) {
 static void say_body(const char *target, const char *body) {
         const HttpWriteHeaders headers = {.key = "a-key"};
         _cleanup_free_ char *why = NULL, *copy = strdup(body);
-        HttpTarget t = parsed(target);
+        _cleanup_(http_target_done) HttpTarget t = parsed(target);
         Argosy__Request *q = NULL;
         char number[16];
         int r = http_write_parse(&t, &headers, copy, strlen(copy), &q, &why);
@@ -406,7 +405,6 @@ static void say_body(const char *target, const char *body) {
                 say_line(number, why);
         } else
                 say_request("request", q);
-        http_target_done(&t);
 }
 
 // What each verb is given: with everything that it takes, with nothing, with what it does not take, and each

@@ -10,9 +10,8 @@
 static HttpSessions s;
 static int gave_way; // for the last one that began
 
-static int done(void **state) {
+FIXTURE(done) {
         http_sessions_done(&s);
-        return 0;
 }
 
 static Hash proof_of(unsigned n) {

@@ -34,13 +34,10 @@ static struct World {
 
 static bool add_event(Argosy__Response__Events *events, Argosy__EventKind kind, const char *a,
                       const char *b) {
-        Argosy__Event e = MESSAGE_OF(event, .kind = kind);
         char *values[] = {(char *) a, (char *) b};
-        uint8_t *bytes;
+        Argosy__Event e = MESSAGE_OF(event, .kind = kind, .values = values, .n_values = ELEMENTSOF(values));
+        uint8_t *bytes = malloc(argosy__event__get_packed_size(&e));
 
-        e.values = values;
-        e.n_values = ELEMENTSOF(values);
-        bytes = malloc(argosy__event__get_packed_size(&e));
         assert_non_null(bytes);
         assert_int_equal(ARRAY_RESERVE(events->events, events->n_events + 1), 0);
         events->events[events->n_events++] = (ProtobufCBinaryData){argosy__event__pack(&e, bytes), bytes};
@@ -120,12 +117,11 @@ static const HttpApiOps ops = {.request = on_request, .admits = answer_admits, .
 
 // ---- clients
 
-static int begin(void **state) {
+FIXTURE(begin) {
         memset(&w, 0, sizeof(w));
         w.now = (EventCursor){.cluster = {1, 2, 3, 4}, .generation = 1, .term = 1, .seq = 3};
         w.per_part = 2;
         world_begin_on_socket(state, CLIENTS, &ops);
-        return 0;
 }
 
 // What was told before is forgotten.
@@ -170,11 +166,10 @@ static const Client *unchanged(size_t i) {
 // ---- tests
 
 static void the_whole_is_asked_for_in_parts_and_answered_as_one_document(void **state) {
-        const Client *c;
         char etag[EVENT_CURSOR_SIZE + 16];
 
         ask(0);
-        c = told(0);
+        const Client *c = told(0);
         str_fit(etag, sizeof(etag), "ETag: \"%s\"\r\n", tag());
         assert_true(has(c, "HTTP/1.1 200 "));
         assert_true(has(c, etag));
@@ -232,15 +227,13 @@ static void who_comes_while_it_is_made_waits_for_the_same(void **state) {
 }
 
 static void whoever_asks_for_the_others_and_is_refused_is_refused_alone(void **state) {
-        HttpCall *refused;
-
         w.holds = true;
         ask(0);
         ask(1);
         RUN_UNTIL(w.n_held == 2);
         answer_held();
         RUN_UNTIL(w.n_held == 1);
-        refused = w.held[0];
+        HttpCall *refused = w.held[0];
         message_free(w.asked[0]);
         w.n_held = 0;
         w.holds = false;

@@ -62,7 +62,7 @@ static bool is_ready(void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .admits = yes, .is_ready = is_ready};
 
-static int begin(void **state) {
+FIXTURE(begin) {
         struct rlimit files;
 
         memset(&w, 0, sizeof(w));
@@ -71,15 +71,13 @@ static int begin(void **state) {
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
         world_begin_on_socket(state, CLIENTS, &ops);
         assert_int_equal(uv_timer_init(&world.loop, &w.timer), 0);
-        return 0;
 }
 
-static int end(void **state) {
+FIXTURE(end) {
         uv_close((uv_handle_t *) &w.timer, NULL);
         (void) world_end(state);
         for (size_t i = 0; i < w.n_open; i++)
                 message_free(w.open[i].request);
-        return 0;
 }
 
 #define GET(target, headers) "GET " target " HTTP/1.1\r\nHost: x\r\n" headers "\r\n"
@@ -104,25 +102,22 @@ static void answer(size_t n_events, size_t n_text) {
         Question q = take_question(0);
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
         Argosy__Response r = RESPONSE_OF(EVENTS, events, &events, .final = true);
-        Argosy__Event e = ARGOSY__EVENT__INIT;
         _cleanup_free_ char *text = malloc(n_text + 1);
         char cursor[EVENT_CURSOR_SIZE],
                 *values[] = {(char *) "n1", (char *) "online", (char *) "", (char *) "", text};
         ProtobufCBinaryData packed[64] = {};
-        EventCursor at;
 
         assert_true(text && n_events <= ELEMENTSOF(packed));
         memset(text, 'x', n_text);
         text[n_text] = '\0';
-        e.kind = ARGOSY__EVENT_KIND__EVENT_NODE;
-        e.values = values;
-        e.n_values = ELEMENTSOF(values);
+        Argosy__Event e = MESSAGE_OF(event, .kind = ARGOSY__EVENT_KIND__EVENT_NODE, .values = values,
+                                     .n_values = ELEMENTSOF(values));
         for (size_t i = 0; i < n_events; i++) {
                 e.seq = ++w.seq;
                 packed[i].data = malloc(argosy__event__get_packed_size(&e));
                 packed[i].len = argosy__event__pack(&e, packed[i].data);
         }
-        at = cursor_at(w.seq);
+        EventCursor at = cursor_at(w.seq);
         event_cursor_format(&at, cursor);
         events.cursor = cursor;
         events.events = packed;
@@ -157,7 +152,7 @@ static int connect_raw(const char *text) {
 }
 
 static void for_who_does_not_read_nothing_is_asked(void **state) {
-        int fd = connect_raw(GET("/v1/events", ""));
+        _cleanup_(closep) int fd = connect_raw(GET("/v1/events", ""));
         size_t n_before, n_read = 0;
         char buf[65536];
 
@@ -178,7 +173,6 @@ static void for_who_does_not_read_nothing_is_asked(void **state) {
                 uv_run(&world.loop, UV_RUN_NOWAIT);
         }
         assert_true(n_read > 1000);
-        close(fd);
 }
 
 static void answer_beginning(void) {
@@ -256,10 +250,8 @@ static void who_is_somebody_else_asks_himself(void **state) {
 
 // His comment is due, or he has gone: then another one asks.
 static void when_the_one_who_asks_leaves_another_one_does(void **state) {
-        HttpCall *asks;
-
         open_streams(3);
-        asks = w.open[0].call;
+        HttpCall *asks = w.open[0].call;
         deadline_heap_clear(&world.api->deadlines, &asks->deadline);
         assert_int_equal(deadline_heap_set(&world.api->deadlines, &asks->deadline, 1), 0);
         uv_update_time(&world.loop);
@@ -326,8 +318,7 @@ static void it_may_end_in_the_middle_of_everything(void **state) {
 
 // He has half a second, and the others do not need that long.
 static void who_does_not_read_does_not_keep_it_from_its_end(void **state) {
-        int fd = connect_raw(GET("/v1/events", ""));
-        uint64_t began;
+        _cleanup_(closep) int fd = connect_raw(GET("/v1/events", ""));
 
         do {
                 if (w.n_open > 0)
@@ -337,13 +328,12 @@ static void who_does_not_read_does_not_keep_it_from_its_end(void **state) {
                 RUN_UNTIL(w.n_open > 0 || w.quiet);
         } while (w.n_open > 0);
         open_streams(1);
-        began = uv_hrtime();
+        uint64_t began = uv_hrtime();
         world_close_api();
         RUN_UNTIL(has(&world.clients[0], "event: problem\n") && has(&world.clients[0], "\r\n0\r\n\r\n"));
         assert_false(world.api_closed);
         RUN_UNTIL(world.api_closed);
         assert_in_range((uv_hrtime() - began) / 1000000, HTTP_END_MS / 2, 10 * HTTP_END_MS);
-        close(fd);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -203,8 +203,9 @@ static void a_method_is_one_of_those_that_fit(void **state) {
 }
 
 static void events_are_asked_for_behind_the_cursor(void **state) {
-        HttpTarget t = parsed("/v1/events?since=@7&kind=job");
-        Argosy__Request *q = http_resource_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
+        _cleanup_(http_target_done) HttpTarget t = parsed("/v1/events?since=@7&kind=job");
+        _cleanup_(message_freep) Argosy__Request *q =
+                http_resource_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
 
         assert_int_equal(q->events->since_job, 7);
         assert_false(q->events->from_now);
@@ -218,8 +219,6 @@ static void events_are_asked_for_behind_the_cursor(void **state) {
         t = parsed("/v1/events");
         q = http_resource_events(&t, "", ARGOSY__REQUEST__EVENTS__LEAD__SOMEBODY);
         assert_true(q->events->from_now);
-        message_free(q);
-        http_target_done(&t);
 }
 
 static void a_journal_has_its_own_parameters(void **state) {
@@ -259,20 +258,21 @@ static void a_journal_has_its_own_parameters(void **state) {
 }
 
 static void parameters_may_come_several_times(void **state) {
-        HttpTarget t = parsed("/v1/units?pattern=a*&state=failed&pattern=b%26c=d&state=active");
+        _cleanup_(http_target_done) HttpTarget t =
+                parsed("/v1/units?pattern=a*&state=failed&pattern=b%26c=d&state=active");
 
         assert_int_equal(t.n_patterns, 2);
         assert_string_equal(t.patterns[0], "a*");
         assert_string_equal(t.patterns[1], "b&c=d");
         assert_int_equal(t.n_states, 2);
         assert_string_equal(t.states[1], "active");
-        http_target_done(&t);
 }
 
 static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
-        HttpTarget t = parsed("/v1/units?node=n1&node=n2&state=failed"), all = parsed("/v1/unit-files");
+        _cleanup_(http_target_done) HttpTarget t = parsed("/v1/units?node=n1&node=n2&state=failed"),
+                                               all = parsed("/v1/unit-files");
         Argosy__Response__UnitRow row = UNIT_ROW_OF(.active = (char *) "failed", .node = (char *) "n2");
-        Argosy__Response__UnitFileRow file = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
+        Argosy__Response__UnitFileRow file = UNIT_FILE_ROW_OF(.node = (char *) "n3");
 
         assert_true(http_filter_wants_unit(&t, &row, NULL));
         row.node = (char *) "n21";
@@ -280,20 +280,16 @@ static void only_what_is_on_the_nodes_that_are_named_is_wanted(void **state) {
         row.node = (char *) "n1";
         row.active = (char *) "active";
         assert_false(http_filter_wants_unit(&t, &row, NULL));
-        file.node = (char *) "n3";
         assert_true(http_filter_wants_file(&all, &file, NULL));
-        http_target_done(&t);
-        http_target_done(&all);
 }
 
 static void parameters_have_a_limit(void **state) {
         char text[32 * HTTP_PATTERNS_MAX] = "/v1/units?state=failed";
         const char *why;
-        HttpTarget t;
 
         for (size_t i = 0; i < HTTP_PATTERNS_MAX; i++)
                 strcat(text, "&pattern=a");
-        t = parsed(text);
+        HttpTarget t = parsed(text);
         assert_int_equal(t.n_patterns, HTTP_PATTERNS_MAX);
         http_target_done(&t);
         strcat(text, "&pattern=a");
@@ -302,8 +298,8 @@ static void parameters_have_a_limit(void **state) {
 }
 
 static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
-        HttpTarget t = parsed("/v1/units?pattern=a*&pattern=b");
-        Argosy__Request *q = http_resource_request(&t);
+        _cleanup_(http_target_done) HttpTarget t = parsed("/v1/units?pattern=a*&pattern=b");
+        _cleanup_(message_freep) Argosy__Request *q = http_resource_request(&t);
 
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_UNITS);
         assert_int_equal(q->list_units->n_patterns, 2);
@@ -337,22 +333,19 @@ static void it_becomes_the_request_that_argosyctl_would_send(void **state) {
         t = parsed("/metrics");
         q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_COUNTERS);
-        message_free(q);
-        http_target_done(&t);
 }
 
 static void jobs_are_chosen_and_come_in_pages(void **state) {
         static const char chosen[] =
                 "/v1/jobs?state=failed&author=ann@*&pattern=web*&limit=20&state=done&node=n1&node=n2";
         char page[HTTP_PAGE_SIZE], text[sizeof(chosen) + sizeof("&page=") + HTTP_PAGE_SIZE];
-        HttpTarget t = parsed(chosen);
-        Argosy__Request *q;
+        _cleanup_(http_target_done) HttpTarget t = parsed(chosen);
 
         http_page_format(&(HttpPage){.before = UINT64_MAX}, http_filter_question(&t), page);
         http_target_done(&t);
         str_fit(text, sizeof(text), "%s&page=%s", chosen, page);
         t = parsed(text);
-        q = http_resource_request(&t);
+        _cleanup_(message_freep) Argosy__Request *q = http_resource_request(&t);
         assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_LIST_JOBS);
         assert_int_equal(q->list_jobs->limit, 20);
         assert_true(q->list_jobs->before == UINT64_MAX);
@@ -370,8 +363,6 @@ static void jobs_are_chosen_and_come_in_pages(void **state) {
         q = http_resource_request(&t);
         assert_true(q->list_jobs->number == UINT64_MAX);
         assert_string_equal(q->list_jobs->author, "");
-        message_free(q);
-        http_target_done(&t);
 }
 
 static void one_thing_may_not_be_there(void **state) {
@@ -388,17 +379,15 @@ static void one_thing_may_not_be_there(void **state) {
 
 static void rows_are_wanted_by_any_of_their_states(void **state) {
         Argosy__Response__UnitRow row = UNIT_ROW_OF(.load = "loaded", .active = "active", .sub = "running");
-        HttpTarget any = parsed("/v1/units"), some = parsed("/v1/units?state=failed&state=not-found"),
-                   sub = parsed("/v1/units?state=running");
+        _cleanup_(http_target_done) HttpTarget any = parsed("/v1/units"),
+                                               some = parsed("/v1/units?state=failed&state=not-found"),
+                                               sub = parsed("/v1/units?state=running");
 
         assert_true(http_filter_wants_unit(&any, &row, NULL));
         assert_false(http_filter_wants_unit(&some, &row, NULL));
         assert_true(http_filter_wants_unit(&sub, &row, NULL));
         row.load = "not-found";
         assert_true(http_filter_wants_unit(&some, &row, NULL));
-        http_target_done(&any);
-        http_target_done(&some);
-        http_target_done(&sub);
 }
 
 static void only_how_the_process_is_may_be_known_by_anybody(void **state) {

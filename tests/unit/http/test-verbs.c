@@ -7,6 +7,7 @@
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "request-key.h"
 #include "request-kind.h"
 
@@ -100,7 +101,7 @@ static void each_verb_is_a_request_that_argosyctl_would_send(void **state) {
 }
 
 static void nodes_have_their_mode_and_the_reason(void **state) {
-        Argosy__Request *q = parsed(
+        _cleanup_(message_freep) Argosy__Request *q = parsed(
                 "{\"verb\":\"drain\",\"nodes\":[\"n1\",\"n2\"],\"deadline\":\"5min\",\"reason\":\"disk\"}");
 
         assert_int_equal(q->node_change->mode, ARGOSY__NODE_MODE__MODE_DRAINING);
@@ -108,11 +109,10 @@ static void nodes_have_their_mode_and_the_reason(void **state) {
         assert_string_equal(q->node_change->reason, "disk");
         assert_string_equal(q->node_change->nodes[1], "n2");
         assert_string_equal(q->job->reason, "disk");
-        message_free(q);
 }
 
 static void roles_have_amounts(void **state) {
-        Argosy__Request *q = parsed(
+        _cleanup_(message_freep) Argosy__Request *q = parsed(
                 "{\"verb\":\"role set\",\"role\":\"web\",\"weight\":3,"
                 "\"guarantee\":{\"cpu\":\"1.5\",\"memory\":\"2G\"},\"limit\":{\"gpu\":4,\"cpu\":null}}");
         const Argosy__Request__RoleChange *role = q->role_change;
@@ -124,11 +124,10 @@ static void roles_have_amounts(void **state) {
         assert_int_equal(role->limit[0]->amount, 4);
         assert_string_equal(role->limit[0]->resource, "gpu");
         assert_true(role->limit[1]->unset);
-        message_free(q);
 }
 
 static void rules_and_rights_have_their_words(void **state) {
-        Argosy__Request *q = parsed(
+        _cleanup_(message_freep) Argosy__Request *q = parsed(
                 "{\"verb\":\"queue rule add\",\"before\":2,\"rule\":{\"action\":\"limit\",\"limit\":3,"
                 "\"author\":\"a*\",\"verb\":\"start\",\"unit\":\"w*\",\"role\":\"r\",\"reason\":\"x\"}}");
         const Argosy__QueueRule *rule = q->queue_change->add;
@@ -148,7 +147,6 @@ static void rules_and_rights_have_their_words(void **state) {
         assert_string_equal(q->access_change->user, "ann");
         assert_string_equal(q->access_change->host, "n1");
         assert_string_equal(q->access_change->role, "web");
-        message_free(q);
 }
 
 static void tokens_have_what_argosyctl_says_of_them(void **state) {
@@ -170,7 +168,7 @@ static void tokens_have_what_argosyctl_says_of_them(void **state) {
 }
 
 static void a_rebalance_is_begun_and_not_waited_for(void **state) {
-        Argosy__Request *q = parsed(
+        _cleanup_(message_freep) Argosy__Request *q = parsed(
                 "{\"verb\":\"rebalance\",\"patterns\":[\"web@*\"],\"max-moves\":3,\"health\":\"10s\"}");
 
         assert_int_equal(q->rebalance->n_patterns, 1);
@@ -180,11 +178,11 @@ static void a_rebalance_is_begun_and_not_waited_for(void **state) {
         assert_true(q->rebalance->no_wait && !q->rebalance->preview);
         assert_false(q->rebalance->abort);
         assert_int_equal(q->rebalance->id.len, REQUEST_KEY_ID_SIZE);
-        message_free(q);
 }
 
 static void an_undo_may_have_a_pace(void **state) {
-        Argosy__Request *q = parsed("{\"verb\":\"undo\",\"job\":7,\"max-unavailable\":\"25%\"}");
+        _cleanup_(message_freep) Argosy__Request *q =
+                parsed("{\"verb\":\"undo\",\"job\":7,\"max-unavailable\":\"25%\"}");
 
         assert_true(q->undo->rolling && q->undo->percent);
         assert_int_equal(q->undo->max_unavailable, 25);
@@ -197,11 +195,10 @@ static void an_undo_may_have_a_pace(void **state) {
         q = parsed("{\"verb\":\"undo\",\"job\":7}");
         assert_false(q->undo->rolling);
         assert_int_equal(q->undo->health_us, 0);
-        message_free(q);
 }
 
 static void rollouts_have_their_pace(void **state) {
-        Argosy__Request *q = parsed(
+        _cleanup_(message_freep) Argosy__Request *q = parsed(
                 "{\"verb\":\"update\",\"unit\":\"a@.service\",\"files\":{\"a@.service\":\"[Service]\\n[X-"
                 "Argosy]\\nFile=x\\n\","
                 "\"a@.service.d/"
@@ -223,7 +220,6 @@ static void rollouts_have_their_pace(void **state) {
         assert_int_equal(q->rollout->max_unavailable, 2);
         assert_false(q->rollout->percent);
         assert_int_equal(q->rollout->health_us, 2000000); // as argosyctl has it
-        message_free(q);
 }
 
 static void what_is_no_proper_operation_is_refused(void **state) {

@@ -7,25 +7,24 @@
 #include "http-write.h"
 #include "macro.h"
 #include "message.h"
+#include "messages.h"
 #include "request-key.h"
 #include "secret-name.h"
 
 static char *reason; // why the last one was refused
 
-static int end(void **state) {
+FIXTURE(end) {
         free(TAKE_PTR(reason));
-        return 0;
 }
 
 static int write_of(const char *target, HttpMethod method, HttpWriteHeaders headers, const char *body,
                     Argosy__Request **ret) {
         HttpTarget t;
         const char *why;
-        int r;
 
         free(TAKE_PTR(reason));
         assert_int_equal(http_target_parse(target, method, &t, &why), 0);
-        r = http_write_parse(&t, &headers, body, strlen(body), ret, &reason);
+        int r = http_write_parse(&t, &headers, body, strlen(body), ret, &reason);
         http_target_done(&t);
         assert_int_equal(r < 0, reason != NULL);
         return r;
@@ -50,11 +49,10 @@ static void a_verb_becomes_the_request_that_argosyctl_would_send(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 char body[128];
-                Argosy__Request *q;
 
                 snprintf(body, sizeof(body), "{\"units\":[\"a.service\",\"b@1.socket\"],\"verb\":\"%s\"}",
                          cases[i].name);
-                q = posted(body);
+                Argosy__Request *q = posted(body);
                 assert_int_equal(q->what_case, ARGOSY__REQUEST__WHAT_CHANGE);
                 assert_int_equal(q->change->verb, cases[i].verb);
                 assert_int_equal(q->change->n_names, 2);
@@ -67,7 +65,7 @@ static void a_verb_becomes_the_request_that_argosyctl_would_send(void **state) {
 }
 
 static void members_have_their_places(void **state) {
-        Argosy__Request *q = posted(
+        _cleanup_(message_freep) Argosy__Request *q = posted(
                 "{\"verb\":\"start\",\"files\":{\"a.service\":\"[Service]\\n\",\"b@.service\":\"\"},"
                 "\"units\":[\"b@1.service\"],\"replace\":true,\"plan\":true,\"reason\":\"it's \\u00e9\","
                 "\"hold\":true,\"after\":[1,9007199254740992],\"queue\":true}");
@@ -81,15 +79,14 @@ static void members_have_their_places(void **state) {
         assert_string_equal(q->job->reason, "it's \xc3\xa9");
         assert_int_equal(q->job->n_after, 2);
         assert_true(q->job->after[1] == 9007199254740992);
-        message_free(q);
 }
 
 static void without_units_those_of_the_files_are_meant(void **state) {
-        Argosy__Request *q = posted("{\"verb\":\"submit\",\"files\":{\"a.service\":\"[Service]\\n\"}}");
+        _cleanup_(message_freep) Argosy__Request *q =
+                posted("{\"verb\":\"submit\",\"files\":{\"a.service\":\"[Service]\\n\"}}");
 
         assert_int_equal(q->change->n_names, 1);
         assert_string_equal(q->change->names[0], "a.service");
-        message_free(q);
 }
 
 static void assert_file(const Argosy__NamedFile *f, const char *name, const char *content) {
@@ -99,7 +96,7 @@ static void assert_file(const Argosy__NamedFile *f, const char *name, const char
 }
 
 static void drop_ins_come_as_files_beside_their_unit(void **state) {
-        Argosy__Request *q = posted(
+        _cleanup_(message_freep) Argosy__Request *q = posted(
                 "{\"verb\":\"start\",\"units\":[\"a.service\",\"b@1.service\",\"b@2.service\"],\"files\":{"
                 "\"b@2.service.d/9.conf\":\"[Unit]\\n\",\"a.service.d/2.conf\":\"[Service]\\nNice=2\\n\","
                 "\"a.service\":\"[Service]\\n\",\"b@.service\":\"[Service]\\n\","
@@ -115,19 +112,18 @@ static void drop_ins_come_as_files_beside_their_unit(void **state) {
         assert_file(
                 q->change->files[2], "b@2.service",
                 "[Service]\n\n# b@.service.d/1.conf\n[Service]\nNice=1\n\n# b@2.service.d/9.conf\n[Unit]\n");
-        message_free(q);
 }
 
 static void a_containers_file_is_that_of_its_service(void **state) {
-        Argosy__Request *q = posted("{\"verb\":\"start\",\"units\":[\"box@1.container\"],\"files\":{\"box@."
-                                    "container\":\"[Container]\\nImage=localhost/b:1\\n\","
-                                    "\"box@.container.d/1.conf\":\"[Container]\\nExec=x\\n\"}}");
+        _cleanup_(message_freep) Argosy__Request *q =
+                posted("{\"verb\":\"start\",\"units\":[\"box@1.container\"],\"files\":{\"box@."
+                       "container\":\"[Container]\\nImage=localhost/b:1\\n\","
+                       "\"box@.container.d/1.conf\":\"[Container]\\nExec=x\\n\"}}");
 
         assert_string_equal(q->change->names[0], "box@1.service");
         assert_int_equal(q->change->n_files, 1);
         assert_file(q->change->files[0], "box@.service",
                     "[Container]\nImage=localhost/b:1\n\n# box@.container.d/1.conf\n[Container]\nExec=x\n");
-        message_free(q);
 }
 
 static void what_a_container_names_is_part_of_it(void **state) {
@@ -150,12 +146,11 @@ static void files_that_a_unit_names_come_with_it(void **state) {
                                    "\"encoding\":\"base64\",\"executable\":true},\"a.service\":\"[Service]"
                                    "\\n[X-Argosy]\\nFile=conf:/etc/a x.sh\\n\"}}";
         Argosy__Request *q;
-        const Argosy__NamedFile *f;
 
         if (write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, body, &q) < 0)
                 fail_msg("%s", reason);
         assert_int_equal(q->change->n_files, 1);
-        f = q->change->files[0];
+        const Argosy__NamedFile *f = q->change->files[0];
         assert_int_equal(f->n_files, 2);
         assert_int_equal(f->files[0].len, 3);
         assert_int_equal(f->files[1].len, 4);
@@ -199,7 +194,6 @@ static int compose_instances(size_t size) {
         _cleanup_free_ char *comment = calloc(size + 1, 1);
         _cleanup_buf_ Buf body = {};
         Argosy__Request *q = NULL;
-        int r;
 
         memset(comment, 'a', size);
         assert_int_equal(buf_printf(&body,
@@ -210,7 +204,7 @@ static int compose_instances(size_t size) {
         for (int i = 0; i < 30; i++)
                 assert_int_equal(buf_printf(&body, ",\"b@%d.service.d/1.conf\":\"[Unit]\\n\"", i), 0);
         assert_int_equal(buf_append(&body, "}}", 3), 0);
-        r = write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, (const char *) body.data, &q);
+        int r = write_of("/v1/jobs", HTTP_POST, (HttpWriteHeaders){}, (const char *) body.data, &q);
         message_free(q);
         return r;
 }

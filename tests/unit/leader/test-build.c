@@ -24,21 +24,17 @@ static char names[UNITS][32], *pointers[UNITS];
 static size_t n_known, most_built;
 
 static void start_all(void) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 1};
-        RigAnswer *a;
 
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "load@.service", SERVICE)->status, 0);
-        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        change.verb = START;
-        change.names = pointers;
-        change.n_names = UNITS;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
+                           .verb = START, .names = pointers, .n_names = UNITS);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change));
         assert_true(a->final);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         for (size_t i = 0; i < UNITS; i++) {
                 snprintf(names[i], sizeof(names[i]), "load@%zu.service", i + 1);
@@ -50,7 +46,6 @@ static int setup(void **state) {
         assert_int_equal(g.leader->units.count, 0);
         store_memory_lead(g.store, true);
         n_known = most_built = 0;
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -179,15 +174,13 @@ static void while_turns_are_long_they_do_no_more_than_that(void **state) {
 }
 
 static void who_asks_meanwhile_finds_no_leader(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 2};
 
         begin_to_build();
-        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        change.verb = ARGOSY__VERB__VERB_STOP;
-        change.names = pointers;
-        change.n_names = 1;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
+                           .verb = ARGOSY__VERB__VERB_STOP, .names = pointers, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         assert_int_equal(rig_ask(&g, &request)->error, -EAGAIN);
         rig_settle(&g);
         assert_int_equal(rig_count_running(&g, names[0]), 1);

@@ -95,10 +95,8 @@ static void make_content(unsigned unit, unsigned variant) {
                                             name_of(unit), dice(2)),
                                  0);
         for (size_t i = 0; i < c->n_files; i++) {
-                Hash hash;
-
                 c->body[i] = dice(BODIES);
-                hash = hash_of(bodies[c->body[i]], size_of(c->body[i]));
+                Hash hash = hash_of(bodies[c->body[i]], size_of(c->body[i]));
                 assert_int_equal(carried_files_add(&files, names[i], i == 2, size_of(c->body[i]), &hash), 0);
         }
         if (unit_file_parse(name_of(unit), c->text.data, c->text.len, &file, &why) < 0)
@@ -176,20 +174,19 @@ static void change(unsigned unit) {
         unsigned variant = verb == ARGOSY__VERB__VERB_START ? dice(VARIANTS) : preferences[unit].variant;
         const Content *c = &contents[unit][variant];
         ProtobufCBinaryData sent[FILES];
-        const Argosy__Response *r;
         bool ran = rig_count_running(&g, name_of(unit)) > 0;
-        RigAnswer *a;
 
         story("  verb %d of %s, variant %u\n", verb, name_of(unit), variant);
         for (size_t i = 0; i < c->n_files; i++)
                 sent[i] = (ProtobufCBinaryData){size_of(c->body[i]), bodies[c->body[i]]};
         g.sent = sent;
         g.n_sent = c->n_files;
-        a = rig_change_with(&g, verb, name_of(unit),
-                            verb == ARGOSY__VERB__VERB_START ? (char *) c->text.data : NULL, true, NULL);
+        RigAnswer *a =
+                rig_change_with(&g, verb, name_of(unit),
+                                verb == ARGOSY__VERB__VERB_START ? (char *) c->text.data : NULL, true, NULL);
         g.n_sent = 0;
         rig_settle(&g);
-        r = rig_last(a);
+        const Argosy__Response *r = rig_last(a);
         if (r->status != 0 || r->change->units[0]->status != 0)
                 fail_life("%s was refused: %s", name_of(unit),
                           r->status != 0 ? r->message : r->change->units[0]->message);
@@ -206,20 +203,17 @@ static void change(unsigned unit) {
 static void set_secret(void) {
         Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "db",
                                                   .value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"});
-        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(SECRET_SET, secret_set, &m)))->status, 0);
         newest++;
         story("  the secret has version %u\n", (unsigned) newest);
 }
 
 // The versions stay; a unit that was down, or not there, has those that it is started with.
 static void undo(void) {
-        const Argosy__Response *r;
-
         if (newest_job == 0)
                 return;
-        r = rig_undo(&g, (RigUndo){newest_job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){newest_job});
         story("  job %u is undone: %d\n", (unsigned) newest_job, r->status);
         if (r->status != 0)
                 fail_life("job %u cannot be undone: %s", (unsigned) newest_job, r->message);
@@ -260,7 +254,6 @@ static void step(void) {
                 rig_depose(&g);
                 rig_turns(&g, dice(4));
                 rig_elect(&g);
-                rig_settle(&g);
                 break;
         case 4:
                 story("  time passes\n");
@@ -302,8 +295,6 @@ static void assert_files(uint32_t host, unsigned unit) {
 static void assert_unit(unsigned unit) {
         const Argosy__UnitRecord *r = rig_record(&g, name_of(unit));
         const Wish *w = &preferences[unit];
-        const VirtualUnit *u;
-        uint32_t host;
 
         if ((r != NULL) != w->exists)
                 fail_life("%s %s", name_of(unit), r ? "is there although it was destroyed" : "is missing");
@@ -312,11 +303,11 @@ static void assert_unit(unsigned unit) {
         if (r->spec.len != HASH_SIZE ||
             memcmp(r->spec.data, contents[unit][w->variant].hash.bytes, HASH_SIZE) != 0)
                 fail_life("%s has not the content of variant %u", name_of(unit), w->variant);
-        host = rig_host_of(&g, name_of(unit));
+        uint32_t host = rig_host_of(&g, name_of(unit));
         assert_files(0, unit);
         if (!w->launched)
                 return;
-        u = host > 0 ? rig_unit_on(&g, host, name_of(unit)) : NULL;
+        const VirtualUnit *u = host > 0 ? rig_unit_on(&g, host, name_of(unit)) : NULL;
         if (!u || u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
             !hash_equal(&u->order.spec, &contents[unit][w->variant].hash))
                 fail_life("%s does not run as it is to on host %u", name_of(unit), host);

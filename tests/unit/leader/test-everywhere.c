@@ -20,9 +20,8 @@ enum { HOSTS = 1500, SILENT = 700, LAST = HOSTS };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start_many(&g, HOSTS);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -47,10 +46,8 @@ static unsigned count_running(void) {
 }
 
 static void a_wait_ends_when_it_is_up_on_the_last_node(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, LAST)->deaf = true;
-        a = start();
+        RigAnswer *a = start();
         rig_settle(&g);
         assert_int_equal(count_running(), HOSTS - 1);
         assert_false(a->final);
@@ -61,25 +58,20 @@ static void a_wait_ends_when_it_is_up_on_the_last_node(void **state) {
 }
 
 static void a_wait_ends_when_one_of_its_nodes_has_failed(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, LAST)->deaf = true; // who waits for all would wait
-        a = start();
+        RigAnswer *a = start();
         rig_settle(&g);
         assert_false(a->final);
-        rig_host_report(&g, rig_host(&g, SILENT), rig_unit_on(&g, SILENT, "all.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, SILENT), rig_unit_on(&g, SILENT, "all.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__FAILED);
         assert_int_equal(waited(a)->status, EIO);
         assert_string_equal(waited(a)->node, str_printf("n%d", SILENT));
 }
 
 // What was seen before of the unit as it was says nothing of it as it is.
 static void a_unit_that_changes_while_it_is_looked_at_is_looked_at_anew(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, LAST)->deaf = true;
-        a = start();
+        RigAnswer *a = start();
         rig_settle(&g);
         (void) rig_change(&g, DESTROY, "all.service", NULL);
         rig_settle(&g);
@@ -108,14 +100,12 @@ static void many_wait_for_it(void **state) {
 
 static void it_is_destroyed_when_the_last_node_has_let_go(void **state) {
         uint64_t revision;
-        RigAnswer *a;
 
         (void) start();
         rig_settle(&g);
         rig_host(&g, LAST)->deaf = true;
         revision = rig_change(&g, DESTROY, "all.service", NULL)->revision;
-        a = rig_wait(&g, DESTROY, "all.service", revision);
-        rig_settle(&g);
+        RigAnswer *a = rig_wait(&g, DESTROY, "all.service", revision);
         assert_int_equal(count_running(), 1);
         assert_false(a->final);
         rig_host(&g, LAST)->deaf = false;
@@ -146,17 +136,14 @@ static void hosts_are_removed_while_it_is_ordered(void **state) {
         rig_settle(&g);
         assert_int_equal(a->responses[0]->status, 0);
         a = rig_wait(&g, START, "all.service", rig_record(&g, "all.service")->revision);
-        rig_settle(&g);
         assert_int_equal(waited(a)->status, 0);
 }
 
 static void all_nodes_are_listed_once(void **state) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
         const Argosy__Response__Nodes *nodes;
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_NODES, list_nodes, &m));
 
-        a = rig_ask(&g, &request);
         assert_int_equal(a->n, 0);
         rig_settle(&g);
         assert_true(a->final && a->n == 1);
@@ -167,11 +154,9 @@ static void all_nodes_are_listed_once(void **state) {
 }
 
 static RigAnswer *top(void) {
-        Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = REQUEST_OF(TOP, top, &m);
+        Argosy__Request__Top m = TOP_OF(.interval_ms = 1000);
 
-        m.interval_ms = 1000;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(TOP, top, &m));
 }
 
 static unsigned calls, cancels;
@@ -182,11 +167,9 @@ static void count_calls(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 }
 
 static void each_node_is_asked_once_and_hears_when_nobody_asks_any_more(void **state) {
-        RigAnswer *a;
-
         calls = cancels = 0;
         g.on_host_message = count_calls;
-        a = top();
+        RigAnswer *a = top();
         assert_true(calls < HOSTS / 2);
         rig_settle(&g);
         assert_int_equal(calls, HOSTS);

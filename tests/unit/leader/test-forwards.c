@@ -26,11 +26,10 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         n_refused += status == EACCES && strstr(m->forward_reply->response->message, "the right '");
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.on_host_message = on_host_message;
         n_replies = n_refused = 0;
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -40,32 +39,26 @@ static void forward_request(uint32_t host, uint64_t id, const Argosy__Author *au
         Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id, .request = request,
                                                 .author = (Argosy__Author *) author);
         Argosy__ToVoter m = TO_VOTER_OF(FORWARD, forward, &f);
-        Argosy__ToVoter *copy;
+        _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(&m);
 
-        copy = message_copy(&m);
         leader_on_message(g.leader, host, copy);
-        message_free(copy);
 }
 
 // A wait for a change that never comes: it stays a pending request.
 static void forward(uint32_t host, uint64_t id, const Argosy__Author *author) {
         Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        forward_request(host, id, author, &request);
+        forward_request(host, id, author, A_REQUEST(DRAIN_WAIT, drain_wait, &wait));
 }
 
 // The same, and it takes so many bytes.
 static void forward_long(uint32_t host, uint64_t id, size_t bytes) {
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
-        char *node = calloc(1, bytes + 1);
+        _cleanup_free_ char *node = calloc(1, bytes + 1);
 
         assert_non_null(node);
         memset(node, 'n', bytes);
-        wait.node = node;
-        forward_request(host, id, NULL, &request);
-        free(node);
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = node);
+        forward_request(host, id, NULL, A_REQUEST(DRAIN_WAIT, drain_wait, &wait));
 }
 
 static void long_requests_of_a_host_have_a_limit_together(void **state) {
@@ -115,20 +108,20 @@ static void a_host_that_says_nothing_of_who_asks_has_the_group_of_the_socket(voi
 
 // Rights at one host are not for another host to speak of.
 static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
-        Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-        Argosy__Author alice = AUTHOR_OF(.uid = 1000);
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_VIEW, .user = (char *) "alice",
+                                 .host = (char *) "n1");
+        Argosy__Author alice = AUTHOR_OF(.uid = 1000, .user = (char *) "alice");
 
-        alice.user = (char *) "alice";
         forward(1, 1, &alice);
         rig_turns(&g, 2);
         assert_int_equal(n_replies, 1);
         assert_int_equal(status, EACCES);
         assert_int_equal(g.leader->n_pending_requests, 0);
-        change.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        change.user = (char *) "alice";
-        change.host = (char *) "n1";
-        assert_int_equal(rig_ask_and_settle(&g, &request)->responses[0]->status, 0);
+        assert_int_equal(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change))
+                                 ->responses[0]
+                                 ->status,
+                         0);
         alice.host = 1;
         forward(2, 2, &alice);
         rig_turns(&g, 2);
@@ -142,9 +135,8 @@ static void who_has_no_right_is_refused_wherever_he_comes_from(void **state) {
 
 static void cancel(uint32_t host, uint64_t id) {
         Argosy__ToVoter__ForwardCancel c = MESSAGE_OF(to_voter__forward_cancel, .id = id);
-        Argosy__ToVoter m = TO_VOTER_OF(FORWARD_CANCEL, forward_cancel, &c);
 
-        leader_on_message(g.leader, host, &m);
+        leader_on_message(g.leader, host, A_TO_VOTER(FORWARD_CANCEL, forward_cancel, &c));
 }
 
 // For somebody whom the host calls `author`.
@@ -162,19 +154,18 @@ static bool refused(uint32_t host, const Argosy__Author *author, const ProtobufC
 }
 
 static void grant(Argosy__Right right, const char *user, const char *host) {
-        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = right, .user = (char *) user,
-                                                                .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.right = right, .user = (char *) user, .host = (char *) host);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change)))->status,
+                0);
 }
 
 // What alice of one host may do, nobody of another host may, whatever that one says of him.
 static void each_request_that_is_forwarded_needs_its_right(void **state) {
-        Argosy__Author alice = AUTHOR_OF(.uid = 1000);
+        Argosy__Author alice = AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .host = 2);
 
-        alice.user = (char *) "alice";
-        alice.host = 2;
         for (Argosy__Right given = NOTHING; given <= ADMIN; given++) {
                 if (given > NOTHING)
                         grant(given, "alice", "n2");
@@ -222,10 +213,9 @@ static void strange_words_of_a_host_are_refused(void **state) {
 
 static Argosy__Author a_member(void) {
         static char *groups[] = {(char *) ACCESS_GROUP};
-        Argosy__Author author = AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups,
-                                          .n_groups = 1);
 
-        return author;
+        return (Argosy__Author) AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups,
+                                          .n_groups = 1);
 }
 
 static void what_users_wait_for_leaves_root_of_their_host_a_place(void **state) {
@@ -274,13 +264,12 @@ static void what_users_wait_for_leaves_root_a_place(void **state) {
 }
 
 static void one_user_does_not_ask_nodes_for_all(void **state) {
-        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request__Top top = TOP_OF(.interval_ms = 1000);
         Argosy__Author member = a_member(), other = a_member(), root = author_of_host(1);
         Argosy__Request request = REQUEST_OF(TOP, top, &top);
 
         member.host = other.host = 1;
         other.uid = 1001;
-        top.interval_ms = 1000;
         for (size_t i = 0; i < LEADER_LIMIT_node_questions; i++)
                 assert_int_equal(ask_for(&member, &request), 0);
         assert_int_equal(ask_for(&member, &request), EBUSY);
@@ -290,9 +279,8 @@ static void one_user_does_not_ask_nodes_for_all(void **state) {
 
 static void what_the_leaders_own_host_asks_is_asked_by_that_host(void **state) {
         Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) "nobody");
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        rig_ask(&g, &request);
+        rig_ask(&g, A_REQUEST(DRAIN_WAIT, drain_wait, &wait));
         assert_int_equal(last_author()->host, 1);
         assert_true(last_author()->owner);
 }

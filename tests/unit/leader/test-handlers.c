@@ -23,13 +23,12 @@ static void its_function_is_of_the_sort_that_the_kind_needs(void **state) {
         for (unsigned what = 0; what < FIELDS_MAX; what++) {
                 const Handler *h = handler_find((Argosy__Request__WhatCase) what);
                 const RequestKind *kind = request_kind((Argosy__Request__WhatCase) what);
-                bool at_once, later, log;
 
                 if (!h)
                         continue;
-                at_once = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_READS;
-                later = kind->by == REQUEST_BY_NODES || kind->effect == REQUEST_WAITS;
-                log = kind->effect == REQUEST_CHANGES;
+                bool at_once = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_READS;
+                bool later = kind->by == REQUEST_BY_NODES || kind->effect == REQUEST_WAITS;
+                bool log = kind->effect == REQUEST_CHANGES;
                 if (at_once != (h->answer || h->answer_to || h->answer_each) ||
                     later != (h->begin != NULL) || log != (h->plan || h->decide))
                         fail_msg("%s has a function of another sort", kind->name);

@@ -36,57 +36,48 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         }
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        rig_settle(&g);
         g.on_host_message = on_host_message;
         n_replies = n_acks = n_pieces = 0;
         acked = 0;
         rig_host(&g, 2)->full = true;
-        return 0;
 }
 
 RIG_TEARDOWN
 
 static void say(uint32_t host, Argosy__ToVoter *m) {
-        Argosy__ToVoter *copy = message_copy(m);
+        _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(m);
 
         leader_on_message(g.leader, host, copy);
-        message_free(copy);
 }
 
 static void forward_request(uint32_t host, uint64_t id, Argosy__Request *request) {
         Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id, .request = request);
-        Argosy__ToVoter m = TO_VOTER_OF(FORWARD, forward, &f);
 
-        say(host, &m);
+        say(host, A_TO_VOTER(FORWARD, forward, &f));
 }
 
 static void ask_for_nodes(uint32_t host, uint64_t id) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
 
-        forward_request(host, id, &request);
+        forward_request(host, id, A_REQUEST(LIST_NODES, list_nodes, &list));
 }
 
 // A wait for what never comes, which takes so many bytes.
 static void wait_long(uint32_t host, uint64_t id, size_t bytes) {
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
-        char *node = calloc(1, bytes + 1);
+        _cleanup_free_ char *node = calloc(1, bytes + 1);
 
         assert_non_null(node);
         memset(node, 'n', bytes);
-        wait.node = node;
-        forward_request(host, id, &request);
-        free(node);
+        Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = node);
+        forward_request(host, id, A_REQUEST(DRAIN_WAIT, drain_wait, &wait));
 }
 
 static void cancel(uint32_t host, uint64_t id) {
         Argosy__ToVoter__ForwardCancel c = MESSAGE_OF(to_voter__forward_cancel, .id = id);
-        Argosy__ToVoter m = TO_VOTER_OF(FORWARD_CANCEL, forward_cancel, &c);
 
-        say(host, &m);
+        say(host, A_TO_VOTER(FORWARD_CANCEL, forward_cancel, &c));
 }
 
 static const Host *host_2(void) {

@@ -72,7 +72,6 @@ static void assert_unit(size_t i) {
         const char *content = now.units[i].second ? TWO : ONE;
         Hash hash = hash_of(content, strlen(content));
         const Wish *w = &now.units[i];
-        const VirtualUnit *u;
 
         if (!!r != w->exists)
                 fail_msg("seed %u: %s %s", seed, names[i], r ? "is there" : "is not there");
@@ -80,7 +79,7 @@ static void assert_unit(size_t i) {
                 return;
         if (memcmp(r->spec.data, &hash, HASH_SIZE) != 0 || r->target != w->target)
                 fail_msg("seed %u: %s has another content or target (%d)", seed, names[i], r->target);
-        u = held(names[i]);
+        const VirtualUnit *u = held(names[i]);
         if (rig_count_running(&g, names[i]) != (w->target == LAUNCHED))
                 fail_msg("seed %u: %s runs %u times", seed, names[i], rig_count_running(&g, names[i]));
         if (u && (u->starts != w->starts || u->restarts != w->restarts))
@@ -120,7 +119,6 @@ static bool is_answered(const RigAnswer *a) {
 static const Argosy__Response *ask(Argosy__Request *q) {
         Argosy__Request__Job *job = q->job;
         uint64_t jobs = rig_last_job(&g);
-        const Argosy__Response *r;
         RigAnswer *a;
 
         for (unsigned losses = 0;; losses++) {
@@ -135,7 +133,7 @@ static const Argosy__Response *ask(Argosy__Request *q) {
                 job->age_ms += 10;
                 next_leader();
         }
-        r = rig_last(a);
+        const Argosy__Response *r = rig_last(a);
         story("    job %u: %d %s\n", (unsigned) r->job, r->status, r->message);
         rig_settle(&g);
         if (r->status != 0)
@@ -150,12 +148,10 @@ static const Argosy__Response *ask(Argosy__Request *q) {
 
 static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Request__Job *job,
                                   uint64_t id[2]) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request q = MESSAGE_OF(request, .what_case = what, .job = job);
 
         argosy__request__job__init(job);
         job->id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16};
-        q.what_case = what;
-        q.job = job;
         id[0] = ++g.id;
         id[1] = 99;
         return q;
@@ -165,9 +161,8 @@ static Argosy__Request request_of(Argosy__Request__WhatCase what, Argosy__Reques
 static void wait_for(uint64_t number, const char *verb) {
         Argosy__Request__JobWait wait = MESSAGE_OF(request__job_wait, .number = number);
         Argosy__Request q = REQUEST_OF(JOB_WAIT, job_wait, &wait);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, &q);
 
-        a = rig_ask(&g, &q);
         for (unsigned i = dice(3); i > 0 && !is_answered(a); i--) {
                 next_leader();
                 a = rig_ask(&g, &q);
@@ -207,15 +202,12 @@ static void wish(Argosy__Verb verb, Wish *w) {
 }
 
 static uint64_t change(Argosy__Verb verb) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         size_t first = dice(UNITS / 2), n = 1 + dice(UNITS - (unsigned) first);
         Argosy__Request__Job job;
-        Argosy__Request q;
         uint64_t id[2];
+        Argosy__Request q = request_of(ARGOSY__REQUEST__WHAT_CHANGE, &job, id);
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .id = job.id, .verb = verb);
 
-        q = request_of(ARGOSY__REQUEST__WHAT_CHANGE, &job, id);
-        change.id = job.id;
-        change.verb = verb;
         n_targets = 0;
         tried = now;
         for (size_t i = first; i < first + n; i++)
@@ -235,14 +227,12 @@ static uint64_t change(Argosy__Verb verb) {
 }
 
 static uint64_t undo(uint64_t number) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Undo undo = MESSAGE_OF(request__undo, .job = number);
         Argosy__Request__Job job;
-        Argosy__Request q;
         uint64_t id[2], undone;
 
         story("  undo %u\n", (unsigned) number);
-        q = request_of(ARGOSY__REQUEST__WHAT_UNDO, &job, id);
-        undo.job = number;
+        Argosy__Request q = request_of(ARGOSY__REQUEST__WHAT_UNDO, &job, id);
         q.undo = &undo;
         undone = ask(&q)->job;
         tried = now;
@@ -280,12 +270,10 @@ static void put(Argosy__Request__Apply *m, size_t i, bool second) {
 static uint64_t apply(void) {
         Argosy__Request__Apply m = ARGOSY__REQUEST__APPLY__INIT;
         unsigned first = dice(UNITS / 2), n = 1 + dice(UNITS / 2);
-        const Argosy__Response *plan;
         Argosy__Request__Job job;
-        Argosy__Request q;
         uint64_t id[2];
+        Argosy__Request q = request_of(ARGOSY__REQUEST__WHAT_APPLY, &job, id);
 
-        q = request_of(ARGOSY__REQUEST__WHAT_APPLY, &job, id);
         q.apply = &m;
         m.set = (char *) "shop";
         m.prune = m.force = true;
@@ -301,7 +289,7 @@ static uint64_t apply(void) {
         }
         story("  a folder of %u units\n", n);
         m.preview = true;
-        plan = rig_last(rig_ask_and_settle(&g, &q));
+        const Argosy__Response *plan = rig_last(rig_ask_and_settle(&g, &q));
         assert_int_equal(plan->status, 0);
         m.preview = false;
         n_targets = 0;
@@ -399,19 +387,16 @@ static void what_was_acknowledged_was_done_once(void **state) {
 static RigAnswer *watch(const char *cursor) {
         Argosy__Request__Events events =
                 MESSAGE_OF(request__events, .cursor = (char *) cursor, .from_now = !*cursor);
-        Argosy__Request q = REQUEST_OF(EVENTS, events, &events);
 
-        return rig_ask_and_settle(&g, &q);
+        return rig_ask_and_settle(&g, A_REQUEST(EVENTS, events, &events));
 }
 
 // He does not wait for a leader that leads no more, and the next one tells him of what he has missed.
 static void who_watches_goes_on_with_the_next_leader(void **state) {
-        RigAnswer *from, *waiting;
-
         rig_start(&g, 3);
-        from = watch("");
+        RigAnswer *from = watch("");
         assert_true(is_answered(from));
-        waiting = watch(rig_last(from)->events->cursor);
+        RigAnswer *waiting = watch(rig_last(from)->events->cursor);
         assert_false(waiting->final);
         rig_depose(&g);
         rig_turns(&g, 3);

@@ -89,10 +89,9 @@ static void request(void) {
                                              ARGOSY__VERB__VERB_START,  ARGOSY__VERB__VERB_STOP,
                                              ARGOSY__VERB__VERB_UNLOAD, ARGOSY__VERB__VERB_DESTROY};
         Asked *q = &asked[n_asked++];
-        bool with_file;
 
         *q = (Asked){.unit = dice(UNITS), .verb = verbs[dice(ELEMENTSOF(verbs))]};
-        with_file = q->verb == ARGOSY__VERB__VERB_START;
+        bool with_file = q->verb == ARGOSY__VERB__VERB_START;
         story("  verb %d of %s\n", q->verb, name_of(q->unit));
         q->answer = rig_change_with(&g, q->verb, name_of(q->unit), with_file ? content_of(q->unit) : NULL,
                                     false, NULL);

@@ -57,24 +57,20 @@ static void units_listed_by_name_are_those_that_a_pattern_finds(void **state) {
         assert_string_not_equal(rig_list_units_matching(&g, same[6].names, 1), "");
         for (size_t i = 0; i < ELEMENTSOF(same); i++) {
                 size_t n_names = 0;
-                char *by_name;
 
                 while (same[i].names[n_names])
                         n_names++;
-                by_name = strdup(rig_list_units_matching(&g, same[i].names, n_names));
+                char *by_name = strdup(rig_list_units_matching(&g, same[i].names, n_names));
                 assert_string_equal(rig_list_units_matching(&g, same[i].patterns, 1), by_name);
                 free(by_name);
         }
 }
 
 static void a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
-        r = rig_change(&g, STOP, "web.service", NULL);
-        a = rig_wait(&g, STOP, "web.service", r->revision);
+        const Argosy__Response__UnitResult *r = rig_change(&g, STOP, "web.service", NULL);
+        RigAnswer *a = rig_wait(&g, STOP, "web.service", r->revision);
         assert_false(a->final);
         rig_host(&g, 1)->deaf = false;
         rig_settle(&g);
@@ -124,9 +120,6 @@ static void what_still_belongs_to_a_returning_host_stays_untouched(void **state)
 }
 
 static void a_unit_that_no_other_node_takes_stays_with_its_lost_node(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
         assert_int_equal(rig_record(&g, "db.service")->node, 2);
@@ -134,10 +127,10 @@ static void a_unit_that_no_other_node_takes_stays_with_its_lost_node(void **stat
         assert_int_equal(rig_record(&g, "db.service")->node, 2);
         assert_string_equal(rig_list_units(&g), "db.service n2 unknown unknown unknown\n");
         // To start it now is answered at once, with the reasons.
-        r = rig_change(&g, START, "db.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "db.service", NULL);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->n_refusals, 3);
-        a = rig_wait(&g, START, "db.service", r->revision);
+        RigAnswer *a = rig_wait(&g, START, "db.service", r->revision);
         assert_done(a, EAGAIN);
         assert_int_equal(a->responses[0]->progress->done[0]->n_refusals, 3);
         rig_host_on(&g, 2, false);
@@ -192,9 +185,8 @@ static void a_finished_one_shot_is_not_moved_and_not_run_again(void **state) {
         const Argosy__Response__UnitResult *r =
                 rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
 
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
         assert_done(rig_wait(&g, START, "job.service", r->revision), 0);
         rig_host_off(&g, 1);
@@ -208,11 +200,9 @@ static void a_finished_one_shot_is_not_moved_and_not_run_again(void **state) {
 
 // While its host could not tell anybody.
 static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **state) {
-        VirtualUnit *u;
-
         rig_change(&g, START, "web.service", SERVICE); // on the leader's node
         rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
-        u = rig_unit_on(&g, 2, "job.service");
+        VirtualUnit *u = rig_unit_on(&g, 2, "job.service");
         u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->outcome = ARGOSY__OUTCOME__KIND__DONE;
         assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 0);
@@ -257,18 +247,15 @@ static void a_repeated_request_applies_nothing_twice(void **state) {
 
         rig_settle(&g);
         start_rev = rig_record(&g, "web.service")->start_rev;
-        b = rig_change_with(&g, START, "web.service", SERVICE, false, id);
-        rig_settle(&g);
+        b = rig_change_with_and_settle(&g, START, "web.service", SERVICE, false, id);
         assert_int_equal(rig_record(&g, "web.service")->start_rev, start_rev);
         assert_int_equal(b->responses[0]->change->units[0]->revision,
                          a->responses[0]->change->units[0]->revision);
         // The same for a destroy, whose unit is not there any more.
-        a = rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
-                            (const uint8_t *) "fedcba9876543210");
-        rig_settle(&g);
-        b = rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
-                            (const uint8_t *) "fedcba9876543210");
-        rig_settle(&g);
+        a = rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
+                                       (const uint8_t *) "fedcba9876543210");
+        b = rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
+                                       (const uint8_t *) "fedcba9876543210");
         assert_int_equal(a->responses[0]->change->units[0]->status, 0);
         assert_int_equal(b->responses[0]->change->units[0]->status, 0);
 }
@@ -288,18 +275,16 @@ static void requests_of_one_turn_cost_one_entry(void **state) {
 // No decision builds on one that may still be rolled back.
 static void one_batch_is_on_its_way_at_a_time(void **state) {
         unsigned before = g.batches;
-        RigAnswer *a, *b;
 
         g.slow = true;
-        a = rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
+        RigAnswer *a = rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
         rig_turns(&g, 5);
         assert_int_equal(g.n_held, 1);
-        b = rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
+        RigAnswer *b = rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
         rig_turns(&g, 5);
         assert_int_equal(g.n_held, 1);
         assert_false(a->final);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(a->final);
         assert_true(b->final);
         assert_int_equal(g.batches, before + 2);
@@ -310,7 +295,6 @@ static void one_batch_is_on_its_way_at_a_time(void **state) {
 static void without_authority_nothing_is_said_that_lasts(void **state) {
         RigHost *h = rig_host(&g, 2);
         unsigned acks, welcomes;
-        RigAnswer *a;
 
         h->virtual.watches = true;
         store_memory_authority(g.store, g.now_us + 500 * USEC_PER_MSEC);
@@ -319,7 +303,7 @@ static void without_authority_nothing_is_said_that_lasts(void **state) {
         rig_pass_ms(&g, 250); // now it is over
         acks = h->virtual.acks;
         welcomes = rig_host(&g, 3)->virtual.welcomes;
-        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
         rig_host(&g, 3)->linked = false; // attaches again
         rig_pass_ms(&g, 1000);
         assert_int_equal(h->virtual.acks, acks);
@@ -353,17 +337,14 @@ static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void
         rig_turns(&g, 5);
         assert_int_equal(h->virtual.welcomes, before);
         assert_int_equal(g.n_held, 1); // that of the second Attach
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_int_equal(h->virtual.welcomes, before + 1);
 }
 
 // When it is said, some of them have found room.
 static void voters_that_have_found_room_are_not_named(void **state) {
-        RigAnswer *a;
-
         g.slow = true;
-        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
         rig_turns(&g, 10);
         assert_int_equal(g.n_held, 1);
         g.slow = false;
@@ -380,13 +361,10 @@ static void voters_that_have_found_room_are_not_named(void **state) {
 }
 
 static void a_full_disk_changes_nothing_and_says_so(void **state) {
-        RigAnswer *a;
-
         store_memory_fail(g.store, -ENOSPC);
         assert_int_equal(g.n_members, 3);
         g.members[0].lacks_room = g.members[2].lacks_room = true;
-        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, START, "web.service", SERVICE, false, NULL);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, ENOSPC);
         assert_string_equal(a->responses[0]->message,
@@ -400,7 +378,6 @@ static void a_full_disk_changes_nothing_and_says_so(void **state) {
 // Units that no other node takes stay where they are, on a node that is to be emptied.
 static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
         enum { UNITS = 30 };
-        uint64_t considered;
         char name[32];
 
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
@@ -414,7 +391,7 @@ static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
         rig_pass_ms(&g, 2000);
         store_memory_fail(g.store, -ENOSPC);
         // but for those who wait for a node
-        considered = g.leader->n_considered - g.leader->n_pending_judged;
+        uint64_t considered = g.leader->n_considered - g.leader->n_pending_judged;
         for (unsigned i = 0; i < 5; i++) {
                 RigAnswer *a =
                         rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE, false, NULL);
@@ -431,10 +408,8 @@ static void a_full_disk_is_no_reason_to_look_at_all_units(void **state) {
 }
 
 static void an_outcome_that_has_met_a_full_disk_is_written_later(void **state) {
-        uint32_t host;
-
         rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
-        host = rig_host_of(&g, "job.service");
+        uint32_t host = rig_host_of(&g, "job.service");
         store_memory_fail(g.store, -ENOSPC);
         rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "job.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
@@ -455,8 +430,7 @@ static void a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated(v
         assert_int_equal(a->responses[0]->status, EAGAIN);
         assert_true(a->responses[0]->no_leader);
         rig_elect(&g);
-        rig_change_with(&g, START, "web.service", SERVICE, false, id);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "web.service", SERVICE, false, id);
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
 }
 
@@ -479,14 +453,12 @@ static void a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again(v
 
 // What a former leader saw is not known to the new one: "gone" is only believed when every host has spoken.
 static void a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         rig_change(&g, START, "web.service", SERVICE);
         rig_host_off(&g, 3);
         rig_elect_anew(&g);
-        r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
-        a = rig_wait(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", r->revision);
+        const Argosy__Response__UnitResult *r =
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        RigAnswer *a = rig_wait(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", r->revision);
         assert_false(a->final);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_done(a, 0);
@@ -511,7 +483,6 @@ static void a_shutdown_moves_units_without_waiting_for_the_lease(void **state) {
 static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void **state) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
         Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
-        RigAnswer *a;
 
         assert_int_equal(g.n_members, 3);
         for (uint32_t h = 1; h <= 3; h++)
@@ -522,7 +493,7 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
         rig_host_off_for(&g, 3, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_int_equal(g.n_members, 3); // a dead voter stays until somebody removes it
         remove.host = "n3";
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_null(cluster_state_find_host(g.state, 3));
@@ -532,16 +503,13 @@ static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void *
 }
 
 static void an_agent_answers_status_and_journal(void **state) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         char *names[] = {"web.service", "nothing.service"};
-        RigAnswer *a;
 
         rig_change(&g, START, "web.service", SERVICE);
-        status.names = names;
-        status.n_names = 2;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = names, .n_names = 2);
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->n, 2);
         for (size_t i = 0; i < a->n; i++) {
@@ -574,9 +542,8 @@ static void an_agent_answers_status_and_journal(void **state) {
 static RigAnswer *ask_top(const char *node, uint32_t interval_ms) {
         Argosy__Request__Top top =
                 MESSAGE_OF(request__top, .node = (char *) node, .interval_ms = interval_ms);
-        Argosy__Request request = REQUEST_OF(TOP, top, &top);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(TOP, top, &top));
 }
 
 static void agents_of_all_nodes_tell_what_units_use(void **state) {
@@ -610,7 +577,6 @@ static void a_top_goes_on_with_nodes_that_go_and_come(void **state) {
         assert_string_equal(a->responses[3]->usage->node, "n2");
         assert_false(a->final);
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         assert_int_equal(a->n, 5);
         assert_string_equal(a->responses[4]->usage->node, "n2");
         assert_false(a->responses[4]->usage->gone);
@@ -624,12 +590,9 @@ static void a_top_goes_on_with_nodes_that_go_and_come(void **state) {
 }
 
 static void a_cancelled_wait_leaves_nothing_behind(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         rig_host(&g, 1)->deaf = true;
-        r = rig_change(&g, START, "web.service", SERVICE);
-        a = rig_wait(&g, START, "web.service", r->revision);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "web.service", SERVICE);
+        RigAnswer *a = rig_wait(&g, START, "web.service", r->revision);
         assert_false(a->final);
         rig_cancel(&g, a);
         rig_host(&g, 1)->deaf = false;
@@ -641,11 +604,10 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
 // one's entry and that order.
 static void what_is_destroyed_twice_ends_whenever_its_host_says_that_it_is_gone(void **state) {
         for (unsigned turns = 0; turns < 8; turns++) {
-                RigHost *h;
                 _cleanup_free_ char *name = str_printf("web%u.service", turns);
 
                 (void) rig_change(&g, START, name, SERVICE);
-                h = rig_host(&g, rig_host_of(&g, name));
+                RigHost *h = rig_host(&g, rig_host_of(&g, name));
                 for (uint32_t other = 1; other <= 3; other++) // it comes back to the same one
                         if (other != h->number)
                                 (void) rig_set_host_mode(&g, other, ARGOSY__NODE_MODE__MODE_CORDONED, 0);

@@ -22,9 +22,8 @@
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        return 0;
 }
 
 static uint64_t n_refused(void) {
@@ -49,16 +48,12 @@ static void assert_one_of_two(const RigAnswer *a, const RigAnswer *b, const char
 // ------------------------------------------------------------------------------------------------ units
 
 static void the_last_unit_is_taken_and_the_next_refused(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a, *b;
-
         rig_change(&g, START, "a.service", SERVICE);
         cluster_state_set_limit(g.state, REFUSAL_UNITS, 2);
-        a = rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
-        b = rig_change_with(&g, START, "c.service", SERVICE, false, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
+        RigAnswer *b = rig_change_with_and_settle(&g, START, "c.service", SERVICE, false, NULL);
         assert_int_equal(a->responses[0]->change->units[0]->status, 0);
-        r = b->responses[0]->change->units[0];
+        const Argosy__Response__UnitResult *r = b->responses[0]->change->units[0];
         assert_int_equal(r->status, ENOSPC);
         assert_string_equal(r->message, "there are as many units as there may be (2)");
         assert_null(rig_record(&g, "c.service"));
@@ -73,14 +68,12 @@ static void the_last_unit_is_taken_and_the_next_refused(void **state) {
 }
 
 static void of_many_units_those_beyond_the_last_are_refused(void **state) {
-        const Argosy__Response__Change *c;
         unsigned n_taken = 0, n_full = 0;
-        RigAnswer *a;
 
         cluster_state_set_limit(g.state, REFUSAL_UNITS, 4);
-        a = rig_change_many(&g, START, "u", 10, SERVICE);
+        RigAnswer *a = rig_change_many(&g, START, "u", 10, SERVICE);
         rig_settle(&g);
-        c = a->responses[0]->change;
+        const Argosy__Response__Change *c = a->responses[0]->change;
         for (size_t i = 0; i < c->n_units; i++) {
                 n_taken += c->units[i]->status == 0;
                 n_full += c->units[i]->status == ENOSPC;
@@ -92,24 +85,18 @@ static void of_many_units_those_beyond_the_last_are_refused(void **state) {
 }
 
 static void a_plan_says_that_there_is_no_room(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         char *name = "a.service";
         uint8_t id[16] = {7};
-        RigAnswer *a;
 
         cluster_state_set_limit(g.state, REFUSAL_UNITS, 0);
-        file.name = file.path = name;
-        change.id = (ProtobufCBinaryData){sizeof(id), id};
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
-        change.verb = START;
-        change.names = &name;
-        change.n_names = 1;
-        change.files = &files;
-        change.n_files = 1;
-        change.preview = true;
-        a = ask(&request);
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = name, .path = name,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE,
+                                                                             .len = strlen(SERVICE)}),
+                          *files = &file;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(id), id}, .verb = START,
+                           .names = &name, .n_names = 1, .files = &files, .n_files = 1, .preview = true);
+        RigAnswer *a = ask(A_REQUEST(CHANGE, change, &change));
         rig_settle(&g);
         assert_int_equal(a->responses[0]->change->units[0]->status, ENOSPC);
         assert_string_equal(a->responses[0]->change->units[0]->message,
@@ -121,56 +108,47 @@ static void a_plan_says_that_there_is_no_room(void **state) {
 static RigAnswer *ask_role(const char *name) {
         Argosy__Request__RoleChange change =
                 MESSAGE_OF(request__role_change, .name = (char *) name, .weight = 1);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        return ask(&request);
+        return ask(A_REQUEST(ROLE_CHANGE, role_change, &change));
 }
 
 static void roles_are_counted_with_those_of_the_entry(void **state) {
-        RigAnswer *a, *b;
-
         cluster_state_set_limit(g.state, REFUSAL_ROLES, 1);
-        a = ask_role("web");
-        b = ask_role("batch");
+        RigAnswer *a = ask_role("web");
+        RigAnswer *b = ask_role("batch");
         assert_one_of_two(a, b, "there are as many roles as there may be (1): nothing was changed");
 }
 
 static RigAnswer *ask_pool(const char *name) {
-        Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = (char *) name);
-        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         char *host = "n1";
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = &host, .n_hosts = 1);
 
-        change.hosts = &host;
-        change.n_hosts = 1;
-        return ask(&request);
+        return ask(A_REQUEST(POOL_CHANGE, pool_change, &change));
 }
 
 static void pools_are_counted_with_those_of_the_entry(void **state) {
-        RigAnswer *a, *b;
-
         cluster_state_set_limit(g.state, REFUSAL_POOLS, 1);
-        a = ask_pool("east");
-        b = ask_pool("west");
+        RigAnswer *a = ask_pool("east");
+        RigAnswer *b = ask_pool("west");
         assert_one_of_two(a, b, "there are as many pools as there may be (1): nothing was changed");
 }
 
 static RigAnswer *ask_join_token(void) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
 
-        return ask(&request);
+        return ask(A_REQUEST(CLUSTER_TOKEN, cluster_token, &token));
 }
 
 static void join_tokens_are_counted_until_they_expire(void **state) {
         _cleanup_(voter_secrets_done) VoterSecrets secrets = {};
         _cleanup_(ca_done) Ca ca = {};
-        RigAnswer *a, *b;
 
         assert_int_equal(ca_create(&ca), 0); // by which a token knows the cluster
         rig_give_ca(&g, &ca, &secrets);
         cluster_state_set_limit(g.state, REFUSAL_JOIN_TOKENS, 1);
-        a = ask_join_token();
-        b = ask_join_token();
+        RigAnswer *a = ask_join_token();
+        RigAnswer *b = ask_join_token();
         assert_one_of_two(a, b,
                           "there are as many join tokens that have not expired as there may be (1): nothing "
                           "was changed");
@@ -179,13 +157,11 @@ static void join_tokens_are_counted_until_they_expire(void **state) {
 
 // One that has ended makes room.
 static void updates_under_way_are_counted(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
         cluster_state_set_limit(g.state, REFUSAL_ROLLOUTS, 1);
-        a = rig_rollout(&g,
-                        (RigRollout){UPDATE, .name = "a.service", .content = SERVICE2, .health_ms = 5000});
+        RigAnswer *a = rig_rollout(
+                &g, (RigRollout){UPDATE, .name = "a.service", .content = SERVICE2, .health_ms = 5000});
         assert_int_equal(rig_last(a)->status, 0);
         a = rig_rollout(&g, (RigRollout){UPDATE, .name = "b.service", .content = SERVICE2});
         assert_int_equal(rig_last(a)->status, ENOSPC);
@@ -214,17 +190,13 @@ static void end_full(ClusterRefusal limit) {
 
 // The unit is not there, which is no word about a destroy.
 static void a_unit_that_the_log_did_not_take_is_told_so(void **state) {
-        const Argosy__Response__UnitResult *r;
-        const Argosy__Response__JobRow *row;
-        RigAnswer *a;
-
         g.slow = true;
-        a = rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
+        RigAnswer *a = rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
         end_full(REFUSAL_UNITS);
-        r = a->responses[0]->change->units[0];
+        const Argosy__Response__UnitResult *r = a->responses[0]->change->units[0];
         assert_int_equal(r->status, EIO);
         assert_string_equal(r->message, "the log did not take it");
-        row = rig_show_job(&g, rig_last_job(&g));
+        const Argosy__Response__JobRow *row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->state, "failed");
         assert_non_null(
                 strstr(row->message, "the log did not take all of it (a.service): there are as many units"));
@@ -238,7 +210,6 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {7};
-        RigAnswer *a;
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "u@.service", SERVICE);
         for (unsigned i = 0; i < MANY; i++) {
@@ -250,12 +221,11 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
         change.names = pointers;
         change.n_names = MANY;
         g.slow = true;
-        a = ask(&request);
+        RigAnswer *a = ask(&request);
         rig_turns(&g, 10);
         assert_int_equal(g.n_held, 1);
         cluster_state_set_limit(g.state, REFUSAL_UNITS, 10);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(n_refused() > 0);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, EIO);
@@ -266,19 +236,17 @@ static void a_request_of_many_parts_ends_with_the_one_that_the_log_did_not_take(
 
 static void an_update_that_the_log_did_not_take_is_told_so(void **state) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint8_t id[16] = {7};
-        RigAnswer *a;
 
         rig_change(&g, START, "a.service", SERVICE);
-        file.name = m.name = "a.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE2, .len = strlen(SERVICE2)};
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = m.name = "a.service",
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE2,
+                                                                                .len = strlen(SERVICE2)});
         m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
         m.kind = UPDATE;
         m.file = &file;
         g.slow = true;
-        a = ask(&request);
+        RigAnswer *a = ask(A_REQUEST(ROLLOUT, rollout, &m));
         end_full(REFUSAL_ROLLOUTS);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_string_equal(rig_last(a)->message, "a.service: the log did not take it");

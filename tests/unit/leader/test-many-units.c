@@ -46,14 +46,12 @@ static RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
                 MESSAGE_OF(request__change,
                            .id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)},
                            .verb = verb, .names = which, .n_names = n);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CHANGE, change, &change));
 }
 
 static void start(const char *template, const char *content, size_t first, size_t n) {
         const char *at = strchr(template, '@');
-        RigAnswer *a;
 
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, template, content)->status, 0);
         for (size_t i = first; i < first + n; i++) {
@@ -62,7 +60,7 @@ static void start(const char *template, const char *content, size_t first, size_
                 pointers[i] = names[i];
                 wanted[i] = true;
         }
-        a = change(START, pointers + first, n);
+        RigAnswer *a = change(START, pointers + first, n);
         rig_settle(&g);
         assert_true(a->final);
 }
@@ -154,12 +152,10 @@ static uint32_t fullest(void) {
 // ---- a lost node
 
 static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
-        uint64_t before;
-
         start("load@.service", SERVICE, 0, UNITS);
         assert_int_equal(count_on(3), UNITS / 3);
         watch();
-        before = g.leader->n_considered;
+        uint64_t before = g.leader->n_considered;
         lose(3);
         rig_settle(&g);
         assert_in_range(most_changed, 1, ENTRY_MAX);
@@ -204,15 +200,13 @@ static size_t count_running(size_t first, size_t n, uint32_t not_on) {
 
 static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
-        RigAnswer *a;
 
         start("load@.service", SERVICE, 0, UNITS);
         assert_true(count_on(3) > 2 * ENTRY_MAX);
         remove.host = (char *) "n3";
         remove.force = true; // what is waited for leaves as in a drain
         watch();
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_on(1) + count_on(2), UNITS);
@@ -221,8 +215,6 @@ static void a_host_that_is_removed_gives_a_few_in_each_entry(void **state) {
 
 // The lower ones are looked at first, and in other turns.
 static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns(void **state) {
-        uint64_t asked;
-
         slots(3, "2000");
         start("low@.service", SLOT "Priority=1\n", 0, SCARCE);
         start("high@.service", SLOT "Priority=5\n", SCARCE, SCARCE);
@@ -235,7 +227,7 @@ static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns
         assert_int_equal(count_running(SCARCE, SCARCE, 3), SCARCE);
         assert_int_equal(g.leader->n_pending, SCARCE);
 
-        asked = g.leader->n_pending_judged; // whose turn comes is known
+        uint64_t asked = g.leader->n_pending_judged; // whose turn comes is known
         slots(1, "450");
         assert_int_equal(count_running(0, SCARCE, 3), 100);
         assert_int_equal(g.leader->n_pending_judged, asked);
@@ -292,15 +284,12 @@ static bool has_room_and_some_were_asked_about(void) {
 // It may still run there until its guard has ended it.
 static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **state) {
         enum { CUT = 1500 }; // more than are asked about in a turn
-        Argosy__Label label = ARGOSY__LABEL__INIT;
-        size_t left;
+        Argosy__Label label = MESSAGE_OF(label, .key = (char *) "offers/slot", .value = (char *) "1500");
 
         slots(3, "1500");
         start("cut@.service", SLOT "CutOff=stop\nMaxUnavailable=100%\n", 0, CUT);
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(g.leader->n_pending, CUT);
-        label.key = (char *) "offers/slot";
-        label.value = (char *) "1500";
         rig_host(&g, 1)->label = label;
         rig_host(&g, 1)->labels = &rig_host(&g, 1)->label;
         rig_host(&g, 1)->attached = false;
@@ -309,7 +298,7 @@ static void who_is_cut_off_while_others_are_asked_about_does_not_leave(void **st
         assert_true(has_room_and_some_were_asked_about());
         assert_non_null(schedule_first(g.leader, SCHEDULE_DUE));
         assert_false(g.leader->batch_flying);
-        left = count_on(3); // the first round may be over
+        size_t left = count_on(3); // the first round may be over
         end_session(3);
         rig_settle(&g);
         assert_false(host_is_lost(host_find(g.leader, 3)));

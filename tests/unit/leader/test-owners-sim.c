@@ -397,14 +397,12 @@ static bool is_everybody_up(void) {
 
 // But that who is off has to be lost to the new one again, before which that may be given units.
 static void a_new_leader_changes_nothing(void) {
-        State before, after;
-
         if (!is_everybody_up())
                 return;
-        before = take_state();
+        State before = take_state();
         new_leader();
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
-        after = take_state();
+        State after = take_state();
         if (!hash_equal(&before.hash, &after.hash)) {
                 fprintf(stderr, "before:\n%.*sand then:\n%.*s", (int) before.text.len,
                         (char *) before.text.data, (int) after.text.len, (char *) after.text.data);

@@ -35,12 +35,10 @@ static void run_instance(const char *name, uint32_t node) {
 // ---- units
 
 static void what_is_down_is_counted_when_the_turn_begins(void **state) {
-        Argosy__UnitReport r;
-
         run_instance("web@1.service", 2);
         assert_int_equal(budget()->n_launched, 1);
         assert_int_equal(budget()->n_down, 0);
-        r = tables_report(&t, "web@1.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "web@1.service", 2);
         r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         report(2, r);
         report(2, r);
@@ -51,11 +49,11 @@ static void what_is_down_is_counted_when_the_turn_begins(void **state) {
 }
 
 static void what_runs_on_a_dark_node_counts_as_down(void **state) {
-        Argosy__NodeReport r = ARGOSY__NODE_REPORT__INIT, *reports = &r;
+        Argosy__NodeReport r = MESSAGE_OF(node_report, .manager = (char *) "system",
+                                          .reason = (char *) "it is being reloaded"),
+                           *reports = &r;
 
         run_instance("web@1.service", 2);
-        r.manager = (char *) "system";
-        r.reason = (char *) "it is being reloaded";
         session_on_node_reports(t.leader, tables_host(&t, 2), &reports, 1);
         end_turn();
         assert_int_equal(budget()->n_down, 1);
@@ -119,12 +117,10 @@ static uint32_t node_for(const char *name) {
 }
 
 static void who_asks_for_a_node_knows_who_refuses_the_unit(void **state) {
-        Unit *u;
-
         for (uint32_t i = 1; i <= 3; i++)
                 attach(i);
         put("web.service", 0);
-        u = tables_unit(&t, "web.service");
+        Unit *u = tables_unit(&t, "web.service");
         assert_true(node_for("web.service") > 0);
         for (uint32_t i = 1; i <= 3; i++)
                 unit_exclude(t.leader, u, i, "the name is taken");
@@ -146,10 +142,11 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 
 static void ask_status(const char *name) {
         Argosy__Request__Status status = MESSAGE_OF(request__status, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         uint64_t cancel;
 
-        assert_int_equal(leader_request(t.leader, NULL, &request, on_answer, NULL, &cancel), 0);
+        assert_int_equal(
+                leader_request(t.leader, NULL, A_REQUEST(STATUS, status, &status), on_answer, NULL, &cancel),
+                0);
 }
 
 static void a_question_ends_with_its_session_and_not_with_the_one_before(void **state) {

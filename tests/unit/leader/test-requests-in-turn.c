@@ -20,7 +20,7 @@ static Rig g;
 static Argosy__Author heavy, other;
 static char names[UNITS][32], *pointers[UNITS];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         static char group[] = ACCESS_GROUP, *groups[] = {group};
 
         rig_start(&g, HOSTS);
@@ -35,16 +35,13 @@ static int setup(void **state) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
 
 static RigAnswer *ask(const Argosy__Author *author, const Argosy__Request *request) {
-        RigAnswer *a;
-
         g.author = author;
-        a = rig_ask(&g, request);
+        RigAnswer *a = rig_ask(&g, request);
         g.author = NULL;
         return a;
 }
@@ -56,14 +53,12 @@ static RigAnswer *change(const Argosy__Author *author, Argosy__Verb verb, size_t
         uint64_t id[2] = {++g.id, 91};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = verb, .names = pointers, .n_names = n, .preview = preview, .replace = true);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+                .verb = verb, .names = pointers, .n_names = n, .preview = preview, .replace = true,
+                .files = &files, .n_files = 1);
 
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        m.files = &files;
-        m.n_files = 1;
-        return ask(author, &request);
+        return ask(author, A_REQUEST(CHANGE, change, &m));
 }
 
 static RigAnswer *submit(const Argosy__Author *author, size_t n, const char *content) {
@@ -71,13 +66,11 @@ static RigAnswer *submit(const Argosy__Author *author, size_t n, const char *con
 }
 
 static RigAnswer *label(const Argosy__Author *author, const char *value) {
-        Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n2");
-        Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &m);
         Argosy__Label set = MESSAGE_OF(label, .key = (char *) "rack", .value = (char *) value), *sets = &set;
+        Argosy__Request__LabelChange m =
+                MESSAGE_OF(request__label_change, .node = (char *) "n2", .set = &sets, .n_set = 1);
 
-        m.set = &sets;
-        m.n_set = 1;
-        return ask(author, &request);
+        return ask(author, A_REQUEST(LABEL_CHANGE, label_change, &m));
 }
 
 static unsigned turns_until_final(const RigAnswer *a) {
@@ -126,10 +119,8 @@ static void who_asks_for_little_overtakes_a_backlog(void **state) {
 static size_t most_begun;
 
 static RigAnswer *call_off(const Argosy__Author *author, uint64_t job) {
-        RigAnswer *a;
-
         g.author = author;
-        a = rig_begin_job_cancel(&g, job);
+        RigAnswer *a = rig_begin_job_cancel(&g, job);
         g.author = NULL;
         return a;
 }
@@ -240,18 +231,17 @@ static void what_changes_nothing_takes_no_longer_turns(void **state) {
 
 // Of a unit that nobody has yet.
 static RigAnswer *submit_new(const Argosy__Author *author, char *name, const char *content) {
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++g.id, 91};
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = name, .path = name,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = ARGOSY__VERB__VERB_SUBMIT, .names = &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+                .verb = ARGOSY__VERB__VERB_SUBMIT, .names = &name, .n_names = 1, .files = &files,
+                .n_files = 1);
 
-        file.name = file.path = name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        m.files = &files;
-        m.n_files = 1;
-        return ask(author, &request);
+        return ask(author, A_REQUEST(CHANGE, change, &m));
 }
 
 // However few units bring them.
@@ -298,12 +288,11 @@ static void plans_have_turns_of_their_own(void **state) {
 
 static void a_plan_for_nobody_is_not_made(void **state) {
         RigAnswer *asked = plan(&heavy, UNITS), *waits = plan(&heavy, UNITS);
-        uint64_t planned;
 
         rig_turns(&g, 4);
         rig_cancel(&g, waits);
         rig_cancel(&g, asked);
-        planned = g.leader->n_planned;
+        uint64_t planned = g.leader->n_planned;
         rig_settle(&g);
         assert_int_equal(g.leader->n_planned, planned);
         assert_int_equal(g.leader->n_pending_requests, 0);

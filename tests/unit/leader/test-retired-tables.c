@@ -68,7 +68,7 @@ void __wrap_placement_unit_remove(Placement *p, uint32_t unit) {
         __real_placement_unit_remove(p, unit);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t id[16] = {77, 1};
@@ -85,7 +85,6 @@ static int setup(void **state) {
         change.names = pointers;
         change.n_names = UNITS;
         assert_true(rig_ask_and_settle(&g, &request)->final);
-        return 0;
 }
 
 RIG_TEARDOWN

@@ -10,6 +10,7 @@
 #include "fake-pid1.h"
 #include "leader-rig.h"
 #include "message.h"
+#include "messages.h"
 
 #define GOOD "[Service]\nExecStart=/bin/sleep 1\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2\n"
@@ -28,7 +29,7 @@ static Map reported; // what the simple one reported last, by name
 // ---- one leader, two agents
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
-        Argosy__ToHost *copied = message_copy(m);
+        _cleanup_(message_freep) Argosy__ToHost *copied = message_copy(m);
 
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME) {
                 copied->welcome->seq = w.attach->attach->seq;
@@ -36,7 +37,6 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         }
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME || m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
                 agent_on_message(w.agent, copied);
-        message_free(copied);
 }
 
 static void on_voter_message(Rig *rig, uint32_t host, const Argosy__ToVoter *m) {
@@ -56,7 +56,7 @@ static void on_voter_message(Rig *rig, uint32_t host, const Argosy__ToVoter *m) 
         }
 }
 
-static int world_up(void **state) {
+FIXTURE(world_up) {
         rig_up();
         pid1 = pid1_new(w.unit_dir);
         agent_up();
@@ -68,7 +68,6 @@ static int world_up(void **state) {
         g.on_voter_message = on_voter_message;
         rig_host_on(&g, 1, false); // it attaches again, and this Welcome both hear
         loop_until(w.attached);
-        return 0;
 }
 
 static int world_down(void **state) {
@@ -139,8 +138,7 @@ static void change(Argosy__Verb verb, const char *name, const char *content) {
                  : streq(content, GOOD) ? "good"
                  : streq(content, BAD)  ? "bad"
                                         : "another content");
-        (void) rig_change_with(&g, verb, name, content, true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, verb, name, content, true, NULL);
         assert_agreement(text);
 }
 

@@ -13,11 +13,9 @@
 RIG_OF(3)
 
 static void beat(uint32_t host) {
-        Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
-        Argosy__ToVoter message = TO_VOTER_OF(BEAT, beat, &b);
+        Argosy__ToVoter__Beat b = MESSAGE_OF(to_voter__beat, .seq = ++rig_host(&g, host)->virtual.beat_seq);
 
-        b.seq = ++rig_host(&g, host)->virtual.beat_seq;
-        leader_on_message(g.leader, host, &message);
+        leader_on_message(g.leader, host, A_TO_VOTER(BEAT, beat, &b));
 }
 
 typedef struct Link { // to host 2: a beat of it has arrived

@@ -39,14 +39,13 @@ const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n
         return __real_cluster_state_hosts(s, ret_n);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         for (unsigned i = 0; i < 2; i++) {
                 _cleanup_free_ char *name = str_printf("u%u.service", i);
 
                 assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -80,8 +79,7 @@ static void a_report_concerns_the_host_that_makes_it(void **state) {
         VirtualUnit *u = rig_unit_on(&g, host, some_unit());
 
         n_visited = n_lists = 0;
-        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         rig_pass_ms(&g, RIG_BEAT_MS); // all beat
         assert_int_equal(n_visited, 0);
         assert_int_equal(n_lists, 0);
@@ -106,19 +104,16 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
         rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
         assert_int_not_equal(host_of(name), host);
         rig_host_on(&g, host, false);
-        rig_settle(&g);
         assert_int_equal(rig_count_running(&g, name), 1);
         assert_int_equal(n_visited, 0);
 }
 
 static void who_asks_about_a_unit_looks_at_its_node(void **state) {
         char *name = (char *) some_unit();
-        RigAnswer *a;
         Argosy__Request__Status status = MESSAGE_OF(request__status, .names = &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
 
         n_visited = n_lists = 0;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(STATUS, status, &status));
         assert_true(a->final);
         assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
         assert_string_equal(a->responses[0]->status_reply->row->unit, name);
@@ -136,7 +131,6 @@ static void the_voters_are_planned_when_a_voter_changes(void **state) {
         n_visited = n_lists = 0;
         rig_host_off_for(&g, 7, 2 * RIG_LEASE_MS);
         rig_host_on(&g, 7, false);
-        rig_settle(&g);
         assert_int_equal(n_lists, 0);
         rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_true(n_lists > 0 && n_lists < 10);
@@ -150,7 +144,6 @@ static void the_voters_are_planned_when_a_voter_changes(void **state) {
 static void who_says_something_else_of_itself_concerns_nobody_else(void **state) {
         n_visited = n_lists = 0;
         rig_host_set_labels(&g, 7, "zone", "a");
-        rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "zoned.service", ZONED)->status, 0);
         assert_int_equal(host_of("zoned.service"), 7);
         assert_int_equal(n_visited, 0);
@@ -184,10 +177,8 @@ static void a_session_judges_global_units_on_its_host(void **state) {
 
 // Who conflicts with some of them may drive one out where it is, and nowhere else.
 static void who_conflicts_has_global_units_judged_on_its_host(void **state) {
-        uint64_t judged;
-
         assert_int_equal(rig_change(&g, START, "g0.service", SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
-        judged = g.leader->n_globals_judged;
+        uint64_t judged = g.leader->n_globals_judged;
         assert_int_equal(
                 rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nConflicts=other*.service\n")
                         ->status,

@@ -219,6 +219,11 @@ static inline void start(uint32_t number) {
         start_as(number, 0, 1, cluster_id);
 }
 
+static inline void start_first(uint32_t n) {
+        for (uint32_t number = 1; number <= n; number++)
+                start(number);
+}
+
 static inline void on_mesh_closed(void *userdata) {
         ((Host *) userdata)->mesh = NULL;
 }
@@ -262,11 +267,10 @@ static inline void follow(uint32_t number, uint64_t term, uint32_t leader) {
 }
 
 static inline int attach(uint32_t number, uint64_t seq) {
-        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter__Attach attach = ATTACH_OF(.seq = seq);
         Argosy__ToVoter message =
                 MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_ATTACH, .attach = &attach);
 
-        attach.seq = seq;
         return mesh_to_leader(host[number - 1].mesh, &message);
 }
 

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "decide.h"
+#include "messages.h"
 
 static const uint8_t cluster[16] = "the cluster's id", other[16] = "somebody else's ";
 
@@ -56,10 +57,8 @@ static void delays_double_up_to_the_longest(void **state) {
 }
 
 static void only_members_of_this_cluster_may_talk(void **state) {
-        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
+        Argosy__ToVoter__Hello hello = HELLO_OF(.host = 3, .generation = 2);
 
-        hello.host = 3;
-        hello.generation = 2;
         assert_string_equal(decide_hello(&hello, 3, cluster, 2), "it belongs to another cluster");
         hello.cluster_id = (ProtobufCBinaryData){15, (uint8_t *) cluster};
         assert_string_equal(decide_hello(&hello, 3, cluster, 2), "it belongs to another cluster");

@@ -10,17 +10,14 @@ static void on_older_closed(void *userdata) {
 }
 
 static void the_newest_session_of_a_host_wins(void **state) {
-        Mesh *older;
-
-        start(1);
-        start(2);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_is(1, "1:up leader=1@4 2:up "));
         listener_close(host[1].listener);
         loop_until(!host[1].listener);
         // Host 2 again, as after a power cut that the leader's kernel has not noticed.
-        older = host[1].mesh;
+        Mesh *older = host[1].mesh;
         start(2);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up 2:down 2:up "));
@@ -32,14 +29,11 @@ static void the_newest_session_of_a_host_wins(void **state) {
 
 // What is found is sent to.
 static void a_session_that_has_ended_is_found_by_nobody(void **state) {
-        size_t n;
-
-        start(1);
-        start(2);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_is(1, "1:up leader=1@4 2:up "));
-        n = host[0].mesh->announced.count;
+        size_t n = host[0].mesh->announced.count;
         stop(2);
         loop_until(story_has(1, "2:down "));
         assert_int_equal(host[0].mesh->announced.count, n - 1);
@@ -134,15 +128,13 @@ static void generations_meet(void **state) {
 }
 
 static void a_removed_host_hears_why_before_its_session_ends(void **state) {
-        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost__Removed removed = MESSAGE_OF(to_host__removed, .why = (char *) "retired");
         Argosy__ToHost message = TO_HOST_OF(REMOVED, removed, &removed);
 
-        start(1);
-        start(2);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
-        removed.why = (char *) "retired";
         assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), 0);
         mesh_drop_host(host[0].mesh, 2);
         assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), -ENOTCONN);
@@ -167,9 +159,7 @@ static bool knows_all_but_two(uint32_t number, const Hash *pin, void *userdata) 
 }
 
 static void who_is_no_member_any_more_loses_its_session(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         VOTERS(2, 1);
         VOTERS(3, 1);
         loop_until(story_has(1, "2:up") && story_has(1, "3:up"));
@@ -184,22 +174,19 @@ static void who_is_no_member_any_more_loses_its_session(void **state) {
 }
 
 static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
-        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
-        Argosy__ToHost message = TO_HOST_OF(WELCOME, welcome, &welcome);
-        Argosy__Spec spec = ARGOSY__SPEC__INIT, *specs[] = {&spec};
         static uint8_t content[8 * 1024 * 1024];
         int r = 0;
 
-        start(1);
-        start(2);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
         new_story(1);
         new_story(2);
-        spec.content = (ProtobufCBinaryData){sizeof(content), content};
-        welcome.specs = specs;
-        welcome.n_specs = 1;
+        Argosy__Spec spec = MESSAGE_OF(spec, .content = (ProtobufCBinaryData){sizeof(content), content}),
+                     *specs[] = {&spec};
+        Argosy__ToHost__Welcome welcome = MESSAGE_OF(to_host__welcome, .specs = specs, .n_specs = 1);
+        Argosy__ToHost message = TO_HOST_OF(WELCOME, welcome, &welcome);
         for (int i = 0; i < 20 && r == 0; i++) // within one turn: nothing is taken
                 r = mesh_to_host(host[0].mesh, 2, &message);
         assert_int_equal(r, -ENOBUFS);
@@ -209,14 +196,12 @@ static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
 }
 
 static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
-        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
-        Argosy__ToHost message = TO_HOST_OF(REMOVED, removed, &removed);
         _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
 
         memset(text, 'x', STREAM_LOW_WATER);
-        removed.why = text;
-        start(1);
-        start(2);
+        Argosy__ToHost__Removed removed = MESSAGE_OF(to_host__removed, .why = text);
+        Argosy__ToHost message = TO_HOST_OF(REMOVED, removed, &removed);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up") && story_has(1, "leader=1@4 "));
@@ -234,17 +219,14 @@ static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
 }
 
 static void who_has_much_to_say_to_the_leader_hears_when_it_was_taken(void **state) {
-        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter message = TO_VOTER_OF(ATTACH, attach, &attach);
         _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
         _cleanup_buf_ Buf frame = {};
 
         memset(text, 'x', STREAM_LOW_WATER);
-        attach.seq = 7;
-        attach.name = text;
+        Argosy__ToVoter__Attach attach = ATTACH_OF(.seq = 7, .name = text);
+        Argosy__ToVoter message = TO_VOTER_OF(ATTACH, attach, &attach);
         assert_int_equal(frame_pack(&message.base, FRAME_MAX, &frame), 0);
-        start(1);
-        start(2);
+        start_first(2);
         assert_int_equal(mesh_to_leader_frame(host[1].mesh, &frame), -ENOTCONN);
         lead(1, 4);
         VOTERS(2, 1);
@@ -271,8 +253,7 @@ static void trust_whoever_it_is(void) {
 
 static void who_has_a_certificate_of_a_former_ca_is_let_in_for_another_one(void **state) {
         trust_next_ca_only();
-        start(1);
-        start(2);
+        start_first(2);
         lead(1, 4);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up") && story_has(2, "leader"));

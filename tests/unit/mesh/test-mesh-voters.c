@@ -7,9 +7,7 @@
 // ---- voters
 
 static void voters_that_are_no_longer_named_are_left(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(1, 4);
         VOTERS(3, 1, 2);
         loop_until(story_has(1, "3:up") && story_has(2, "3:up") && story_is(3, "leader=1@4 "));
@@ -19,9 +17,7 @@ static void voters_that_are_no_longer_named_are_left(void **state) {
 }
 
 static void voters_may_change_while_they_are_dialled(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(2, 4);
         for (int i = 0; i < 50; i++) {
                 VOTERS(3, 1);
@@ -34,8 +30,7 @@ static void voters_may_change_while_they_are_dialled(void **state) {
 }
 
 static void a_voter_that_moved_is_dialled_at_its_new_address(void **state) {
-        start(1);
-        start(2);
+        start_first(2);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up"));
         listener_close(host[0].listener);
@@ -49,9 +44,7 @@ static void a_voter_that_moved_is_dialled_at_its_new_address(void **state) {
 }
 
 static void the_leader_tells_the_voters_and_tells_them_again(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         VOTERS(1, 1, 2);
         lead(1, 4);
         VOTERS(3, 1);
@@ -65,9 +58,7 @@ static void the_leader_tells_the_voters_and_tells_them_again(void **state) {
 
 // The host was away while every voter but one was replaced; that one knows who leads.
 static void a_host_that_was_away_finds_the_new_voters(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         host[2].follow_announced = true;
         VOTERS(1, 1, 2);
         VOTERS(2, 1, 2);
@@ -115,9 +106,11 @@ static void stop_guide(void) {
 }
 
 static MeshPeer lost_peer(uint32_t number, const char *address) {
-        MeshPeer peer = {.host = number, .pin = member[number - 1].pin, .raft_id = number};
+        MeshPeer peer = {.host = number,
+                         .pin = member[number - 1].pin,
+                         .raft_id = number,
+                         .port = listener_port(host[number - 1].listener)};
 
-        peer.port = listener_port(host[number - 1].listener);
         assert_true(str_copy(peer.address, sizeof(peer.address), address));
         return peer;
 }
@@ -202,11 +195,8 @@ static void an_address_that_is_none_is_told(void **state) {
 
 // A sanitizer sees whether anything is begun for the link that has just been given up.
 static void a_voter_may_be_left_when_its_link_fails(void **state) {
-        MeshPeer peer;
-
-        start(1);
-        start(2);
-        peer = lost_peer(2, "127.0.0.1");
+        start_first(2);
+        MeshPeer peer = lost_peer(2, "127.0.0.1");
         peer.pin = member[2].pin; // another one answers there
         strcpy(peer.host_name, "127.0.0.2");
         host[0].give_up = true;
@@ -216,24 +206,18 @@ static void a_voter_may_be_left_when_its_link_fails(void **state) {
 }
 
 static void a_voter_is_found_by_its_name(void **state) {
-        MeshPeer peer;
-
         NEEDS_LOCALHOST();
-        start(1);
-        start(2);
-        peer = lost_peer(1, "");
+        start_first(2);
+        MeshPeer peer = lost_peer(1, "");
         strcpy(peer.host_name, "localhost");
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
         loop_until(story_has(1, "2:up"));
 }
 
 static void a_voter_that_was_configured_with_a_name_is_dialled_by_it_first(void **state) {
-        MeshPeer peer;
-
         NEEDS_LOCALHOST();
-        start(1);
-        start(2);
-        peer = lost_peer(1, "127.0.0.9"); // would answer, too
+        start_first(2);
+        MeshPeer peer = lost_peer(1, "127.0.0.9"); // would answer, too
         strcpy(peer.name, "localhost");
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
         loop_until(story_has(1, "2:up"));
@@ -241,12 +225,10 @@ static void a_voter_that_was_configured_with_a_name_is_dialled_by_it_first(void 
 }
 
 static void a_voter_is_found_whence_it_dialled(void **state) {
-        MeshPeer peer;
         MeshAddress at;
 
-        start(1);
-        start(2);
-        peer = lost_peer(1, "");
+        start_first(2);
+        MeshPeer peer = lost_peer(1, "");
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
         loop_until(host[1].n_failed == 1);
         assert_false(mesh_where(host[1].mesh, 1, &at));
@@ -260,9 +242,7 @@ static void a_voter_is_found_whence_it_dialled(void **state) {
 static void a_voter_is_found_where_another_one_says(void **state) {
         MeshPeer peers[2];
 
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         VOTERS(2, 1, 2);
         peers[0] = lost_peer(1, "");
         peers[1] = lost_peer(2, "127.0.0.1");
@@ -272,9 +252,7 @@ static void a_voter_is_found_where_another_one_says(void **state) {
 
 // It was still connected when another one said so, and nobody says it again.
 static void a_voter_is_found_where_another_one_said_before_the_link_broke(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         VOTERS(3, 1, 2);
         loop_until(story_has(1, "3:up") && story_has(2, "3:up"));
         listener_close(host[0].listener);
@@ -294,15 +272,12 @@ static void a_voter_is_found_where_another_one_said_before_the_link_broke(void *
 static void a_voter_is_found_where_somebody_says(void **state) {
         const MeshAddress wrong = {"127.0.0.1", 9};
         MeshAddress right = {"127.0.0.1", 0}, both[2];
-        MeshPeer peer;
 
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         right.port = listener_port(host[0].listener);
         both[0] = (MeshAddress){"127.0.0.1", listener_port(host[2].listener)}; // another host
         both[1] = right;
-        peer = lost_peer(1, "127.0.0.1");
+        MeshPeer peer = lost_peer(1, "127.0.0.1");
         peer.port = 9;
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
         mesh_try_addresses(host[1].mesh, &wrong, 1);
@@ -315,11 +290,9 @@ static void a_voter_is_found_where_somebody_says(void **state) {
 // The leader hears where it is now and says so: that is no reason to leave it for a moment.
 static void a_voter_that_was_found_is_not_left_when_the_log_learns_its_address(void **state) {
         MeshLinkInfo link;
-        MeshPeer peer;
 
-        start(1);
-        start(2);
-        peer = lost_peer(1, "");
+        start_first(2);
+        MeshPeer peer = lost_peer(1, "");
         assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
         VOTERS(1, 2);
         loop_until(mesh_links(host[1].mesh, &link, 1) == 1 && link.up);
@@ -336,12 +309,10 @@ static void a_voter_that_was_found_is_not_left_when_the_log_learns_its_address(v
 static void who_is_refused_dials_at_the_pace_of_who_finds_nobody(void **state) {
         MeshAddress other = {"127.0.0.3", 0};
         unsigned failures;
-        MeshPeer peer;
 
-        start(1);
-        start(2);
+        start_first(2);
         member_trusted[1] = false; // nobody knows it
-        peer = lost_peer(1, "127.0.0.1");
+        MeshPeer peer = lost_peer(1, "127.0.0.1");
         strcpy(peer.host_name, "127.0.0.2"); // it could be found there, too
         other.port = peer.port;
         members_judged = 0;
@@ -357,12 +328,10 @@ static void who_is_refused_dials_at_the_pace_of_who_finds_nobody(void **state) {
 
 static void what_is_found_in_vain_is_dialled_no_faster(void **state) {
         MeshAddress other = {"127.0.0.1", 0};
-        MeshPeer peer;
         unsigned before;
 
-        start(1);
-        start(2);
-        peer = lost_peer(1, "127.0.0.9"); // nobody is at that port
+        start_first(2);
+        MeshPeer peer = lost_peer(1, "127.0.0.9"); // nobody is at that port
         other.port = peer.port;
         peer.port = 9;
         member_trusted[1] = false;
@@ -379,10 +348,7 @@ static void what_is_found_in_vain_is_dialled_no_faster(void **state) {
 static void most_voters_say_that_a_host_was_removed(void **state) {
         MeshLinkInfo links[3];
 
-        start(1);
-        start(2);
-        start(3);
-        start(4);
+        start_first(4);
         member_trusted[3] = false;
         VOTERS(4, 1, 2, 3);
         loop_until(host[3].n_failed == 3);
@@ -413,8 +379,7 @@ static void one_voter_of_three_does_not_say_it_for_all(void **state) {
 // Who was a voter when the host was there last, and is none any more, keeps no log that says who was
 // removed.
 static void who_only_does_not_know_it_stands_by_who_does(void **state) {
-        start(1);
-        start(2);
+        start_first(2);
         start(4);
         member_trusted[3] = false;
         VOTERS(4, 1, 2);
@@ -435,8 +400,7 @@ static bool is_ours(const char *address, void *userdata) {
 static void a_link_from_an_address_that_is_no_longer_ours_is_made_anew(void **state) {
         char local[4][STREAM_ADDRESS_SIZE];
 
-        start(1);
-        start(2);
+        start_first(2);
         VOTERS(2, 1);
         loop_until(story_has(1, "2:up"));
         lead(1, 1);

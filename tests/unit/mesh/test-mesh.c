@@ -2,12 +2,11 @@
 //
 // Who leads, and who talks to whom then.
 
+#include "fileio.h"
 #include "mesh-words.h"
 
 static void a_host_finds_the_leader_and_talks_to_it(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         host[0].reply_to_attach = true;
         lead(1, 4);
         loop_until(story_is(1, "1:up leader=1@4 "));
@@ -45,9 +44,7 @@ static void the_leader_talks_to_its_own_agent_the_same_way(void **state) {
 static void a_leader_knows_what_each_host_understands(void **state) {
         host[0].feature_level = 7;
         host[2].feature_level = 5;
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(1, 4);
         VOTERS(2, 1);
         VOTERS(3, 1, 2);
@@ -100,9 +97,7 @@ static void we_are_not_the_leader_before_our_link_is_up(void **state) {
 }
 
 static void a_host_follows_from_leader_to_leader(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(1, 4);
         follow(2, 4, 1);
         VOTERS(3, 1, 2);
@@ -115,9 +110,7 @@ static void a_host_follows_from_leader_to_leader(void **state) {
 }
 
 static void a_leader_of_an_older_term_is_not_believed(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(1, 4); // cut off from the others, it does not know better
         lead(2, 6);
         VOTERS(3, 1, 2);
@@ -132,9 +125,7 @@ static void a_leader_of_an_older_term_is_not_believed(void **state) {
 
 // Else the next leader would take it for one that came back with an empty disk, and demote it.
 static void every_voter_hears_of_a_new_voter(void **state) {
-        start(1);
-        start(2);
-        start(3);
+        start_first(3);
         lead(1, 4);
         follow(2, 4, 1);
         VOTERS(3, 1, 2);
@@ -163,7 +154,7 @@ static int reserve_port(uint16_t *ret) {
 
 static void a_link_that_comes_back_is_told_as_a_new_one(void **state) {
         uint16_t port;
-        int reserved = reserve_port(&port);
+        _cleanup_(closep) int reserved = reserve_port(&port);
 
         start_as(1, port, 1, cluster_id);
         start(2);
@@ -178,7 +169,6 @@ static void a_link_that_comes_back_is_told_as_a_new_one(void **state) {
         lead(1, 4);
         loop_until(story_is(2, "leader=1@4 leader=0@0 leader=1@4 "));
         assert_int_equal(host[1].n_failed, 2); // each reason once, however often it was dialled
-        close(reserved);
 }
 
 int main(void) {

@@ -9,6 +9,7 @@
 #include "access-token.h"
 #include "author.h"
 #include "macro.h"
+#include "messages.h"
 
 #define VIEW ARGOSY__RIGHT__RIGHT_VIEW
 #define OPERATE ARGOSY__RIGHT__RIGHT_OPERATE
@@ -138,7 +139,6 @@ static void a_revoked_one_lets_nobody_in(void **state) {
 
 static void an_unknown_one_is_refused_by_that(void **state) {
         char why[ACCESS_TOKEN_WHY_SIZE];
-        Argosy__Author known;
         World w;
 
         set_up(&w);
@@ -146,18 +146,17 @@ static void an_unknown_one_is_refused_by_that(void **state) {
         assert_false(access_has(w.list, &w.shown, VIEW, NULL));
         assert_int_equal(access_token_error(w.list, &w.shown, why), EKEYREJECTED);
         assert_string_equal(why, "this token is not known");
-        known = access_token_author(w.list, &w.shown, w.user);
+        Argosy__Author known = access_token_author(w.list, &w.shown, w.user);
         assert_false(access_has(w.list, &known, VIEW, NULL));
         assert_int_equal(access_token_error(w.list, &known, why), EKEYREJECTED);
 }
 
 // Neither a proof nor a hash of one lets anybody in again: what is kept of who asked is the id alone.
 static void the_proof_is_not_kept(void **state) {
-        Argosy__Author known;
         World w;
 
         set_up(&w);
-        known = access_token_author(w.list, &w.shown, w.user);
+        Argosy__Author known = access_token_author(w.list, &w.shown, w.user);
         assert_string_equal(known.user, "token:ci");
         assert_string_equal(known.token, w.id);
         assert_int_equal(known.token_proof.len, 0);
@@ -185,16 +184,15 @@ static void a_role_narrows_it(void **state) {
 
 // Whatever somebody may call a user.
 static void what_users_were_given_is_not_a_tokens(void **state) {
-        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT, *grants[] = {&grant};
-        Argosy__Author known;
+        Argosy__GrantRecord grant = GRANT_RECORD_OF(.right = ARGOSY__RIGHT__RIGHT_ADMIN,
+                                                    .user = (char *) "token:ci"),
+                            *grants[] = {&grant};
         World w;
 
         set_up(&w);
-        grant.right = ARGOSY__RIGHT__RIGHT_ADMIN;
-        grant.user = (char *) "token:ci";
         w.list.grants = grants;
         w.list.n = 1;
-        known = access_token_author(w.list, &w.shown, w.user);
+        Argosy__Author known = access_token_author(w.list, &w.shown, w.user);
         assert_false(access_has(w.list, &known, ARGOSY__RIGHT__RIGHT_ADMIN, NULL));
         assert_true(access_has(w.list, &known, OPERATE, NULL));
         assert_false(grant_is_of(&grant, &known));

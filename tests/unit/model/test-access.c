@@ -16,19 +16,17 @@
 
 static Argosy__GrantRecord grant(Argosy__Right right, const char *user, const char *group, uint32_t host,
                                  const char *role) {
-        Argosy__GrantRecord g = MESSAGE_OF(grant_record, .right = right, .user = (char *) user,
-                                           .group = (char *) group, .host = host, .role = (char *) role);
-
-        return g;
+        return (Argosy__GrantRecord) MESSAGE_OF(grant_record, .right = right, .user = (char *) user,
+                                                .group = (char *) group, .host = host,
+                                                .role = (char *) role);
 }
 
 // Somebody of host 2, in the groups "staff" and "web".
 static Argosy__Author somebody(const char *user) {
         static char *groups[] = {(char *) "staff", (char *) "web"};
-        Argosy__Author author = AUTHOR_OF(.host = 2, .uid = 1000, .user = (char *) user, .groups = groups,
-                                          .n_groups = ELEMENTSOF(groups));
 
-        return author;
+        return (Argosy__Author) AUTHOR_OF(.host = 2, .uid = 1000, .user = (char *) user, .groups = groups,
+                                          .n_groups = ELEMENTSOF(groups));
 }
 
 static bool has(Argosy__GrantRecord g, Argosy__Author author, Argosy__Right right, const char *role) {

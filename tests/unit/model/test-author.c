@@ -8,9 +8,8 @@
 #include "messages.h"
 
 static Argosy__Author author_in(char **groups, size_t n) {
-        Argosy__Author a = AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups, .n_groups = n);
-
-        return a;
+        return (Argosy__Author) AUTHOR_OF(.uid = 1000, .user = (char *) "alice", .groups = groups,
+                                          .n_groups = n);
 }
 
 static void a_host_speaks_for_its_own_users(void **state) {
@@ -47,12 +46,11 @@ static void names_that_no_account_has_are_nobodys(void **state) {
 
 static void groups_have_a_limit(void **state) {
         static char name[64], *groups[AUTHOR_GROUPS_MAX + 1];
-        Argosy__Author a;
 
         strcpy(name, "g");
         for (size_t i = 0; i < ELEMENTSOF(groups); i++)
                 groups[i] = name;
-        a = author_in(groups, AUTHOR_GROUPS_MAX);
+        Argosy__Author a = author_in(groups, AUTHOR_GROUPS_MAX);
         assert_int_equal(author_admit(&a, 1), 0);
         a = author_in(groups, AUTHOR_GROUPS_MAX + 1);
         assert_int_equal(author_admit(&a, 1), -EINVAL);

@@ -89,34 +89,31 @@ static void only_system_managers_run_units_with_files(void **state) {
 }
 
 static void an_empty_line_takes_back_those_before(void **state) {
-        UnitFile *file = parse(FILE_OF("a b:/etc/b\nFile=\nFile=c"));
+        _cleanup_(unit_file_freep) UnitFile *file = parse(FILE_OF("a b:/etc/b\nFile=\nFile=c"));
 
         assert_int_equal(file->n_file_sources, 1);
         assert_string_equal(file->file_sources[0].source, "c");
-        unit_file_free(file);
 }
 
 static void no_instance_binds_two_at_one_place(void **state) {
-        UnitFile *file = parse(FILE_OF("a:/etc/web/%i b:/etc/web/b c:/etc/c"));
-        char *why = NULL;
+        _cleanup_(unit_file_freep) UnitFile *file = parse(FILE_OF("a:/etc/web/%i b:/etc/web/b c:/etc/c"));
+        _cleanup_free_ char *why = NULL;
 
         assert_int_equal(carried_files_check_name(file, "web@a.service", &why), 0);
         assert_int_equal(carried_files_check_name(file, "web@b.service", &why), -EINVAL);
         assert_non_null(strstr(why, "/etc/web/b and /etc/web/b cannot both be bound"));
-        free(why);
-        unit_file_free(file);
 }
 
 static void what_a_drop_in_says_of_files_counts(void **state) {
-        UnitFile *file = parse(SERVICE "\n# web.service.d/10-files.conf\n[X-Argosy]\nFile=a\n");
+        _cleanup_(unit_file_freep) UnitFile *file =
+                parse(SERVICE "\n# web.service.d/10-files.conf\n[X-Argosy]\nFile=a\n");
 
         assert_int_equal(file->n_file_sources, 1);
         assert_int_equal(file->file_sources[0].line, 6);
-        unit_file_free(file);
 }
 
 static void only_services_have_files(void **state) {
-        UnitFile *file = parse(FILE_OF("a:/etc/web/%i"));
+        _cleanup_(unit_file_freep) UnitFile *file = parse(FILE_OF("a:/etc/web/%i"));
         char *why = NULL;
 
         assert_int_equal(carried_files_check_name(file, "web@1.service", &why), 0);
@@ -125,7 +122,6 @@ static void only_services_have_files(void **state) {
         free(why);
         assert_int_equal(carried_files_check_name(file, "web@...service", &why), -EINVAL); // whose %i is ..
         free(why);
-        unit_file_free(file);
 }
 
 // --------------------------------------------------------------------------------------------- the manifest
@@ -481,7 +477,8 @@ static int add_folder(const char *folder, size_t len, void *userdata) {
 
 static void what_is_bound_stays_and_so_do_the_folders_above_it(void **state) {
         _cleanup_carried_files_ CarriedFiles files = {};
-        UnitFile *file = parse(FILE_OF("a/b/c:/etc/c d/*.conf:/etc/d *.x:/etc/x one:/etc/one e"));
+        _cleanup_(unit_file_freep) UnitFile *file =
+                parse(FILE_OF("a/b/c:/etc/c d/*.conf:/etc/d *.x:/etc/x one:/etc/one e"));
         Folders f = {};
 
         add_file(&files, "one", "1");
@@ -491,7 +488,6 @@ static void what_is_bound_stays_and_so_do_the_folders_above_it(void **state) {
         assert_int_equal(buf_append(&f.text, "", 1), 0);
         assert_string_equal((const char *) f.text.data, "[][a][a/b][a/b/c][d]");
         buf_done(&f.text);
-        unit_file_free(file);
 }
 
 static void a_drop_in_that_would_be_last_is_refused(void **state) {
@@ -499,19 +495,18 @@ static void a_drop_in_that_would_be_last_is_refused(void **state) {
         _cleanup_carried_files_ CarriedFiles c = {};
         _cleanup_free_ char *why = NULL;
         _cleanup_buf_ Buf content = {};
-        UnitFile *file = parse(text);
+        _cleanup_(unit_file_freep) UnitFile *file = parse(text);
 
         add_file(&c, "a", "a");
         assert_int_equal(buf_append(&content, text, strlen(text)), 0);
         assert_int_equal(carried_files_compose("web.service", file, &c, &content, &why), -EINVAL);
         assert_non_null(strstr(why, "sort behind"));
-        unit_file_free(file);
 }
 
 static void larger_things_are_images_or_packages(void **state) {
         _cleanup_carried_files_ CarriedFiles c = {};
         _cleanup_buf_ Buf content = {};
-        UnitFile *file = parse(FILE_OF("a b"));
+        _cleanup_(unit_file_freep) UnitFile *file = parse(FILE_OF("a b"));
         Hash hash = hash_of("a", 1);
 
         assert_int_equal(carried_files_add(&c, "a", false, CARRIED_FILE_MAX, &hash), 0);
@@ -521,7 +516,6 @@ static void larger_things_are_images_or_packages(void **state) {
         assert_int_equal(carried_files_compose("web.service", file, &c, &content, NULL), 0);
         assert_int_equal(buf_append(&content, "", 1), 0);
         assert_checked((const char *) content.data, "images or packages");
-        unit_file_free(file);
 }
 
 // ------------------------------------------------------------------------------------------------ the log
@@ -626,12 +620,11 @@ static void what_nobody_names_is_dropped_with_the_entry(void **state) {
 static void a_content_without_its_file_is_no_units(void **state) {
         _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
         ClusterState *s = *state;
-        const ClusterRefused *refused;
 
         begin(s);
         put(s, "web.service", content);
         assert_null(cluster_state_find_unit(s, "web.service"));
-        refused = cluster_state_next_refused(s);
+        const ClusterRefused *refused = cluster_state_next_refused(s);
         assert_int_equal(refused->refusal, REFUSAL_CONTENT);
 }
 
@@ -697,7 +690,7 @@ static void send_large(ClusterState *s, const char *name, char letter) {
         _cleanup_free_ char *bytes = large(letter, 500);
         _cleanup_carried_files_ CarriedFiles c = {};
         _cleanup_buf_ Buf content = {};
-        UnitFile *file = parse(FILE_OF("a"));
+        _cleanup_(unit_file_freep) UnitFile *file = parse(FILE_OF("a"));
         char *why = NULL;
 
         add_file(&c, "a", bytes);
@@ -705,7 +698,6 @@ static void send_large(ClusterState *s, const char *name, char letter) {
         assert_int_equal(carried_files_compose(name, file, &c, &content, &why), 0);
         assert_int_equal(buf_append(&content, "", 1), 0);
         send(s, bytes, name, (const char *) content.data);
-        unit_file_free(file);
 }
 
 static void so_many_bytes_are_as_many_as_the_cluster_has_set(void **state) {

@@ -9,6 +9,7 @@
 #include "access-token.h"
 #include "cluster-state-limits.h"
 #include "message.h"
+#include "messages.h"
 #include "str.h"
 
 enum { SOME = 3 }; // a limit, for most of these
@@ -201,14 +202,13 @@ static void each_kind_of_operation_is_judged(void **state) {
 
 static void each_limit_has_a_test_here(void **state) {
         char words[CLUSTER_REFUSAL_SIZE];
-        ClusterState *s = cluster_state_new();
+        _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new();
 
         for (unsigned i = REFUSAL_NONE + 1; i < CLUSTER_REFUSALS; i++) {
                 assert_true(strlen(cluster_refusal_words(s, i, words)) > 0);
                 if (is_limit(i) != (kinds[i].add || kinds[i].elsewhere))
                         fail_msg("no test of: %s", words);
         }
-        cluster_state_free(s);
 }
 
 static void assert_refused(ClusterState *s, ClusterRefusal limit, uint64_t before) {
@@ -288,7 +288,6 @@ static void a_job_of_which_something_is_refused_has_failed(void **state) {
                 if (!kinds[limit].add)
                         continue;
                 ClusterState *s = cluster_state_new();
-                Argosy__JobRecord *record;
                 char why[CLUSTER_REFUSAL_SIZE + 128], words[CLUSTER_REFUSAL_SIZE];
                 Batch b = {0};
 
@@ -299,7 +298,7 @@ static void a_job_of_which_something_is_refused_has_failed(void **state) {
                 batch_job(&b, (JobPut){.n_ops = 1, .verb = "start"})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
                 batch_job(&b, (JobPut){.n_ops = 0, .verb = "stop"})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
                 apply(s, &b);
-                record = job(s, 1);
+                Argosy__JobRecord *record = job(s, 1);
                 snprintf(why, sizeof(why), "the log did not take all of it (%s): %s", kinds[limit].what,
                          cluster_refusal_words(s, limit, words));
                 assert_int_equal(record->state, ARGOSY__JOB_STATE__JOB_FAILED);
@@ -312,7 +311,6 @@ static void a_job_of_which_something_is_refused_has_failed(void **state) {
 
 static void a_part_that_is_refused_ends_the_job(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         Batch b = {0};
 
         begin(s, REFUSAL_UNITS);
@@ -327,10 +325,9 @@ static void a_part_that_is_refused_ends_the_job(void **state) {
                 ARGOSY__JOB_STATE__JOB_RUNNING;
         apply(s, &b);
         assert_int_equal(cluster_state_next_ended_job(s), 1);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->state, ARGOSY__JOB_STATE__JOB_FAILED);
         assert_non_null(strstr(record->end_message, "there are as many units"));
-        message_free(record);
 }
 
 // ------------------------------------------------------------------------------------------- contradictions

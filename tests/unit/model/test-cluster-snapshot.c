@@ -57,7 +57,6 @@ static ClusterState *make_state(void) {
 // Something of everything that a snapshot reaches.
 static void change_everything(ClusterState *s, unsigned round) {
         uint32_t nodes[] = {1, 2, 3};
-        Argosy__HostRecord *h;
         Batch b = {0};
         _cleanup_free_ char *spec = str_printf("[Unit]\n# %u\n", round);
 
@@ -68,7 +67,7 @@ static void change_everything(ClusterState *s, unsigned round) {
         batch_token(&b, name_of(round), UINT64_MAX);
         batch_request(&b, (uint8_t) round);
         batch_cluster(&b, 1);
-        h = batch_host(&b, 2, "two", 1);
+        Argosy__HostRecord *h = batch_host(&b, 2, "two", 1);
         h->nodes[0]->node = 3;
         apply(s, &b);
         batch_outcome(&b, "everywhere.service", 1 + round % 3,
@@ -114,13 +113,12 @@ static void a_thread_encodes_while_batches_are_applied(void **state) {
         _cleanup_(cluster_state_freep) ClusterState *s = make_state();
         _cleanup_buf_ Buf expected = {0};
         ClusterSnapshot *snapshot;
-        Reader reader;
         pthread_t thread;
 
         change_everything(s, 0);
         assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
         assert_int_equal(cluster_state_encode(s, &expected), 0);
-        reader = (Reader){.snapshot = snapshot, .expected = &expected};
+        Reader reader = (Reader){.snapshot = snapshot, .expected = &expected};
         assert_int_equal(pthread_create(&thread, NULL, read_again_and_again, &reader), 0);
         for (unsigned i = 1; i < ROUNDS; i++) {
                 change_everything(s, i);

@@ -36,24 +36,22 @@ static void apply_now(ClusterState *s, Batch *b) {
 
 // Its id is made of the number.
 static void make(ClusterState *s, unsigned number, uint64_t ttl_us) {
-        Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
         uint8_t hash[HASH_SIZE] = {(uint8_t) number, (uint8_t) (number >> 8)};
         char id[16], name[16];
         Batch b = {0};
 
         snprintf(id, sizeof(id), "%08x", number);
         snprintf(name, sizeof(name), "t%u", number);
-        token.id = id;
-        token.name = name;
-        token.hash = (ProtobufCBinaryData){sizeof(hash), hash};
-        token.right = ARGOSY__RIGHT__RIGHT_VIEW;
-        token.created_us = now;
-        token.expires_us = now + ttl_us;
+        Argosy__AccessTokenRecord token =
+                ACCESS_TOKEN_RECORD_OF(.id = id, .name = name,
+                                       .hash = (ProtobufCBinaryData){sizeof(hash), hash},
+                                       .right = ARGOSY__RIGHT__RIGHT_VIEW, .created_us = now,
+                                       .expires_us = now + ttl_us);
         batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN)->access_token = &token;
         apply_now(s, &b);
 }
 
-static void revoke(ClusterState *s, const char *id) {
+static void revoke_token(ClusterState *s, const char *id) {
         Argosy__LogOp__AccessTokenEnd end = MESSAGE_OF(log_op__access_token_end, .id = (char *) id,
                                                        .at_us = now, .by = (char *) "root@one");
         Batch b = {0};
@@ -90,7 +88,6 @@ static size_t count(const ClusterState *s) {
 
 static void one_is_made_revoked_and_used(void **state) {
         ClusterState *s = *state;
-        uint64_t revision;
 
         make(s, 2, DAY);
         make(s, 1, DAY);
@@ -100,32 +97,31 @@ static void one_is_made_revoked_and_used(void **state) {
         assert_int_equal(find(s, "00000001")->expires_us, now + DAY);
         assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
         assert_true(cluster_state_grants_revision(s) < cluster_state_access_revision(s));
-        revision = cluster_state_revision(s);
+        uint64_t revision = cluster_state_revision(s);
         use(s, "00000002", now + 5);
         use(s, "00000002", now + 4); // comes late
         assert_int_equal(find(s, "00000002")->used_us, now + 5);
         assert_int_equal(cluster_state_revision(s), revision); // nobody's wish
-        revoke(s, "00000002");
+        revoke_token(s, "00000002");
         assert_int_equal(find(s, "00000002")->revoked_us, now);
         assert_string_equal(find(s, "00000002")->revoked_by, "root@one");
         assert_int_equal(find(s, "00000002")->used_us, now + 5);
         assert_int_equal(find(s, "00000001")->revoked_us, 0);
         assert_int_equal(cluster_state_access_revision(s), revision + 1);
         now += 1;
-        revoke(s, "00000002"); // it was
-        revoke(s, "00000003");
+        revoke_token(s, "00000002"); // it was
+        revoke_token(s, "00000003");
         assert_int_equal(find(s, "00000002")->revoked_us, now - 1);
         assert_int_equal(cluster_state_revision(s), revision + 1);
 }
 
 static void what_cannot_be_one_is_skipped(void **state) {
-        Argosy__AccessTokenRecord token = ARGOSY__ACCESS_TOKEN_RECORD__INIT;
         ClusterState *s = *state;
         uint8_t hash[HASH_SIZE] = {1};
         char long_role[LABEL_MAX + 2] = "";
 
         memset(long_role, 'r', sizeof(long_role) - 1);
-        token.expires_us = now + DAY;
+        Argosy__AccessTokenRecord token = ACCESS_TOKEN_RECORD_OF(.expires_us = now + DAY);
         for (unsigned i = 0; i < 5; i++) {
                 Batch b = {0};
 
@@ -145,7 +141,7 @@ static void one_that_is_over_is_shown_for_a_while(void **state) {
         make(s, 1, DAY);
         make(s, 2, 100 * DAY);
         make(s, 3, 100 * DAY);
-        revoke(s, "00000003");
+        revoke_token(s, "00000003");
         now += CLUSTER_ACCESS_TOKEN_DAYS * DAY - 1;
         nothing(s);
         assert_int_equal(count(s), 3);
@@ -204,7 +200,7 @@ static void an_image_has_them(void **state) {
 
         make(s, 2, DAY);
         make(s, 1, 100 * DAY);
-        revoke(s, "00000002");
+        revoke_token(s, "00000002");
         use(s, "00000001", now);
         assert_int_equal(cluster_state_encode(s, &image), 0);
         assert_int_equal(cluster_state_restore(other, image.data, image.len), 0);

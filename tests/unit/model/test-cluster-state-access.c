@@ -4,19 +4,17 @@
 
 #include "author.h"
 #include "cluster-words.h"
+#include "messages.h"
 
 #define VIEW ARGOSY__RIGHT__RIGHT_VIEW
 #define ADMIN ARGOSY__RIGHT__RIGHT_ADMIN
 
 static void change(ClusterState *s, bool remove, Argosy__Right right, const char *user, const char *group,
                    uint32_t host) {
-        Argosy__GrantRecord grant = ARGOSY__GRANT_RECORD__INIT;
+        Argosy__GrantRecord grant = GRANT_RECORD_OF(.right = right, .user = (char *) user,
+                                                    .group = (char *) group, .host = host);
         Batch b = {0};
 
-        grant.right = right;
-        grant.user = (char *) user;
-        grant.group = (char *) group;
-        grant.host = host;
         batch_op(&b, remove ? ARGOSY__LOG_OP__OP_GRANT_REMOVE : ARGOSY__LOG_OP__OP_GRANT)->grant = &grant;
         apply(s, &b);
 }
@@ -47,10 +45,9 @@ static void what_a_new_cluster_has_can_be_taken_back(void **state) {
 static void what_changes_nothing_is_skipped(void **state) {
         ClusterState *s = *state;
         char name[AUTHOR_NAME_MAX + 2];
-        uint64_t before;
 
         change(s, false, VIEW, "alice", "", 0);
-        before = cluster_state_revision(s);
+        uint64_t before = cluster_state_revision(s);
         memset(name, 'a', sizeof name - 1);
         name[sizeof name - 1] = 0;
         change(s, false, VIEW, "alice", "", 0);
@@ -76,7 +73,7 @@ static void there_are_only_so_many(void **state) {
 }
 
 static void users_of_a_host_lose_what_they_have_with_it(void **state) {
-        Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
+        Argosy__LogOp__HostRemove remove = MESSAGE_OF(log_op__host_remove, .host = 2);
         ClusterState *s = *state;
         Batch b = {0};
 
@@ -87,7 +84,6 @@ static void users_of_a_host_lose_what_they_have_with_it(void **state) {
         change(s, false, VIEW, "alice", "", 2);
         change(s, false, VIEW, "bob", "", 2);
         assert_int_equal(count(s), 4);
-        remove.host = 2;
         batch_op(&b, ARGOSY__LOG_OP__OP_HOST_REMOVE)->host_remove = &remove;
         apply(s, &b);
         assert_int_equal(count(s), 2);
@@ -121,18 +117,15 @@ static void rights_are_part_of_the_image(void **state) {
 static void an_image_that_contradicts_itself_is_refused(void **state) {
         Argosy__GrantRecord one = ARGOSY__GRANT_RECORD__INIT, two = ARGOSY__GRANT_RECORD__INIT,
                             *both[] = {&one, &two};
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .grants = both, .n_grants = 2, .access_set = true);
         ClusterState *s = *state;
         uint8_t bytes[256];
-        size_t len;
 
         one.right = two.right = VIEW;
         one.user = "bob";
         two.user = "alice"; // comes before the other one
-        image.grants = both;
-        image.n_grants = 2;
-        image.access_set = true;
-        len = argosy__state_image__pack(&image, bytes);
+        size_t len = argosy__state_image__pack(&image, bytes);
         assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
         two.user = "carol";
         len = argosy__state_image__pack(&image, bytes);

@@ -7,7 +7,6 @@
 
 static void numbers_are_given_once(void **state) {
         ClusterState *s = *state;
-        const HostEntry *hosts;
         Batch b = {0};
         size_t n;
 
@@ -19,7 +18,7 @@ static void numbers_are_given_once(void **state) {
         batch_host(&b, 2, "two", 1); // a late update of a host that was removed
         batch_host(&b, 17, "four", 1);
         apply(s, &b);
-        hosts = cluster_state_hosts(s, &n);
+        const HostEntry *hosts = cluster_state_hosts(s, &n);
         assert_int_equal(n, 2);
         assert_int_equal(hosts[0].record->host, 1);
         assert_int_equal(hosts[1].record->host, 3);
@@ -61,7 +60,6 @@ static void a_raft_id_is_never_used_twice(void **state) {
 static void until_when_a_host_was_sent_the_log_stands_in_its_record(void **state) {
         ClusterState *s = *state;
         Batch b = {0};
-        uint64_t until;
 
         batch_host(&b, 0, "one", 1)->log_until = 77;
         batch_host(&b, 0, "two", 1)->raft_id = 2;
@@ -70,7 +68,7 @@ static void until_when_a_host_was_sent_the_log_stands_in_its_record(void **state
         assert_int_equal(cluster_state_find_host(s, 2)->log_until, 0); // it is
         batch_host(&b, 2, "two", 0);
         apply(s, &b);
-        until = cluster_state_find_host(s, 2)->log_until;
+        uint64_t until = cluster_state_find_host(s, 2)->log_until;
         assert_int_equal(until, cluster_state_revision(s));
         batch_host(&b, 2, "other", 0);
         apply(s, &b);
@@ -104,14 +102,13 @@ static void an_id_is_retired_when_its_record_gave_it_up(void **state) {
 
 static void a_host_keeps_its_nodes_and_cannot_take_others(void **state) {
         ClusterState *s = *state;
-        Argosy__HostRecord *h;
         Batch b = {0};
 
         batch_host(&b, 0, "one", 1);
         batch_host(&b, 0, "two", 1);
         apply(s, &b);
         batch_host(&b, 1, "one", 1)->nodes[0]->node = 2; // belongs to the other
-        h = batch_host(&b, 2, "renamed", 2);
+        Argosy__HostRecord *h = batch_host(&b, 2, "renamed", 2);
         h->nodes[0]->node = 2;
         apply(s, &b);
         assert_int_equal(cluster_state_find_host(s, 1)->nodes[0]->node, 1);
@@ -164,13 +161,11 @@ static void removing_a_host_leaves_its_units_where_they_are(void **state) {
 static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **state) {
         ClusterState *s = *state;
         Argosy__Label label = MESSAGE_OF(label, .key = "disk", .value = "ssd"), *labels = &label;
-        const Argosy__FormerHost *former;
-        Argosy__HostRecord *record;
         _cleanup_buf_ Buf image = {0};
-        Batch b = {0};
+        _cleanup_(batch_done) Batch b = {0};
 
         batch_host(&b, 0, "plain", 1);
-        record = batch_host(&b, 0, "labelled", 1);
+        Argosy__HostRecord *record = batch_host(&b, 0, "labelled", 1);
         record->set_labels = &labels;
         record->n_set_labels = 1;
         apply(s, &b);
@@ -180,7 +175,8 @@ static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **st
         assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
         apply(s, &b);
         record = batch_host(&b, 0, "labelled", 1);
-        former = cluster_state_find_former(s, record->host_id.data, record->host_id.len);
+        const Argosy__FormerHost *former =
+                cluster_state_find_former(s, record->host_id.data, record->host_id.len);
         assert_non_null(former);
         assert_string_equal(former->set_labels[0]->value, "ssd");
         assert_int_equal(cluster_state_encode(s, &image), 0);
@@ -189,17 +185,15 @@ static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **st
         apply(s, &b);
         record = batch_host(&b, 0, "labelled", 1);
         assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
-        batch_done(&b);
 }
 
 static void the_key_of_a_removed_host_is_known_as_such(void **state) {
         ClusterState *s = *state;
-        Argosy__HostRecord *record;
         _cleanup_buf_ Buf image = {0};
         Hash pin, next;
-        Batch b = {0};
+        _cleanup_(batch_done) Batch b = {0};
+        Argosy__HostRecord *record = batch_host(&b, 0, "one", 1);
 
-        record = batch_host(&b, 0, "one", 1);
         memcpy(pin.bytes, record->key_pin.data, HASH_SIZE);
         apply(s, &b);
         assert_null(cluster_state_find_former_by_pin(s, &pin));
@@ -230,17 +224,15 @@ static void the_key_of_a_removed_host_is_known_as_such(void **state) {
         apply(s, &b);
         assert_null(cluster_state_find_former_by_pin(s, &pin));
         assert_non_null(cluster_state_find_former_by_pin(s, &next));
-        batch_done(&b);
 }
 
 static void only_so_many_former_hosts_are_remembered(void **state) {
         ClusterState *s = *state;
-        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__Label label = MESSAGE_OF(label, .key = "x", .value = "x"), *labels = &label;
         Argosy__HostRecord *record;
-        Batch b = {0};
+        _cleanup_(batch_done) Batch b = {0};
         char name[32];
 
-        label.key = label.value = "x";
         for (uint32_t i = 0; i <= CLUSTER_FORMER_HOSTS_MAX; i++) {
                 snprintf(name, sizeof(name), "host-%u", i);
                 record = batch_host(&b, 0, name, 1);
@@ -271,12 +263,10 @@ static void only_so_many_former_hosts_are_remembered(void **state) {
         assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
         record = batch_host(&b, 0, "plain-2", 1);
         assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
-        batch_done(&b);
 }
 
 static void hosts_are_found_by_what_people_type(void **state) {
         ClusterState *s = *state;
-        const Argosy__HostRecord *one;
         char prefix[9] = {0}, upper[33] = {0};
         bool ambiguous;
         Batch b = {0};
@@ -285,7 +275,7 @@ static void hosts_are_found_by_what_people_type(void **state) {
         batch_host(&b, 0, "two", 1);
         batch_host(&b, 0, "three", 1)->name = (char *) "two";
         apply(s, &b);
-        one = cluster_state_resolve_host(s, "one", &ambiguous);
+        const Argosy__HostRecord *one = cluster_state_resolve_host(s, "one", &ambiguous);
         assert_int_equal(one->host, 1);
         assert_false(ambiguous);
         memcpy(prefix, one->machine_id, 8);
@@ -337,13 +327,12 @@ static void namesakes_are_known_as_they_come_and_go(void **state) {
 
 static void a_host_id_is_found(void **state) {
         ClusterState *s = *state;
-        const Argosy__HostRecord *one;
         Batch b = {0};
 
         batch_host(&b, 0, "one", 1);
         batch_host(&b, 0, "two", 1);
         apply(s, &b);
-        one = cluster_state_find_host(s, 1);
+        const Argosy__HostRecord *one = cluster_state_find_host(s, 1);
         assert_ptr_equal(cluster_state_other_by_id(s, one->host_id.data, one->host_id.len, NULL), one);
         assert_null(cluster_state_other_by_id(s, one->host_id.data, one->host_id.len, one));
         assert_null(cluster_state_other_by_id(s, "0123456789abcdef", 16, NULL));

@@ -6,6 +6,7 @@
 #include "cluster-words.h"
 
 #include "feature-level.h"
+#include "messages.h"
 
 static void an_image_holds_everything(void **state) {
         ClusterState *s = *state, *t = cluster_state_new();
@@ -63,11 +64,9 @@ static void assert_bad_image(ClusterState *s, Argosy__StateImage *image) {
 static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void **state) {
         ClusterState *s = *state;
         Batch b = {0}, keep = {0};
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         Argosy__HostRecord *hosts[2];
         Argosy__UnitRecord *units[2];
         Argosy__Spec *specs[1];
-        Hash hash;
 
         batch_unit(&keep, "kept.service", WEB, (UnitPut){0});
         apply(s, &keep);
@@ -76,15 +75,12 @@ static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void
         hosts[1] = batch_host(&b, 2, "two", 1);
         hosts[0]->nodes[0]->node = 1;
         hosts[1]->nodes[0]->node = 1;
-        hash = batch_spec(&b, WEB);
+        Hash hash = batch_spec(&b, WEB);
         specs[0] = b.log.ops[2]->spec;
         units[0] = units[1] = batch_unit_only(&b, "a.service", &hash, (UnitPut){0});
-        image.hosts = hosts;
-        image.units = units;
-        image.specs = specs;
-        image.last_host = image.last_node = 2;
 
-        image.n_hosts = 2;
+        Argosy__StateImage image = MESSAGE_OF(state_image, .hosts = hosts, .units = units, .specs = specs,
+                                              .last_host = 2, .last_node = 2, .n_hosts = 2);
         assert_bad_image(s, &image); // one node, two hosts
         hosts[1]->nodes[0]->node = 3;
         assert_bad_image(s, &image); // a number that was never given
@@ -116,7 +112,6 @@ static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void
 static void after_a_recovery_no_revision_is_given_twice(void **state) {
         ClusterState *s = *state;
         Batch b = {0};
-        UnitEntry *u;
         uint64_t start, hosts;
 
         batch_cluster(&b, 1);
@@ -132,7 +127,7 @@ static void after_a_recovery_no_revision_is_given_twice(void **state) {
         assert_int_equal(unit(s, "a.service")->revision, 1000);
         assert_int_equal(unit(s, "a.service")->start_rev, start);
         assert_true(cluster_state_hosts_revision(s) > hosts);
-        u = cluster_state_next_dirty(s);
+        UnitEntry *u = cluster_state_next_dirty(s);
         assert_ptr_equal(u->record, unit(s, "a.service"));
         cluster_state_dirty_done(s, u);
 

@@ -36,7 +36,6 @@ static void random_name(uint64_t *seed, char ret[MIRROR_NAME_MAX]) {
 
 static void random_unit(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX], content[32];
-        UnitEntry *u;
         UnitPut how = {
                 .target = (Argosy__Target) below(seed, 3),
                 .node = (uint32_t) below(seed, 6),
@@ -48,7 +47,7 @@ static void random_unit(Batch *b, const ClusterState *s, uint64_t *seed) {
 
         random_name(seed, name);
         snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5));
-        u = cluster_state_find_unit(s, name);
+        UnitEntry *u = cluster_state_find_unit(s, name);
         if (below(seed, 4) == 0)
                 how.if_revision = u && below(seed, 2) ? u->record->revision : below(seed, 50);
         if (below(seed, 3) > 0) {
@@ -62,10 +61,9 @@ static void random_unit(Batch *b, const ClusterState *s, uint64_t *seed) {
 
 static void random_outcome(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX];
-        UnitEntry *u;
 
         random_name(seed, name);
-        u = cluster_state_find_unit(s, name);
+        UnitEntry *u = cluster_state_find_unit(s, name);
         batch_outcome(b, name, (uint32_t) below(seed, 6),
                       u && below(seed, 4) ? u->record->start_rev : below(seed, 9),
                       (Argosy__Outcome__Kind) below(seed, 3));
@@ -74,10 +72,9 @@ static void random_outcome(Batch *b, const ClusterState *s, uint64_t *seed) {
 static void random_host(Batch *b, const ClusterState *s, uint64_t *seed) {
         uint32_t number = (uint32_t) below(seed, 6);
         const Argosy__HostRecord *before = cluster_state_find_host(s, number);
-        Argosy__HostRecord *h;
         _cleanup_free_ char *name = str_printf("h%u", (unsigned) below(seed, 8));
+        Argosy__HostRecord *h = batch_host(b, number, name, below(seed, 3));
 
-        h = batch_host(b, number, name, below(seed, 3));
         for (size_t i = 0; before && i < h->n_nodes && i < before->n_nodes; i++)
                 h->nodes[i]->node = before->nodes[i]->node;
         if (below(seed, 3) == 0)
@@ -309,10 +306,9 @@ static void assert_tombstones_fit(const ClusterState *s) {
                 }
         }
         for (unsigned i = 0; i < NAMES; i++) {
-                const ListNode *head;
                 _cleanup_free_ char *name = str_printf("u@%u.service", i);
+                const ListNode *head = cluster_state_tombstones_of(s, name);
 
-                head = cluster_state_tombstones_of(s, name);
                 if (head)
                         list_foreach (k, head) {
                                 assert_string_equal(CONTAINER_OF(k, const Tombstone, by_name)->name, name);
@@ -354,10 +350,9 @@ static void mirror_follow(Mirror *m, ClusterState *s) {
 
 static void assert_mirrored(const Mirror *m, const ClusterState *s) {
         for (unsigned i = 0; i < NAMES; i++) {
-                UnitEntry *u;
                 _cleanup_free_ char *name = str_printf("u@%u.service", i);
+                UnitEntry *u = cluster_state_find_unit(s, name);
 
-                u = cluster_state_find_unit(s, name);
                 assert_int_equal(!!u, m->exists[i]);
                 if (u) {
                         assert_int_equal(u->record->node, m->node[i]);

@@ -32,21 +32,19 @@ static void remove_named(ClusterState *s, Argosy__LogOp__OpCase what, const char
 
 static void roles_are_kept_by_name_and_replaced_whole(void **state) {
         ClusterState *s = *state;
-        Argosy__RoleRecord *const *roles;
-        uint64_t before;
         size_t n;
 
         put_role(s, "web", 2);
         put_role(s, "batch", 1);
         put_role(s, "web", 5);
-        roles = cluster_state_roles(s, &n);
+        Argosy__RoleRecord *const *roles = cluster_state_roles(s, &n);
         assert_int_equal(n, 2);
         assert_string_equal(roles[0]->name, "batch");
         assert_int_equal(cluster_state_find_role(s, "web")->weight, 5);
         assert_int_equal(cluster_state_roles_revision(s), cluster_state_revision(s));
         remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
         assert_null(cluster_state_find_role(s, "web"));
-        before = cluster_state_revision(s);
+        uint64_t before = cluster_state_revision(s);
         remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
         put_role(s, "", 1);
         put_role(s, "0123456789012345678901234567890123456789012345678901234567890123", 1); // 64 bytes

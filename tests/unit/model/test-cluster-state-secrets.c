@@ -7,29 +7,25 @@
 #include "messages.h"
 
 static void put(ClusterState *s, const char *name, uint64_t version, const char *sealed) {
-        Argosy__LogOp__SecretPut op = ARGOSY__LOG_OP__SECRET_PUT__INIT;
         Argosy__SecretVersion v =
-                MESSAGE_OF(secret_version, .version = version, .key = 1, .by = (char *) "root@one");
+                MESSAGE_OF(secret_version, .version = version, .key = 1, .by = (char *) "root@one",
+                           .sealed = (ProtobufCBinaryData){strlen(sealed), (uint8_t *) sealed});
         Batch b = {0};
+        Argosy__LogOp__SecretPut op = MESSAGE_OF(log_op__secret_put, .name = (char *) name, .version = &v);
 
-        v.sealed = (ProtobufCBinaryData){strlen(sealed), (uint8_t *) sealed};
-        op.name = (char *) name;
-        op.version = &v;
         batch_op(&b, ARGOSY__LOG_OP__OP_SECRET)->secret = &op;
         apply(s, &b);
 }
 
 static void reseal(ClusterState *s, const char *name, uint64_t version, const char *sealed) {
-        Argosy__LogOp__SecretReseal op = ARGOSY__LOG_OP__SECRET_RESEAL__INIT;
         Argosy__SecretVersion v = ARGOSY__SECRET_VERSION__INIT, *versions[] = {&v};
         Batch b = {0};
 
         v.version = version;
         v.key = 2;
         v.sealed = (ProtobufCBinaryData){strlen(sealed), (uint8_t *) sealed};
-        op.name = (char *) name;
-        op.versions = versions;
-        op.n_versions = 1;
+        Argosy__LogOp__SecretReseal op = MESSAGE_OF(log_op__secret_reseal, .name = (char *) name,
+                                                    .versions = versions, .n_versions = 1);
         batch_op(&b, ARGOSY__LOG_OP__OP_SECRET_RESEAL)->secret_reseal = &op;
         apply(s, &b);
 }
@@ -45,7 +41,6 @@ static void assert_version(const ClusterState *s, const char *name, size_t i, ui
 
 static void a_version_is_sealed_anew_and_stays_what_it_is(void **state) {
         ClusterState *s = *state;
-        const Argosy__SecretVersion *v;
         uint64_t revision;
 
         put(s, "db", 1, "one");
@@ -54,7 +49,7 @@ static void a_version_is_sealed_anew_and_stays_what_it_is(void **state) {
         reseal(s, "db", 1, "ONE");
         assert_version(s, "db", 0, 2, "ONE");
         assert_version(s, "db", 1, 1, "two");
-        v = cluster_state_find_secret(s, "db")->versions[0];
+        const Argosy__SecretVersion *v = cluster_state_find_secret(s, "db")->versions[0];
         assert_int_equal(v->revision, revision); // whoever has that one goes on having it
         assert_string_equal(v->by, "root@one");
         assert_int_equal(cluster_state_secrets_bytes(s), 6);

@@ -210,15 +210,14 @@ static void what_leaders_have_counted_deletes(void **state) {
 // ------------------------------------------------------------------------------------------------ set
 
 static void setting_the_time_brings_back_what_lies_ahead(void **state) {
-        uint64_t before, ahead, open, later;
         ClusterState *s = *state;
+        uint64_t before = put_job(s, DONE);
 
-        before = put_job(s, DONE);
         make_access_token(s, "00000001", 20 * DAY);
         pass(DAY);
         now_us += 40 * DAY;
-        ahead = put_job(s, DONE);
-        open = put_job(s, RUNNING);
+        uint64_t ahead = put_job(s, DONE);
+        uint64_t open = put_job(s, RUNNING);
         make_access_token(s, "00000002", 5 * DAY);
         make_join_token(s, "join", DAY);
         assert_int_equal(cluster_state_time_us(s), START + 41 * DAY);
@@ -240,7 +239,7 @@ static void setting_the_time_brings_back_what_lies_ahead(void **state) {
         }
         pass(DAY);
         end_job(s, open); // what comes behind it is dated as it is
-        later = put_job(s, DONE);
+        uint64_t later = put_job(s, DONE);
         assert_int_equal(read_job(s, open).ended_us, now_us);
         assert_int_equal(read_job(s, later).at_us, now_us);
         assert_int_equal(read_job(s, ahead).at_us, now_us - DAY);
@@ -250,12 +249,11 @@ static void setting_the_time_brings_back_what_lies_ahead(void **state) {
 // The time is set again and again: what was dated by each of them is told by those behind it.
 static void the_time_can_be_set_more_than_once(void **state) {
         ClusterState *s = *state;
-        uint64_t first, second;
 
         now_us = START + 40 * DAY;
-        first = put_job(s, DONE);
+        uint64_t first = put_job(s, DONE);
         set_time(s, START + 10 * DAY);
-        second = put_job(s, DONE);
+        uint64_t second = put_job(s, DONE);
         set_time(s, START + 5 * DAY); // which the one before did not need
         assert_int_equal(read_job(s, first).at_us, START + 5 * DAY);
         assert_int_equal(read_job(s, second).at_us, START + 5 * DAY);

@@ -21,12 +21,11 @@ static void every_change_raises_one_counter(void **state) {
 
 static void a_start_is_a_number_that_only_explicit_starts_raise(void **state) {
         ClusterState *s = *state;
-        Argosy__UnitRecord *u;
         Batch b = {0};
 
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
         apply(s, &b);
-        u = unit(s, "a.service");
+        Argosy__UnitRecord *u = unit(s, "a.service");
         assert_int_equal(u->start_rev, u->revision);
         assert_int_equal(u->restart_rev, 0);
         assert_int_equal(u->stop_rev, 0);
@@ -124,14 +123,13 @@ static void a_spec_lives_as_long_as_its_users(void **state) {
 // There may be a million units: each has its name once, and none has a hash of its own.
 static void names_and_hashes_are_kept_once(void **state) {
         ClusterState *s = *state;
-        const UnitEntry *a, *b;
         Batch batch = {0};
 
         batch_unit(&batch, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         batch_unit(&batch, "b.service", WEB, (UnitPut){.target = LOADED});
         apply(s, &batch);
-        a = cluster_state_find_unit(s, "a.service");
-        b = cluster_state_find_unit(s, "b.service");
+        const UnitEntry *a = cluster_state_find_unit(s, "a.service");
+        const UnitEntry *b = cluster_state_find_unit(s, "b.service");
         assert_ptr_equal(a->record->name, a->name);
         assert_ptr_equal(a->record->spec.data, a->spec->hash.bytes);
         assert_ptr_equal(b->record->spec.data, a->spec->hash.bytes);
@@ -230,12 +228,10 @@ static void an_outcome_survives_a_move_and_a_stop_but_not_a_start(void **state) 
 static void a_put_brings_no_outcomes_and_no_revisions_of_its_own(void **state) {
         ClusterState *s = *state;
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
-        Hash spec;
         Batch b = {0};
-        Argosy__UnitRecord *u;
+        Hash spec = batch_spec(&b, WEB);
+        Argosy__UnitRecord *u = batch_unit_only(&b, "a.service", &spec, (UnitPut){0});
 
-        spec = batch_spec(&b, WEB);
-        u = batch_unit_only(&b, "a.service", &spec, (UnitPut){0});
         u->outcomes = outcomes;
         u->n_outcomes = 1;
         u->revision = u->start_rev = u->restart_rev = u->stop_rev = 1000;
@@ -278,13 +274,12 @@ static void a_global_unit_has_an_outcome_per_node(void **state) {
 
 static void each_changed_unit_is_handed_out_once_with_what_it_was(void **state) {
         ClusterState *s = *state;
-        UnitEntry *u;
         Batch b = {0};
 
         batch_unit(&b, "a.service", WEB, (UnitPut){.node = 1});
         batch_unit(&b, "b.service", WEB, (UnitPut){.node = 1});
         apply(s, &b);
-        u = cluster_state_next_dirty(s);
+        UnitEntry *u = cluster_state_next_dirty(s);
         assert_string_equal(u->record->name, "a.service");
         assert_false(u->existed);
         cluster_state_dirty_done(s, u);
@@ -307,7 +302,6 @@ static void each_changed_unit_is_handed_out_once_with_what_it_was(void **state) 
 
 static void a_removed_unit_is_handed_over(void **state) {
         ClusterState *s = *state;
-        UnitEntry *u;
         Batch b = {0};
 
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1});
@@ -317,7 +311,7 @@ static void a_removed_unit_is_handed_over(void **state) {
         batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LAUNCHED, .node = 2});
         apply(s, &b);
 
-        u = cluster_state_next_dirty(s);
+        UnitEntry *u = cluster_state_next_dirty(s);
         assert_true(u->removed && u->existed);
         assert_int_equal(u->record->target, INACTIVE);
         assert_int_equal(u->record->revision, 3);
@@ -379,12 +373,11 @@ static void a_rollout_to_an_unknown_content_is_skipped(void **state) {
 
 static void a_nodes_turn_gets_the_revision_in_which_it_was_given(void **state) {
         ClusterState *s = *state;
-        Argosy__RolloutRecord *r;
         Batch b = {0};
 
         batch_unit(&b, "g.service", WEB, (UnitPut){.global = true});
         batch_spec(&b, WEB2);
-        r = batch_rollout(&b, "g.service", WEB, WEB2);
+        Argosy__RolloutRecord *r = batch_rollout(&b, "g.service", WEB, WEB2);
         r->nodes = batch_own(&b, calloc(2, sizeof *r->nodes));
         for (size_t i = 0; i < 2; i++) {
                 r->nodes[i] = BATCH_NEW(&b, Argosy__RolloutNode, argosy__rollout_node__init);

@@ -62,12 +62,9 @@ static void what_is_repeated_keeps_its_order(void **state) {
         Argosy__Request__Change change =
                 MESSAGE_OF(request__change, .names = names, .n_names = ELEMENTSOF(names),
                            .verb = ARGOSY__VERB__VERB_START);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint8_t packed[256], sorted[256];
-        size_t len;
+        size_t len = argosy__request__pack(A_REQUEST(CHANGE, change, &change, .id = 1), packed);
 
-        request.id = 1;
-        len = argosy__request__pack(&request, packed);
         memcpy(sorted, packed, len);
         assert_int_equal(field_order_sort(TYPE, sorted, len), 0);
         assert_memory_equal(sorted, packed, len);

@@ -55,12 +55,11 @@ static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
 static void a_job_says_what_became(void **state) {
         Hash web = hash_of(WEB, strlen(WEB)), web2 = hash_of(WEB2, strlen(WEB2));
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         Batch b = {};
 
         begin(s, 1);
         put(s, "a.service", WEB, 1);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->units[0]->spec.len, 0);
         assert_memory_equal(record->units[0]->spec_after.data, &web, HASH_SIZE);
         assert_int_equal(record->units[0]->target_after, LAUNCHED);
@@ -88,7 +87,6 @@ static void a_job_says_what_became(void **state) {
         assert_true(record->units[0]->gone);
         assert_true(record->units[0]->from_template);
         assert_int_equal(record->units[0]->spec_after.len, 0);
-        message_free(record);
 }
 
 static void what_a_job_replaced_stays(void **state) {
@@ -194,12 +192,11 @@ static void what_is_forgotten_is_gone(void **state) {
         ClusterState *s = *state;
         Hash web = hash_of(WEB, strlen(WEB));
         Batch b = {};
-        uint64_t before;
 
         begin(s, 1);
         put(s, "a.service", WEB, 1);
         put(s, "a.service", WEB2, 1);
-        before = cluster_state_revision(s);
+        uint64_t before = cluster_state_revision(s);
         batch_spec_forget(&b, WEB2); // in use
         apply(s, &b);
         assert_non_null(find(s, WEB2));
@@ -218,7 +215,6 @@ static void what_is_forgotten_is_gone(void **state) {
 }
 
 static void an_image_is_looked_at(void **state) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
         Hash web = hash_of(WEB, strlen(WEB));
         ClusterState *s = *state;
         uint8_t packed[256];
@@ -226,10 +222,9 @@ static void an_image_is_looked_at(void **state) {
                                        .content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB},
                                        .job = 2),
                      *specs = &spec;
+        Argosy__StateImage image =
+                MESSAGE_OF(state_image, .last_job = 1, .former_specs = &specs, .n_former_specs = 1);
 
-        image.last_job = 1;
-        image.former_specs = &specs;
-        image.n_former_specs = 1;
         assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
                          -EBADMSG);
         spec.job = 0;

@@ -8,6 +8,7 @@
 #include "feature-level.h"
 #include "job-state.h"
 #include "message.h"
+#include "messages.h"
 
 #define RUNNING ARGOSY__JOB_STATE__JOB_RUNNING
 #define DONE ARGOSY__JOB_STATE__JOB_DONE
@@ -46,12 +47,11 @@ typedef struct End {
 static void end_job(ClusterState *s, End e) {
         Argosy__LogOp__JobEnds ends = ARGOSY__LOG_OP__JOB_ENDS__INIT;
         Argosy__JobUnitEnd unit = ARGOSY__JOB_UNIT_END__INIT, *units = &unit;
-        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT, *records = &record;
+        Argosy__JobRecord record = JOB_RECORD_OF(.number = e.number, .state = e.state,
+                                                 .ended_us = e.ended_us),
+                          *records = &record;
         Batch b = {};
 
-        record.number = e.number;
-        record.state = e.state;
-        record.ended_us = e.ended_us;
         if (e.unit) {
                 unit.unit = (char *) e.unit;
                 unit.end = ARGOSY__UNIT_END__END_FAILED;
@@ -88,7 +88,6 @@ static void assert_same_image(const ClusterState *a, const ClusterState *b) {
 
 static void a_job_ends_once(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
 
         begin(s);
         put_jobs(s, 1, day_us + 5, RUNNING);
@@ -98,7 +97,7 @@ static void a_job_ends_once(void **state) {
         assert_int_equal(cluster_state_job_state(s, 1), FAILED);
         pass_through_image(s);
         assert_int_equal(cluster_state_job_state(s, 1), FAILED);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->ended_us, day_us + 9);
         assert_int_equal(record->at_us, day_us + 5);
         assert_string_equal(record->verb, "start");
@@ -106,7 +105,6 @@ static void a_job_ends_once(void **state) {
         assert_int_equal(record->n_ends, 1);
         assert_string_equal(record->ends[0]->unit, "a.service");
         assert_string_equal(record->ends[0]->node, "n2");
-        message_free(record);
 }
 
 static void which_have_ended_is_said_once(void **state) {
@@ -143,14 +141,12 @@ static void what_is_no_running_job_does_not_end(void **state) {
 
 static void what_ends_with_its_effect_says_when(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
 
         begin(s);
         put_jobs(s, 1, day_us + 7, DONE);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->state, DONE);
         assert_int_equal(record->ended_us, day_us + 7);
-        message_free(record);
 }
 
 // Its client has come again when its leader had given it up.
@@ -174,7 +170,6 @@ static void a_snapshot_does_not_see_an_end(void **state) {
         _cleanup_buf_ Buf before = {}, then = {};
         ClusterState *s = *state;
         ClusterSnapshot *snapshot;
-        ClusterEncoder *encoder;
         int r;
 
         begin(s);
@@ -185,7 +180,7 @@ static void a_snapshot_does_not_see_an_end(void **state) {
         end_job(s, (End){2, DONE, 9, NULL});
         end_job(s, (End){5, FAILED, 9, "a.service"});
         put_jobs(s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
-        encoder = cluster_encoder_new(snapshot);
+        ClusterEncoder *encoder = cluster_encoder_new(snapshot);
         assert_non_null(encoder);
         do {
                 r = cluster_encoder_next(encoder, &then);
@@ -229,7 +224,6 @@ static void a_running_job_is_never_dropped(void **state) {
 
 static void a_held_job_gets_its_parts(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         Batch b = {};
 
         begin(s);
@@ -240,9 +234,8 @@ static void a_held_job_gets_its_parts(void **state) {
         batch_job(&b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
         apply(s, &b);
         assert_int_equal(cluster_state_last_job(s), 2);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->n_units, 1);
-        message_free(record);
 }
 
 // Also those of which some were held, ended and dropped in between.
@@ -269,19 +262,14 @@ static void every_voter_keeps_the_same(void **state) {
 }
 
 static void an_image_holds_only_what_can_be(void **state) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
-        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
+        Argosy__JobRecord record = JOB_RECORD_OF(.number = 7);
         uint8_t packed[2][64], out[256];
         ProtobufCBinaryData jobs, held;
         ClusterState *s = *state;
 
-        record.number = 7;
         jobs = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[0]), .data = packed[0]};
-        image.jobs = &jobs;
-        image.n_jobs = 1;
-        image.last_job = 7;
-        image.held_jobs = &held;
-        image.n_held_jobs = 1;
+        Argosy__StateImage image = MESSAGE_OF(state_image, .jobs = &jobs, .n_jobs = 1, .last_job = 7,
+                                              .held_jobs = &held, .n_held_jobs = 1);
         for (record.number = 0; record.number < 9; record.number++)
                 for (record.state = RUNNING; record.state <= DONE; record.state++) {
                         bool fits = record.number > 0 && record.number < 7 && record.state == RUNNING;
@@ -299,7 +287,6 @@ static void an_image_holds_only_what_can_be(void **state) {
 static void who_leads_hears_what_was_brought(void **state) {
         ClusterState *s = *state;
         Argosy__JobRecord *record;
-        const JobNews *news;
         Batch b = {};
 
         begin(s);
@@ -307,7 +294,7 @@ static void who_leads_hears_what_was_brought(void **state) {
         batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->state = RUNNING;
         batch_job(&b, (JobPut){.verb = "label"})->state = DONE;
         apply(s, &b);
-        news = cluster_state_next_job(s);
+        const JobNews *news = cluster_state_next_job(s);
         assert_int_equal(news->number, 1);
         assert_int_equal(news->from, 0);
         assert_int_equal(cluster_state_job_state(s, 1), RUNNING);

@@ -147,7 +147,6 @@ static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) 
         bool goes_on = *open && below(3) == 0, more = below(9) == 0;
         size_t len = below(life->reason_max + 1);
         uint64_t *held = &w.held[below(OPEN_MAX)];
-        Argosy__JobRecord *record;
 
         if (*held && below(6) == 0) {
                 begin_held_job(b, held, n_ops);
@@ -157,11 +156,11 @@ static void put_job(Batch *b, const Life *life, uint32_t n_ops, uint64_t *last) 
                 put_held_job(b, last);
                 return;
         }
-        record = batch_job(b, (JobPut){.n_ops = n_ops,
-                                       .number = goes_on ? *open : 0,
-                                       .more = more,
-                                       .content = below(3),
-                                       .id = below(4) ? some_key(b) : NULL});
+        Argosy__JobRecord *record = batch_job(b, (JobPut){.n_ops = n_ops,
+                                                          .number = goes_on ? *open : 0,
+                                                          .more = more,
+                                                          .content = below(3),
+                                                          .id = below(4) ? some_key(b) : NULL});
         record->reason = batch_own(b, calloc(1, len + 1));
         memset(record->reason, 'r', len);
         record->state = below(4) ? ARGOSY__JOB_STATE__JOB_DONE : ARGOSY__JOB_STATE__JOB_RUNNING;
@@ -205,13 +204,11 @@ static void put_own_job(Batch *b, const ClusterState *s, uint64_t *last) {
 static void put_end(Batch *b) {
         bool is_held = below(6) == 0; // it never begins
         uint64_t *number = is_held ? &w.held[below(OPEN_MAX)] : &w.running[below(OPEN_MAX)];
-        Argosy__LogOp__JobEnds *ends;
-        Argosy__JobRecord *record;
 
         if (!*number)
                 return;
-        ends = BATCH_NEW(b, Argosy__LogOp__JobEnds, argosy__log_op__job_ends__init);
-        record = BATCH_NEW(b, Argosy__JobRecord, argosy__job_record__init);
+        Argosy__LogOp__JobEnds *ends = BATCH_NEW(b, Argosy__LogOp__JobEnds, argosy__log_op__job_ends__init);
+        Argosy__JobRecord *record = BATCH_NEW(b, Argosy__JobRecord, argosy__job_record__init);
         record->number = *number;
         record->state = is_held     ? ARGOSY__JOB_STATE__JOB_CANCELLED
                         : below(2) ? ARGOSY__JOB_STATE__JOB_DONE

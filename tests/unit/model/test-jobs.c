@@ -47,18 +47,16 @@ static void make_id(uint8_t ret[16], uint64_t number) {
 
 static void a_job_says_what_its_operations_replaced(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *first, *second;
         Hash web = hash_of(WEB, strlen(WEB));
-        uint64_t before;
         Batch b = {};
 
         begin(s, 1);
-        before = cluster_state_revision(s);
+        uint64_t before = cluster_state_revision(s);
         batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true}); // two operations
         batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->reason = "why not";
         batch_set_time(&b, s, 77);
         apply(s, &b);
-        first = job(s, 1);
+        Argosy__JobRecord *first = job(s, 1);
         assert_int_equal(first->number, 1);
         assert_int_equal(first->at_us, 77);
         assert_string_equal(first->verb, "start");
@@ -75,7 +73,7 @@ static void a_job_says_what_its_operations_replaced(void **state) {
         batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LOADED});
         batch_job(&b, (JobPut){.n_ops = 2, .verb = "load"});
         apply(s, &b);
-        second = job(s, 2);
+        Argosy__JobRecord *second = job(s, 2);
         assert_int_equal(second->n_units, 1);
         assert_int_equal(second->units[0]->target, LAUNCHED);
         assert_int_equal(second->units[0]->spec.len, HASH_SIZE);
@@ -94,25 +92,22 @@ static void a_job_says_what_its_operations_replaced(void **state) {
 
 static void units_that_were_alike_stand_together(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         char name[32];
         Batch b = {};
-        Hash spec;
 
         begin(s, 1);
-        spec = batch_spec(&b, WEB);
+        Hash spec = batch_spec(&b, WEB);
         for (unsigned i = 0; i < SOME; i++) {
                 snprintf(name, sizeof name, "w@%u.service", i);
                 batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED});
         }
         batch_job(&b, (JobPut){.n_ops = SOME + 1});
         apply(s, &b);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->n_units, 1);
         assert_int_equal(record->units[0]->n_names, SOME);
         assert_int_equal(record->units[0]->n_revisions, SOME);
         assert_int_equal(record->units[0]->revisions[SOME - 1], cluster_state_revision(s));
-        message_free(record);
 }
 
 // Others are decided in the same entry: moves, and the requests of others.
@@ -120,10 +115,9 @@ static void a_job_has_its_own_operations_only(void **state) {
         ClusterState *s = *state;
         Argosy__JobRecord *record;
         Batch b = {};
-        Hash spec;
 
         begin(s, 1);
-        spec = batch_spec(&b, WEB);
+        Hash spec = batch_spec(&b, WEB);
         batch_unit_only(&b, "moved.service", &spec, (UnitPut){.target = LAUNCHED});
         batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
         batch_job(&b, (JobPut){.n_ops = 1});
@@ -141,7 +135,6 @@ static void a_job_has_its_own_operations_only(void **state) {
 
 static void what_was_skipped_is_in_no_job(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         Hash nothing = {};
         Batch b = {};
 
@@ -151,15 +144,13 @@ static void what_was_skipped_is_in_no_job(void **state) {
         batch_unit_remove(&b, "b.service");
         batch_job(&b, (JobPut){.n_ops = 2});
         apply(s, &b);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_int_equal(record->n_units, 0);
         assert_int_equal(record->revision, record->revision_before);
-        message_free(record);
 }
 
 static void a_request_of_several_entries_is_one_job(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
         RequestKey key;
         uint8_t id[16];
         Batch b = {};
@@ -182,7 +173,7 @@ static void a_request_of_several_entries_is_one_job(void **state) {
         assert_int_equal(cluster_state_last_job(s), 1);
         assert_true(cluster_state_find_key(s, id, &key));
         assert_false(key.more);
-        record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
         assert_string_equal(record->verb, "start");
         assert_int_equal(record->at_us, 9);
         assert_int_equal(record->n_units, 2);
@@ -192,17 +183,14 @@ static void a_request_of_several_entries_is_one_job(void **state) {
         pass_through_image(s);
         record = job(s, 1);
         assert_int_equal(record->n_units, 2);
-        message_free(record);
 }
 
 static void whose_a_revision_is_can_be_told(void **state) {
         ClusterState *s = *state;
-        uint64_t moved;
         Batch b = {};
-        Hash spec;
 
         begin(s, 1);
-        spec = batch_spec(&b, WEB);
+        Hash spec = batch_spec(&b, WEB);
         batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
         batch_job(&b, (JobPut){.n_ops = 2, .more = true}); // 1
         batch_unit_only(&b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
@@ -222,7 +210,7 @@ static void whose_a_revision_is_can_be_told(void **state) {
         // by the cluster itself
         batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1});
         apply(s, &b);
-        moved = unit(s, "a.service")->revision;
+        uint64_t moved = unit(s, "a.service")->revision;
         assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
         pass_through_image(s);
         assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
@@ -259,12 +247,11 @@ static uint64_t job_of(ClusterState *s, unsigned i) {
 // Nor need anybody read the names of thousands to tell it of one.
 static void also_of_units_that_a_job_cannot_name(void **state) {
         ClusterState *s = *state;
-        Argosy__JobRecord *record;
 
         begin(s, 1);
         put_many(s, 0, 0);
         put_many(s, MANY_UNITS, 1);
-        record = job(s, 1);
+        Argosy__JobRecord *record = job(s, 1);
         assert_true(record->cut);
         assert_int_equal(record->n_units, 0);
         message_free(record);
@@ -357,7 +344,6 @@ static void how_many_bytes_is_a_setting_of_the_log(void **state) {
         enum { MIB = 1024 * 1024 };
         ClusterState *s = *state;
         char reason[4096];
-        uint64_t first;
 
         memset(reason, 'x', sizeof reason - 1);
         reason[sizeof reason - 1] = 0;
@@ -367,7 +353,7 @@ static void how_many_bytes_is_a_setting_of_the_log(void **state) {
         for (size_t i = 0; i < 50; i++)
                 put_jobs(s, 100, 2, reason);
         assert_in_range(cluster_state_jobs_bytes(s), 16 * MIB + 1, 20 * MIB);
-        first = cluster_state_first_job(s);
+        uint64_t first = cluster_state_first_job(s);
         set_history(s, 1);
         assert_int_equal(cluster_state_first_job(s), first + CLUSTER_JOBS_DROPPED);
         pass_through_image(s);
@@ -412,13 +398,12 @@ static void a_job_of_one_unit_is_small(void **state) {
 
         begin(s, UINT64_C(1700000000) * 1000000);
         for (unsigned i = 0; i < JOBS; i++) {
-                Argosy__JobRecord *record;
                 Hash spec = batch_spec(&b, WEB);
                 char *target = name;
 
                 snprintf(name, sizeof name, "worker@%u.service", i);
                 batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED, .start = true});
-                record = batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"});
+                Argosy__JobRecord *record = batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"});
                 record->host = 3;
                 record->host_name = "node3.example.org";
                 record->user = "deployer";
@@ -630,7 +615,6 @@ static void of_what_is_begun_one_is_given_up_and_stays_known(void **state) {
 // Somebody reads it in the pool while jobs come and go.
 static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         _cleanup_buf_ Buf before = {}, then = {};
-        ClusterEncoder *encoder;
         ClusterSnapshot *snapshot;
         ClusterState *s = *state;
         uint8_t id[16];
@@ -652,7 +636,7 @@ static void a_snapshot_knows_nothing_of_what_comes_later(void **state) {
         for (uint64_t i = 0; i < 30; i++)
                 put_keys(s, 100000 + i * 5000, 5000, 3);
         assert_true(cluster_state_first_job(s) > 5001);
-        encoder = cluster_encoder_new(snapshot);
+        ClusterEncoder *encoder = cluster_encoder_new(snapshot);
         assert_non_null(encoder);
         do {
                 r = cluster_encoder_next(encoder, &then);
@@ -691,10 +675,9 @@ static void what_further_entries_give_is_later_than_their_number(void **state) {
         ClusterState *s = *state;
         uint64_t update, revisions[3], late[4];
         Batch b = {};
-        Hash spec;
 
         begin(s, 1);
-        spec = batch_spec(&b, WEB);
+        Hash spec = batch_spec(&b, WEB);
         for (unsigned i = 0; i < 3; i++) {
                 batch_unit_only(&b,
                                 i == 0   ? "a.service"
@@ -792,21 +775,17 @@ static void numbers_are_not_given_again_after_a_recovery(void **state) {
 }
 
 static void an_image_that_contradicts_itself_is_refused(void **state) {
-        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
-        Argosy__JobRecord record = ARGOSY__JOB_RECORD__INIT;
-        Argosy__KeySegment keys = ARGOSY__KEY_SEGMENT__INIT, *segments = &keys;
+        Argosy__JobRecord record = JOB_RECORD_OF(.number = 7);
         uint8_t packed[64], bytes[32] = {[24] = 1}, out[256];
-        ProtobufCBinaryData jobs;
         ClusterState *s = *state;
+        ProtobufCBinaryData jobs =
+                (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed), .data = packed};
+        Argosy__KeySegment keys = MESSAGE_OF(key_segment, .keys = (ProtobufCBinaryData){.len = sizeof bytes,
+                                                                                        .data = bytes}),
+                           *segments = &keys;
+        Argosy__StateImage image = MESSAGE_OF(state_image, .jobs = &jobs, .n_jobs = 1, .last_job = 7,
+                                              .keys = &segments, .n_keys = 1);
 
-        record.number = 7;
-        jobs = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed), .data = packed};
-        image.jobs = &jobs;
-        image.n_jobs = 1;
-        image.last_job = 7;
-        keys.keys = (ProtobufCBinaryData){.len = sizeof bytes, .data = bytes};
-        image.keys = &segments;
-        image.n_keys = 1;
         assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), 0);
         assert_int_equal(cluster_state_first_job(s), 7);
         image.last_job = 6; // before the last one

@@ -20,10 +20,9 @@ static int check_batch(const Batch *b, uint32_t level, char what[LOG_FORMAT_WHAT
 static Argosy__LogBatch *decode(const Batch *b) {
         size_t len = argosy__log_batch__get_packed_size(&b->log);
         uint8_t *packed = malloc(len + 1);
-        Argosy__LogBatch *batch;
 
         argosy__log_batch__pack(&b->log, packed);
-        batch = argosy__log_batch__unpack(NULL, len, packed);
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, packed);
         free(packed);
         assert_non_null(batch);
         return batch;
@@ -31,10 +30,8 @@ static Argosy__LogBatch *decode(const Batch *b) {
 
 // Some of everything that the first level has.
 static void fill(Batch *b) {
-        Argosy__HostRecord *host;
-
         batch_cluster(b, 1);
-        host = batch_host(b, 0, "n1", 1);
+        Argosy__HostRecord *host = batch_host(b, 0, "n1", 1);
         host->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
         batch_unit(b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         batch_outcome(b, "a.service", 1, 4, ARGOSY__OUTCOME__KIND__DONE);
@@ -44,28 +41,25 @@ static void fill(Batch *b) {
 
 static void what_the_first_version_wrote_is_readable_for_ever(void **state) {
         char what[LOG_FORMAT_WHAT_MAX];
-        Batch b = {0};
-        Argosy__LogBatch *batch;
+        _cleanup_(batch_done) Batch b = {0};
 
         fill(&b);
         for (uint32_t level = FEATURE_BASE; level <= FEATURE_NEWEST; level++)
                 assert_int_equal(check_batch(&b, level, what), 0);
-        batch = decode(&b);
+        Argosy__LogBatch *batch = decode(&b);
         assert_int_equal(log_format_check(&batch->base, FEATURE_BASE, NULL), 0);
         argosy__log_batch__free_unpacked(batch, NULL);
-        batch_done(&b);
 }
 
 static void an_unknown_field_is_found_wherever_it_is(void **state) {
         char what[LOG_FORMAT_WHAT_MAX];
         ProtobufCMessageUnknownField field = {
                 .tag = 1900, .wire_type = PROTOBUF_C_WIRE_TYPE_VARINT, .len = 1, .data = (uint8_t *) "\5"};
-        Batch b = {0};
-        Argosy__LogBatch *batch;
+        _cleanup_(batch_done) Batch b = {0};
         ProtobufCMessage *hosts[4];
 
         fill(&b);
-        batch = decode(&b);
+        Argosy__LogBatch *batch = decode(&b);
         hosts[0] = &batch->base;
         hosts[1] = &batch->ops[0]->base;
         hosts[2] = &batch->ops[1]->host->nodes[0]->base; // repeated
@@ -80,23 +74,21 @@ static void an_unknown_field_is_found_wherever_it_is(void **state) {
         }
         assert_int_equal(log_format_check(&batch->base, FEATURE_NEWEST, what), 0);
         argosy__log_batch__free_unpacked(batch, NULL);
-        batch_done(&b);
 }
 
 static void an_unknown_value_is_no_other_value(void **state) {
         char what[LOG_FORMAT_WHAT_MAX];
-        Batch b = {0};
+        _cleanup_(batch_done) Batch b = {0};
 
         fill(&b);
         b.log.ops[3]->unit->unit->target = 17;
         assert_int_equal(check_batch(&b, FEATURE_NEWEST, what), -EPROTONOSUPPORT);
         assert_string_equal(what, "value 17 of Target");
-        batch_done(&b);
 }
 
 static void what_came_later_needs_its_level(void **state) {
         char what[LOG_FORMAT_WHAT_MAX];
-        Batch b = {0};
+        _cleanup_(batch_done) Batch b = {0};
 
         fill(&b);
         b.log.ops[0]->cluster->synthetic = true;
@@ -105,7 +97,6 @@ static void what_came_later_needs_its_level(void **state) {
         assert_int_equal(check_batch(&b, FEATURE_SYNTHETIC, what), 0);
         b.log.ops[0]->cluster->synthetic = false; // it is not on the wire
         assert_int_equal(check_batch(&b, FEATURE_BASE, what), 0);
-        batch_done(&b);
 }
 
 // ------------------------------------------------------------------------------------------------ the state
@@ -115,16 +106,15 @@ static void expect_units(ClusterState *s, size_t n) {
 }
 
 static void a_batch_that_cannot_be_read_is_not_applied_in_part(void **state) {
-        ClusterState *s = cluster_state_new();
+        _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new();
         Batch b = {0};
-        uint64_t revision;
 
         cluster_state_set_build_level(s, FEATURE_BASE);
         fill(&b);
         assert_int_equal(cluster_state_apply(s, &b.log), 0);
         expect_units(s, 1);
         batch_done(&b);
-        revision = cluster_state_revision(s);
+        uint64_t revision = cluster_state_revision(s);
 
         batch_unit(&b, "c.service", WEB, (UnitPut){.target = LAUNCHED});
         batch_unit(&b, "d.service", WEB, (UnitPut){.target = 17});
@@ -133,12 +123,12 @@ static void a_batch_that_cannot_be_read_is_not_applied_in_part(void **state) {
         expect_units(s, 1);
         assert_int_equal(cluster_state_revision(s), revision);
         batch_done(&b);
-        cluster_state_free(s);
 }
 
 static void a_level_that_the_build_does_not_have_ends_it(void **state) {
-        ClusterState *older = cluster_state_new(), *newer = cluster_state_new(),
-                     *fresh = cluster_state_new();
+        _cleanup_(cluster_state_freep) ClusterState *older = cluster_state_new(),
+                                                    *newer = cluster_state_new(),
+                                                    *fresh = cluster_state_new();
         Buf image = {};
         Batch b = {0};
 
@@ -167,15 +157,12 @@ static void a_level_that_the_build_does_not_have_ends_it(void **state) {
         expect_units(fresh, 1);
         buf_done(&image);
         batch_done(&b);
-        cluster_state_free(older);
-        cluster_state_free(newer);
-        cluster_state_free(fresh);
 }
 
 static void an_image_that_cannot_be_read_changes_nothing(void **state) {
-        ClusterState *s = cluster_state_new(), *other = cluster_state_new();
-        Buf image = {};
-        Batch b = {0};
+        _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new(), *other = cluster_state_new();
+        _cleanup_buf_ Buf image = {};
+        _cleanup_(batch_done) Batch b = {0};
 
         fill(&b);
         assert_int_equal(cluster_state_apply(s, &b.log), 0);
@@ -185,10 +172,6 @@ static void an_image_that_cannot_be_read_changes_nothing(void **state) {
         assert_int_equal(cluster_state_restore(s, image.data, image.len), -EPROTONOSUPPORT);
         assert_non_null(strstr(cluster_state_unreadable(s), "field 1900 of StateImage"));
         expect_units(s, 1);
-        buf_done(&image);
-        batch_done(&b);
-        cluster_state_free(s);
-        cluster_state_free(other);
 }
 
 RUN_TESTS(

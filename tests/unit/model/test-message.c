@@ -28,10 +28,10 @@ static Argosy__Request *wait_for(char *const *names, size_t n) {
 
 static void what_is_taken_is_whole_and_leaves_nothing(void **state) {
         char *names[] = {"a.service", "b.service"};
-        Argosy__Request *request = wait_for(names, 2), *taken;
+        Argosy__Request *request = wait_for(names, 2);
 
         assert_non_null(request);
-        taken = message_take(request);
+        Argosy__Request *taken = message_take(request);
         assert_non_null(taken);
         assert_int_equal(taken->id, 7);
         assert_int_equal(taken->what_case, ARGOSY__REQUEST__WHAT_WAIT);
@@ -125,14 +125,12 @@ static void *make(const ProtobufCMessageDescriptor *type, unsigned depth) {
 
 static void assert_same(const ProtobufCMessage *one, const ProtobufCMessage *other) {
         size_t n = protobuf_c_message_get_packed_size(one);
-        uint8_t *a = malloc(n + 1), *b = malloc(n + 1);
+        _cleanup_free_ uint8_t *a = malloc(n + 1), *b = malloc(n + 1);
 
         assert_int_equal(protobuf_c_message_get_packed_size(other), n);
         assert_int_equal(protobuf_c_message_pack(one, a), n);
         assert_int_equal(protobuf_c_message_pack(other, b), n);
         assert_memory_equal(a, b, n);
-        free(a);
-        free(b);
 }
 
 static void a_copy_is_what_was_copied_and_its_own(void **state) {
@@ -162,10 +160,9 @@ static void what_is_not_known_is_copied_too(void **state) {
                                         'w',  0xf8, 0xff, 0x3f, 1}; // field 131071, twice
         Argosy__Request request = ARGOSY__REQUEST__INIT, *m, *copy;
         uint8_t packed[64];
-        size_t n;
 
         request.id = 7;
-        n = argosy__request__pack(&request, packed);
+        size_t n = argosy__request__pack(&request, packed);
         memcpy(packed + n, newer, sizeof(newer));
         n += sizeof(newer);
         m = argosy__request__unpack(NULL, n, packed);
@@ -211,48 +208,43 @@ static void assert_counted(const ProtobufCMessage *m) {
         Counted counted = {};
         ProtobufCAllocator allocator = {counted_alloc, counted_free, &counted};
         size_t n = protobuf_c_message_get_packed_size(m), bytes;
-        uint8_t *packed = calloc(1, n + 1);
-        ProtobufCMessage *unpacked;
+        _cleanup_free_ uint8_t *packed = calloc(1, n + 1);
 
         assert_non_null(packed);
         protobuf_c_message_pack(m, packed);
-        unpacked = protobuf_c_message_unpack(m->descriptor, &allocator, n, packed);
+        _cleanup_(message_freep) ProtobufCMessage *unpacked =
+                protobuf_c_message_unpack(m->descriptor, &allocator, n, packed);
         assert_non_null(unpacked);
         bytes = message_bytes(unpacked);
         assert_in_range(bytes, counted.bytes, 3 * counted.bytes + 64);
-        free(packed);
-        message_free(unpacked);
 }
 
 static void its_memory_is_counted_with_all_that_is_in_it(void **state) {
         char *names[] = {"a.service", "b.service", "c.service"};
-        Argosy__Request *request = wait_for(names, 3);
+        _cleanup_(message_freep) Argosy__Request *request = wait_for(names, 3);
 
         assert_non_null(request);
         assert_counted(&request->base);
         assert_true(message_bytes(request) < 1000);
-        message_free(request);
 }
 
 // Two bytes of a frame each.
 static void fields_that_nobody_knows_are_counted_too(void **state) {
         enum { FIELDS = 1000 };
         uint8_t packed[4 * FIELDS];
-        Argosy__Request *m;
 
         for (size_t i = 0; i < FIELDS; i++)
                 memcpy(packed + 4 * i, (const uint8_t[]){0xf8, 0xff, 0x3f, 1}, 4);
-        m = argosy__request__unpack(NULL, sizeof(packed), packed);
+        _cleanup_(message_freep) Argosy__Request *m = argosy__request__unpack(NULL, sizeof(packed), packed);
         assert_non_null(m);
         assert_int_equal(m->base.n_unknown_fields, FIELDS);
         assert_true(message_bytes(m) > 10 * sizeof(packed));
-        message_free(m);
 }
 
 static void what_a_unit_or_its_author_sends_is_secret(void **state) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__SecretSet set = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter__Forward forward = MESSAGE_OF(to_voter__forward, .request = &request);
         Argosy__ToVoter up = ARGOSY__TO_VOTER__INIT;
         Argosy__SecretValue value = ARGOSY__SECRET_VALUE__INIT, *values[] = {&value};
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
@@ -263,7 +255,6 @@ static void what_a_unit_or_its_author_sends_is_secret(void **state) {
         request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
         request.secret_set = &set;
         assert_true(message_is_secret(&request.base));
-        forward.request = &request;
         up.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         up.forward = &forward;
         assert_true(message_is_secret(&up.base));

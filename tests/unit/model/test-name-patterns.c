@@ -7,10 +7,9 @@
 
 static bool means(char *const *patterns, size_t n, const char *name) {
         NamePatterns p;
-        bool means;
 
         assert_int_equal(name_patterns_init(&p, patterns, n), 0);
-        means = name_patterns_match(&p, name);
+        bool means = name_patterns_match(&p, name);
         name_patterns_done(&p);
         return means;
 }

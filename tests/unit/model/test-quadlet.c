@@ -300,6 +300,7 @@ static void each_name_is_one_file_on_a_node(void **state) {
 
 static void what_is_there_stays_as_it_was_made(void **state) {
         static const char text[] = IMAGE NAMES VOLUME NETWORK;
+
         static const struct {
                 const char *next, *why;
         } rows[] = {
@@ -327,14 +328,13 @@ static void what_is_there_stays_as_it_was_made(void **state) {
 static void all_that_is_made_is_one_text(void **state) {
         _cleanup_buf_ Buf made = {};
         QuadletMade m;
-        size_t at;
 
         assert_int_equal(buf_append(&made, "unit", 4), 0);
         assert_int_equal(quadlet_made_len(made.data, made.len), 4);
         assert_int_equal(quadlet_made_len(NULL, 0), 0);
         assert_int_equal(quadlet_made_add(&made, "a-volume.service", "one", 3), 0);
         assert_int_equal(quadlet_made_add(&made, "b-network.service", "", 0), 0);
-        at = quadlet_made_len(made.data, made.len);
+        size_t at = quadlet_made_len(made.data, made.len);
         assert_int_equal(at, 4);
         assert_true(quadlet_made_next(made.data, made.len, &at, &m));
         assert_string_equal(m.name, "a-volume.service");

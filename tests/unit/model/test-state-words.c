@@ -29,14 +29,13 @@ static void all_words_that_rows_have_are_known(void **state) {
 }
 
 static void what_no_row_is_is_refused_with_the_words(void **state) {
-        char *why = state_words_refusal(STATE_WORDS_OF_JOBS, "runnin,x", 6);
+        _cleanup_free_ char *why = state_words_refusal(STATE_WORDS_OF_JOBS, "runnin,x", 6);
 
         assert_false(is_known(STATE_WORDS_OF_UNITS, "loopin"));
         assert_false(is_known(STATE_WORDS_OF_UNITS, ""));
         assert_false(is_known(STATE_WORDS_OF_NODES, "looping"));
         assert_string_equal(why, "'runnin' is no state of a job; these are: cancelled, done, failed, held, "
                                  "overtaken, running");
-        free(why);
 }
 
 static void words_are_sorted(void **state) {

@@ -40,19 +40,15 @@ static Argosy__LogOp__JobPut *add_job(Batch *b, Argosy__JobState state) {
 }
 
 static uint64_t hold(ClusterState *s, Hold w) {
-        Argosy__StoredRequest stored = ARGOSY__STORED_REQUEST__INIT;
-        Argosy__Author author = ARGOSY__AUTHOR__INIT;
-        Argosy__LogOp__JobPut *put;
+        Argosy__Author author = AUTHOR_OF(.user = (char *) "ann");
         Batch b = {};
 
         argosy__log_batch__init(&b.log);
-        put = add_job(&b, HELD);
-        author.user = (char *) "ann";
-        stored.author = &author;
-        stored.request = (ProtobufCBinaryData){w.bytes, calloc(1, w.bytes + 1)};
-        stored.by_hand = w.by_hand;
-        stored.after = &w.after;
-        stored.n_after = w.after > 0;
+        Argosy__LogOp__JobPut *put = add_job(&b, HELD);
+        Argosy__StoredRequest stored =
+                MESSAGE_OF(stored_request, .author = &author,
+                           .request = (ProtobufCBinaryData){w.bytes, calloc(1, w.bytes + 1)},
+                           .by_hand = w.by_hand, .after = &w.after, .n_after = w.after > 0);
         if (!w.without_request)
                 put->stored = &stored;
         batch_set_time(&b, s, day_us + 5);
@@ -75,11 +71,10 @@ static void put_jobs(ClusterState *s, size_t n, uint64_t at_us, Argosy__JobState
 
 // The job goes on, by an entry that starts a unit.
 static void go_on(ClusterState *s, uint64_t number, const char *unit, Argosy__JobState state, bool more) {
-        Argosy__LogOp__JobPut *put;
         Batch b = {};
 
         batch_unit(&b, unit, WEB, (UnitPut){.target = LAUNCHED, .start = true});
-        put = add_job(&b, state);
+        Argosy__LogOp__JobPut *put = add_job(&b, state);
         put->number = number;
         put->n_ops = (uint32_t) b.log.n_ops - 1;
         put->more = more;
@@ -130,10 +125,9 @@ static Argosy__JobState state_of(ClusterState *s, uint64_t number) {
 static void a_held_job_is_kept_whole(void **state) {
         ClusterState *s = *state;
         Argosy__JobRecord *record;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 1000, .by_hand = true});
+        uint64_t job = hold(s, (Hold){.bytes = 1000, .by_hand = true});
         pass_through_image(s);
         assert_int_equal(state_of(s, job), HELD);
         assert_non_null(stored(s, job));
@@ -149,10 +143,9 @@ static void a_held_job_is_kept_whole(void **state) {
 static void its_request_goes_with_its_effect(void **state) {
         ClusterState *s = *state;
         Argosy__JobRecord *record;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 10});
+        uint64_t job = hold(s, (Hold){.bytes = 10});
         go_on(s, job, "a.service", RUNNING, false);
         assert_null(stored(s, job));
         assert_int_equal(state_of(s, job), RUNNING);
@@ -167,10 +160,9 @@ static void its_request_goes_with_its_effect(void **state) {
 
 static void of_several_entries_it_goes_with_the_last(void **state) {
         ClusterState *s = *state;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 10});
+        uint64_t job = hold(s, (Hold){.bytes = 10});
         go_on(s, job, "a.service", RUNNING, true);
         assert_non_null(stored(s, job));
         pass_through_image(s);
@@ -181,10 +173,9 @@ static void of_several_entries_it_goes_with_the_last(void **state) {
 
 static void its_request_goes_with_its_end(void **state) {
         ClusterState *s = *state;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 10});
+        uint64_t job = hold(s, (Hold){.bytes = 10});
         end(s, job, CANCELLED);
         end(s, job, DONE); // it has ended
         assert_null(stored(s, job));
@@ -195,11 +186,10 @@ static void its_request_goes_with_its_end(void **state) {
 
 static void released_it_waits_for_nothing_but_the_rules(void **state) {
         ClusterState *s = *state;
-        uint64_t first, job;
 
         begin(s);
-        first = hold(s, (Hold){.bytes = 10});
-        job = hold(s, (Hold){.bytes = 10, .by_hand = true, .after = first});
+        uint64_t first = hold(s, (Hold){.bytes = 10});
+        uint64_t job = hold(s, (Hold){.bytes = 10, .by_hand = true, .after = first});
         release(s, job, false);
         assert_false(stored(s, job)->by_hand);
         assert_int_equal(stored(s, job)->n_after, 0);
@@ -216,11 +206,10 @@ static void released_it_waits_for_nothing_but_the_rules(void **state) {
 
 static void what_there_is_no_room_for_is_cancelled_as_it_comes(void **state) {
         ClusterState *s = *state;
-        uint64_t job;
         size_t n = 0;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
+        uint64_t job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
         assert_int_equal(state_of(s, job), CANCELLED);
         job = hold(s, (Hold){.bytes = 10, .without_request = true});
         assert_int_equal(state_of(s, job), CANCELLED);
@@ -248,12 +237,11 @@ static void a_job_waits_only_for_those_before_it(void **state) {
 
 static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
         ClusterState *s = *state;
-        uint64_t done, job;
 
         begin(s);
         put_jobs(s, 1, day_us, DONE);
-        done = cluster_state_last_job(s);
-        job = hold(s, (Hold){.bytes = 10, .after = done});
+        uint64_t done = cluster_state_last_job(s);
+        uint64_t job = hold(s, (Hold){.bytes = 10, .after = done});
         put_jobs(s, 3, day_us * 60, DONE); // all before are too old
         assert_int_equal(cluster_state_first_job(s), job + 1);
         assert_int_equal(state_of(s, job), HELD);
@@ -270,12 +258,11 @@ static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
 
 static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(void **state) {
         ClusterState *s = *state;
-        uint64_t slow, job;
 
         begin(s);
         put_jobs(s, 1, day_us, RUNNING);
-        slow = cluster_state_last_job(s);
-        job = hold(s, (Hold){.bytes = 10, .after = slow});
+        uint64_t slow = cluster_state_last_job(s);
+        uint64_t job = hold(s, (Hold){.bytes = 10, .after = slow});
         put_jobs(s, 3, day_us * 60, DONE);
         end(s, slow, DONE);
         assert_int_equal(state_of(s, slow), DONE);
@@ -317,17 +304,14 @@ static void what_a_late_job_has_changed_is_its_own(void **state) {
 
 static void news_of_it_is_told(void **state) {
         ClusterState *s = *state;
-        const JobNews *news;
         Batch b = {};
-        Argosy__LogOp__StoredRelease m = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 10});
-        m.job = job;
+        uint64_t job = hold(s, (Hold){.bytes = 10});
+        Argosy__LogOp__StoredRelease m = MESSAGE_OF(log_op__stored_release, .job = job);
         batch_op(&b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
         apply(s, &b);
-        news = cluster_state_next_job(s);
+        const JobNews *news = cluster_state_next_job(s);
         assert_non_null(news);
         assert_int_equal(news->number, job);
         assert_true(news->only_state);
@@ -338,16 +322,14 @@ static void a_snapshot_shows_what_was_held_then(void **state) {
         ClusterState *s = *state;
         _cleanup_buf_ Buf before = {}, shown = {};
         ClusterSnapshot *snapshot;
-        ClusterEncoder *e;
-        uint64_t job;
 
         begin(s);
-        job = hold(s, (Hold){.bytes = 5000, .by_hand = true});
+        uint64_t job = hold(s, (Hold){.bytes = 5000, .by_hand = true});
         assert_int_equal(cluster_state_encode(s, &before), 0);
         assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
         release(s, job, true);
         end(s, job, CANCELLED);
-        e = cluster_encoder_new(snapshot);
+        ClusterEncoder *e = cluster_encoder_new(snapshot);
         assert_non_null(e);
         while (cluster_encoder_next(e, &shown) == CLUSTER_ENCODER_MORE)
                 ;
@@ -361,7 +343,6 @@ static void the_rules_are_put_whole(void **state) {
         ClusterState *s = *state;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT, *rules[CLUSTER_QUEUE_RULES_MAX + 1];
         Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
-        uint64_t before;
         Batch b = {};
 
         begin(s);
@@ -376,7 +357,7 @@ static void the_rules_are_put_whole(void **state) {
         queue.reason = (char *) "racks";
         batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
         apply(s, &b);
-        before = cluster_state_queue_revision(s);
+        uint64_t before = cluster_state_queue_revision(s);
         assert_int_equal(before, cluster_state_revision(s));
         queue.n_rules = ELEMENTSOF(rules); // too many
         batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;

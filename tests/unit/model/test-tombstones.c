@@ -14,9 +14,8 @@
 #define X "x.service"
 #define Y "y.service"
 
-static int free_state(void **state) {
+FIXTURE(free_state) {
         cluster_state_free(*state);
-        return 0;
 }
 
 static void apply(ClusterState *s, Batch *b) {
@@ -24,7 +23,7 @@ static void apply(ClusterState *s, Batch *b) {
         batch_done(b);
 }
 
-static int make_state(void **state) {
+FIXTURE(make_state) {
         Batch b = {0};
 
         *state = cluster_state_new();
@@ -34,7 +33,6 @@ static int make_state(void **state) {
         batch_unit(&b, X, WEB, (UnitPut){.target = LAUNCHED, .node = 1});
         batch_unit(&b, Y, WEB, (UnitPut){.target = LAUNCHED, .node = 3});
         apply(*state, &b);
-        return 0;
 }
 
 static void destroy(ClusterState *s, const char *name, const uint32_t *nodes, size_t n, uint64_t fence_us) {
@@ -105,12 +103,11 @@ static void a_second_one_covers_both_contents(void **state) {
 
 static void a_host_clears_what_it_has_let_go_up_to_a_revision(void **state) {
         ClusterState *s = *state;
-        uint64_t revision;
         Batch b = {0};
 
         batch_tombstone(&b, X, (uint32_t[]){1, 3}, 2, 0);
         apply(s, &b);
-        revision = cluster_state_revision(s);
+        uint64_t revision = cluster_state_revision(s);
         batch_tombstone(&b, Y, (uint32_t[]){2, 3}, 2, 0);
         apply(s, &b);
         clear(s, 1, revision, 0);
@@ -144,11 +141,10 @@ static void a_guard_ends_only_what_it_guards(void **state) {
 
 static void they_go_with_their_host_and_with_their_node(void **state) {
         ClusterState *s = *state;
-        Argosy__HostRecord *h;
         Batch b = {0};
 
         batch_tombstone(&b, X, (uint32_t[]){1, 2, 3, 4}, 4, 0);
-        h = batch_host(&b, 1, "h1", 1);
+        Argosy__HostRecord *h = batch_host(&b, 1, "h1", 1);
         h->nodes[0]->node = 1;
         batch_host_remove(&b, 3);
         apply(s, &b);

@@ -141,18 +141,16 @@ static void names_with_colons_are_no_lines(void **state) {
 static void there_are_not_too_many_and_they_are_printable(void **state) {
         _cleanup_buf_ Buf output = {};
         _cleanup_free_ char *text = NULL;
-        UnitFindings f;
 
         for (int i = 1; i <= 3 * UNIT_FINDINGS_MAX; i++)
                 assert_int_equal(buf_printf(&output, "/d/t.service:%d: \033[31mx\001, ignoring.\n", i), 0);
         assert_int_equal(buf_printf(&output, "t.service: It is bad. Refusing.\n"), 0);
         text = buf_take_string(&output);
-        f = parse_t(text);
+        _cleanup_(unit_findings_done) UnitFindings f = parse_t(text);
         assert_int_equal(f.n, UNIT_FINDINGS_MAX + 2);
         expect(&f, 0, 1, UNIT_FINDING_WARNING, "?[31mx?, ignoring");
         expect(&f, UNIT_FINDINGS_MAX, 0, UNIT_FINDING_WARNING, "There is more, which is left out");
         expect(&f, UNIT_FINDINGS_MAX + 1, 0, UNIT_FINDING_REFUSED, "It is bad. Refusing");
-        unit_findings_done(&f);
 }
 
 // A host may say anything of what it was asked.

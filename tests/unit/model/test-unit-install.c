@@ -42,14 +42,13 @@ static void assert_links(const char *text, const char *name, const char *expecte
 static void assert_ignored(const char *text, const char *name, const char *links, const char *said) {
         _cleanup_(unit_file_freep) UnitFile *f = parse(text);
         _cleanup_free_ char *why = NULL;
-        UnitInstall i;
+        _cleanup_(unit_install_done) UnitInstall i;
 
         assert_links(text, name, links);
         if (unit_install_expand(f, "/u/x", name, &i, &why) < 0)
                 fail_msg("%s", why);
         assert_non_null(i.ignored);
         assert_string_equal(i.ignored, said);
-        unit_install_done(&i);
 }
 
 static void assert_refused(const char *text, const char *name, const char *expected) {

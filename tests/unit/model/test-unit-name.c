@@ -233,7 +233,7 @@ static void malformed_ranges_are_refused(void **state) {
 static void an_expansion_is_bounded(void **state) {
         _cleanup_free_ char *exact = NULL, *over = NULL, *huge = NULL;
         char longest[UNIT_NAME_ARGUMENT_MAX + 2];
-        Buf out = {0};
+        _cleanup_buf_ Buf out = {0};
 
         assert_int_equal(expand("{1..3}", 3, &exact), 0);
         assert_int_equal(expand("{1..4}", 3, &over), -E2BIG);
@@ -243,7 +243,6 @@ static void an_expansion_is_bounded(void **state) {
         memset(longest, 'a', sizeof longest);
         longest[sizeof longest - 1] = 0;
         assert_int_equal(unit_name_expand(longest, 10, collect, &out), -EINVAL);
-        buf_done(&out);
 }
 
 static void instances_are_of_their_template_and_type(void **state) {

@@ -18,7 +18,7 @@ static int by_name(const void *a, const void *b) {
         return strcmp(a, b);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         srand(7);
         for (size_t i = 0; i < UNITS; i++)
                 snprintf(names[i], sizeof(names[i]), "%c%d@%zu.service", 'a' + rand() % 3, rand() % 50, i);
@@ -29,7 +29,6 @@ static int setup(void **state) {
                 units[i].record = &records[i];
                 is_in[i] = false;
         }
-        return 0;
 }
 
 static void check_all(const UnitOrder *o) {
@@ -58,7 +57,7 @@ static void check_one(const UnitOrder *o, size_t i) {
 }
 
 static void units_come_and_go_and_are_in_order(void **state) {
-        UnitOrder o = {};
+        _cleanup_(unit_order_done) UnitOrder o = {};
 
         check_all(&o);
         for (size_t round = 0; round < ROUNDS; round++) {
@@ -84,11 +83,10 @@ static void units_come_and_go_and_are_in_order(void **state) {
                 }
         check_all(&o);
         assert_int_equal(o.n_blocks, 0);
-        unit_order_done(&o);
 }
 
 static void units_that_come_in_order_leave_full_blocks(void **state) {
-        UnitOrder o = {};
+        _cleanup_(unit_order_done) UnitOrder o = {};
 
         for (size_t i = 0; i < UNITS; i++) {
                 assert_int_equal(unit_order_add(&o, &units[i]), 0);
@@ -96,7 +94,6 @@ static void units_that_come_in_order_leave_full_blocks(void **state) {
         }
         check_all(&o);
         assert_int_equal(o.n_blocks, (UNITS + 255) / 256);
-        unit_order_done(&o);
 }
 
 RUN_TESTS(

@@ -243,7 +243,6 @@ static void release(World *w) {
 // Who has the reservation is taken over; that it may be his is checked.
 static void check_reservation(World *w) {
         const Reservation *r = &w->p->reservation;
-        const BruteUnit *u;
 
         w->brute.keeps = r->unit != PLACEMENT_NONE;
         if (!w->brute.keeps)
@@ -251,7 +250,7 @@ static void check_reservation(World *w) {
         w->brute.kept_unit = r->unit;
         w->brute.kept_host = r->host;
         w->brute.kept = r->demand;
-        u = &w->brute.units[r->unit];
+        const BruteUnit *u = &w->brute.units[r->unit];
         assert_true(u->present && u->wanted);
         for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
                 assert_int_equal(r->demand.of[i], u->spec->demand.of[i]);

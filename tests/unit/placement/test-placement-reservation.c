@@ -51,6 +51,7 @@ static void done(Fleet *f) {
         placement_free(f->p);
         free(f);
 }
+DEFINE_CLEANUP(Fleet *, done)
 
 static uint32_t add(Fleet *f, const char *name, uint32_t class, int16_t priority) {
         uint32_t u;
@@ -174,7 +175,7 @@ static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
 
 // Who waits goes back to the node that it was on last, wherever it was only thought to be.
 static void asking_does_not_change_where_one_goes_back_to(void **state) {
-        Fleet *f = hosts(3);
+        _cleanup_(donep) Fleet *f = hosts(3);
         uint32_t u = add(f, "unit", f->small, 0), home = 2;
 
         placement_unit_put(f->p, u, home);
@@ -184,7 +185,6 @@ static void asking_does_not_change_where_one_goes_back_to(void **state) {
         placement_unit_put(f->p, u, PLACEMENT_NONE);
         placement_preview_end(f->p);
         assert_int_equal(placement_move(f->p, u, 0), home);
-        done(f);
 }
 
 static void asking_does_not_change_whose_turn_it_is(void **state) {
@@ -216,7 +216,7 @@ static void asking_does_not_change_whose_turn_it_is(void **state) {
 
 // So that a unit that finds its room soon disturbs nobody.
 static void nothing_is_kept_before_enough_have_passed_by(void **state) {
-        Fleet *f = hosts(1);
+        _cleanup_(donep) Fleet *f = hosts(1);
         uint32_t small[4], large;
 
         fill(f, small, 4);
@@ -236,7 +236,6 @@ static void nothing_is_kept_before_enough_have_passed_by(void **state) {
         placement_unit_remove(f->p, small[0]);
         small[0] = add_small(f);
         assert_int_equal(placement_move(f->p, small[0], 0), PLACEMENT_NONE);
-        done(f);
 }
 
 // hosts(1) with three small ones, one core free that is kept for `large`.
@@ -271,7 +270,7 @@ static const char *why(Fleet *f, uint32_t unit) {
 
 static void the_reason_says_for_whom_room_is_kept(void **state) {
         uint32_t small[4], large, another;
-        Fleet *f = kept(small, &large);
+        _cleanup_(donep) Fleet *f = kept(small, &large);
 
         another = add_small(f);
         go(f);
@@ -279,12 +278,11 @@ static void the_reason_says_for_whom_room_is_kept(void **state) {
         assert_string_equal(why(f, another), "its room is kept for large, which waits longer");
         assert_string_equal(why(f, large),
                             "needs 3 cores, 1 of 4 is free; what becomes free is kept for it");
-        done(f);
 }
 
 static void when_it_waits_no_more_its_room_is_anybodys(void **state) {
         uint32_t small[4], large, another;
-        Fleet *f = kept(small, &large);
+        _cleanup_(donep) Fleet *f = kept(small, &large);
 
         another = add_small(f);
         go(f);
@@ -292,35 +290,32 @@ static void when_it_waits_no_more_its_room_is_anybodys(void **state) {
         placement_unit_want(f->p, large, false);
         go(f);
         assert_int_equal(at(f, another), f->nodes[0]);
-        done(f);
 }
 
 static void when_it_is_gone_its_room_is_anybodys(void **state) {
         uint32_t small[4], large, another;
-        Fleet *f = kept(small, &large);
+        _cleanup_(donep) Fleet *f = kept(small, &large);
 
         another = add_small(f);
         go(f);
         placement_unit_remove(f->p, large);
         go(f);
         assert_int_equal(at(f, another), f->nodes[0]);
-        done(f);
 }
 
 static void a_higher_priority_and_who_demands_nothing_of_it_go_before(void **state) {
         uint32_t small[4], large, high, light;
-        Fleet *f = kept(small, &large);
+        _cleanup_(donep) Fleet *f = kept(small, &large);
 
         high = add(f, "high", f->small, 1);
         light = add(f, "light", class_of(f, 0), 0);
         go(f);
         assert_int_equal(at(f, high), f->nodes[0]);
         assert_int_equal(at(f, light), f->nodes[0]);
-        done(f);
 }
 
 static void what_no_host_could_hold_keeps_nothing(void **state) {
-        Fleet *f = hosts(1);
+        _cleanup_(donep) Fleet *f = hosts(1);
         uint32_t small[4];
 
         fill(f, small, 4);
@@ -330,11 +325,10 @@ static void what_no_host_could_hold_keeps_nothing(void **state) {
                 churn(f, small, 4);
                 assert_int_equal(f->p->reservation.unit, PLACEMENT_NONE);
         }
-        done(f);
 }
 
 static void of_two_who_wait_the_higher_priority_goes_first_then_who_came_first(void **state) {
-        Fleet *f = hosts(1);
+        _cleanup_(donep) Fleet *f = hosts(1);
         uint32_t small[4], first, second, high;
 
         fill(f, small, 4);
@@ -351,11 +345,10 @@ static void of_two_who_wait_the_higher_priority_goes_first_then_who_came_first(v
                         placement_unit_want(f->p, small[i], false);
         go(f);
         assert_int_equal(at(f, second), PLACEMENT_NONE);
-        done(f);
 }
 
 static void a_host_that_is_closed_is_exchanged_for_another(void **state) {
-        Fleet *f = hosts(2);
+        _cleanup_(donep) Fleet *f = hosts(2);
         uint32_t small[8], large, was;
 
         fill(f, small, 8);
@@ -367,7 +360,6 @@ static void a_host_that_is_closed_is_exchanged_for_another(void **state) {
         placement_node_set_state(f->p, f->nodes[was], PLACEMENT_CLOSED);
         (void) churn_until(f, large, small, 8);
         assert_int_equal(at(f, large), f->nodes[1 - was]);
-        done(f);
 }
 
 RUN_TESTS(

@@ -51,6 +51,7 @@ static void done(Fixture *f) {
         placement_free(f->p);
         free(f);
 }
+DEFINE_CLEANUP(Fixture *, done)
 
 static uint32_t add_for(Fixture *f, const char *name, uint32_t class, uint32_t role, int16_t priority) {
         uint32_t u;
@@ -85,7 +86,7 @@ static uint32_t at(Fixture *f, uint32_t unit) {
 // ------------------------------------------------------------------------------------------------ following
 
 static void a_pair_starts_together_and_migrates_together(void **state) {
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
         uint32_t other = add(f, "other", needing(f, 3000)), db = add(f, "db", needing(f, 1000)),
                  web = add(f, "web", needing(f, 2000));
 
@@ -99,11 +100,10 @@ static void a_pair_starts_together_and_migrates_together(void **state) {
         round_at(f, SEC, 0);
         assert_int_equal(at(f, db), 2); // node 0 has room for one of them only
         assert_int_equal(at(f, web), 2);
-        done(f);
 }
 
 static void who_follows_nobody_that_runs_waits(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db, web = add(f, "web", f->class);
 
         placement_unit_add(f->p, "db", f->class, f->role, 0, &db); // not wanted
@@ -113,22 +113,20 @@ static void who_follows_nobody_that_runs_waits(void **state) {
         round_at(f, 0, 0);
         assert_true(at(f, web) != PLACEMENT_NONE);
         assert_int_equal(at(f, web), at(f, db));
-        done(f);
 }
 
 static void a_follower_that_has_no_room_does_not_keep_its_target_down(void **state) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t db = add(f, "db", needing(f, 3000)), web = add(f, "web", needing(f, 3000));
 
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
         round_at(f, 0, 0);
         assert_int_equal(at(f, db), 0);
         assert_int_equal(at(f, web), PLACEMENT_NONE);
-        done(f);
 }
 
 static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t hates = class_of(f, &(PlacementSpec){.conflicts = (const char *const[]){"db*", NULL}});
         uint32_t db = add(f, "db", f->class), web = add(f, "web", hates);
 
@@ -136,13 +134,12 @@ static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
         round_at(f, 0, 0);
         assert_int_not_equal(at(f, db), at(f, web));
         assert_true(at(f, db) == PLACEMENT_NONE || at(f, web) == PLACEMENT_NONE);
-        done(f);
 }
 
 static void what_is_claimed_one_unit_of_a_node_has(void **state) {
         static const char *const port[] = {"@port 80", NULL}, *const other[] = {"@port 81", "@port 82",
                                                                                 NULL};
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t a = add(f, "a", class_of(f, &(PlacementSpec){.conflicts = port})),
                  b = add(f, "b", class_of(f, &(PlacementSpec){.conflicts = port})),
                  d = add(f, "d", class_of(f, &(PlacementSpec){.conflicts = other})), c;
@@ -163,13 +160,12 @@ static void what_is_claimed_one_unit_of_a_node_has(void **state) {
         placement_refusals_free(why, n);
         placement_unit_want(f->p, a, false);
         round_at(f, 0, 0);
-        done(f);
 }
 
 static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
         static const char *const one[] = {"&volume data=1", NULL}, *const two[] = {"&volume data=2", NULL},
                                  *const other[] = {"&volume data2=1", NULL};
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t a = add(f, "a", class_of(f, &(PlacementSpec){.conflicts = one})),
                  b = add(f, "b", class_of(f, &(PlacementSpec){.conflicts = one})),
                  d = add(f, "d", class_of(f, &(PlacementSpec){.conflicts = other})), c;
@@ -194,22 +190,20 @@ static void what_is_shared_all_units_of_a_node_have_alike(void **state) {
         placement_unit_remove(f->p, b);
         round_at(f, 0, 0);
         assert_int_not_equal(at(f, c), PLACEMENT_NONE);
-        done(f);
 }
 
 static void cycles_of_colocated_units_are_refused(void **state) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
 
         assert_int_equal(placement_unit_follow(f->p, a, b), 0);
         assert_int_equal(placement_unit_follow(f->p, b, c), 0);
         assert_int_equal(placement_unit_follow(f->p, c, a), -ELOOP);
         assert_int_equal(placement_unit_follow(f->p, a, a), -ELOOP);
-        done(f);
 }
 
 static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
 
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
@@ -222,12 +216,11 @@ static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
         placement_unit_release(f->p, web, true);
         round_at(f, 0, 0);
         assert_int_equal(at(f, web), 1);
-        done(f);
 }
 
 // Nor for another one: not for whom it follows, and not for who follows it.
 static void a_node_that_a_unit_must_leave_does_not_take_it_again(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
 
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
@@ -242,11 +235,10 @@ static void a_node_that_a_unit_must_leave_does_not_take_it_again(void **state) {
         assert_int_equal(placement_move(f->p, db, SEC), PLACEMENT_NONE);
         placement_node_set_state(f->p, 1, PLACEMENT_OPEN);
         assert_int_equal(placement_move(f->p, db, SEC), 1);
-        done(f);
 }
 
 static void a_node_admits_who_would_not_have_to_leave_it(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
 
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
@@ -261,12 +253,11 @@ static void a_node_admits_who_would_not_have_to_leave_it(void **state) {
         placement_unit_release(f->p, db, false);
         placement_unit_exclude(f->p, web, 0);
         assert_false(placement_node_admits(f->p, 0, web));
-        done(f);
 }
 
 // As many as instances of a template that are to be where their database is.
 static void many_who_follow_one_are_held_together(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db = add(f, "db", f->class), webs[PLACEMENT_FOLLOWS_MAX];
         static char names[PLACEMENT_FOLLOWS_MAX][16];
 
@@ -279,14 +270,13 @@ static void many_who_follow_one_are_held_together(void **state) {
         round_at(f, 0, 0);
         for (unsigned i = 0; i < PLACEMENT_FOLLOWS_MAX - 1; i++)
                 assert_int_equal(at(f, webs[i]), at(f, db));
-        done(f);
 }
 
 // Two layers after each other, each unit of one after both of the next: so many ways that nobody walks them
 // all.
 static void ways_that_part_and_meet_again_are_walked_once(void **state) {
         enum { LAYERS = 20 };
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t units[LAYERS][2];
         static char names[LAYERS][2][16];
 
@@ -299,13 +289,12 @@ static void ways_that_part_and_meet_again_are_walked_once(void **state) {
                                                  0);
                 }
         assert_int_equal(placement_unit_follow(f->p, units[0][0], units[LAYERS - 1][1]), -ELOOP);
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ losing
 
 static void what_is_on_a_lost_node_stays_until_it_is_released(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t u = add(f, "a", f->class);
 
         round_at(f, 0, 0);
@@ -315,13 +304,12 @@ static void what_is_on_a_lost_node_stays_until_it_is_released(void **state) {
         placement_unit_release(f->p, u, true);
         round_at(f, SEC, 0);
         assert_int_equal(at(f, u), 1);
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ failing
 
 static void a_penalty_fades(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
 
         placement_host_penalise(f->p, f->hosts[0], 100, 10 * SEC, 0);
         add(f, "a", f->class);
@@ -330,11 +318,10 @@ static void a_penalty_fades(void **state) {
         assert_string_equal(round_at(f, 20 * SEC, 0), "1>1"); // 25 points are more than one unit
         add(f, "c", f->class);
         assert_string_equal(round_at(f, 1000 * (uint64_t) SEC, 0), "2>0");
-        done(f);
 }
 
 static void a_unit_stays_away_from_where_it_failed_until_it_is_readmitted(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t u = add(f, "a", f->class);
 
         round_at(f, 0, 0);
@@ -349,11 +336,10 @@ static void a_unit_stays_away_from_where_it_failed_until_it_is_readmitted(void *
         placement_unit_readmit(f->p, u, 0);
         round_at(f, 10 * SEC, 1);
         assert_int_equal(at(f, u), 0);
-        done(f);
 }
 
 static void a_confined_unit_goes_only_where_it_is_admitted(void **state) {
-        Fixture *f = hosts(4);
+        _cleanup_(donep) Fixture *f = hosts(4);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class), node;
 
         placement_unit_confine(f->p, a);
@@ -374,12 +360,11 @@ static void a_confined_unit_goes_only_where_it_is_admitted(void **state) {
         placement_unit_readmit(f->p, a, PLACEMENT_NONE);
         assert_false(unit_excluded(f->p, a, 0));
         assert_false(unit_excluded(f->p, a, node));
-        done(f);
 }
 
 static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void **state) {
         enum { NODES = 8, UNITS = 20 };
-        Fixture *f = hosts(NODES);
+        _cleanup_(donep) Fixture *f = hosts(NODES);
         bool excluded[UNITS][NODES] = {}, admitted[UNITS][NODES] = {}, confined[UNITS] = {},
              gone[NODES] = {};
         uint32_t units[UNITS];
@@ -424,13 +409,12 @@ static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void *
                                 assert_int_equal(unit_excluded(f->p, units[i], k),
                                                  excluded[i][k] || (confined[i] && !admitted[i][k]));
         }
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ who
 
 static void the_role_that_has_the_least_for_its_weight_goes_next(void **state) {
-        Fixture *f = hosts(3); // 12 cores
+        _cleanup_(donep) Fixture *f = hosts(3); // 12 cores
         uint32_t small, large, class = needing(f, 1000), n[2] = {0, 0};
         static char names[40][8];
         const PlacementDecision *d;
@@ -454,11 +438,10 @@ static void the_role_that_has_the_least_for_its_weight_goes_next(void **state) {
         }
         assert_int_equal(n[0], 3);
         assert_int_equal(n[1], 9);
-        done(f);
 }
 
 static void a_limit_holds_and_is_told(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t role, a, b;
         unsigned resource;
 
@@ -476,11 +459,10 @@ static void a_limit_holds_and_is_told(void **state) {
         placement_unit_want(f->p, a, false);
         round_at(f, 0, 0);
         assert_true(at(f, b) != PLACEMENT_NONE);
-        done(f);
 }
 
 static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t role, a, b, mine;
         unsigned resource;
 
@@ -498,11 +480,10 @@ static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
         mine = add_for(f, "mine", needing(f, 3000), role, 0);
         round_at(f, 0, 0);
         assert_int_equal(at(f, mine), 0);
-        done(f);
 }
 
 static void a_guarantee_of_one_resource_keeps_nothing_of_another_free(void **state) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t role, low, high;
         unsigned resource;
 
@@ -520,11 +501,10 @@ static void a_guarantee_of_one_resource_keeps_nothing_of_another_free(void **sta
                          PLACEMENT_FREE); // there is no room, and that is all
         round_at(f, 0, 1);
         assert_int_equal(at(f, high), 0);
-        done(f);
 }
 
 static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t low = add_for(f, "low", needing(f, 3000), f->role, -5),
                  middle = add_for(f, "middle", needing(f, 3000), f->role, 0), high;
 
@@ -535,11 +515,10 @@ static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         assert_int_equal(at(f, low), PLACEMENT_NONE);
         assert_int_equal(at(f, middle), 0);
         assert_int_equal(at(f, high), 1);
-        done(f);
 }
 
 static void in_a_role_at_its_limit_the_higher_preempts_its_own(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t role, low, other, high;
 
         assert_int_equal(placement_role_add(
@@ -555,11 +534,10 @@ static void in_a_role_at_its_limit_the_higher_preempts_its_own(void **state) {
         assert_int_equal(at(f, low), PLACEMENT_NONE);
         assert_true(at(f, other) != PLACEMENT_NONE && at(f, high) != PLACEMENT_NONE);
         assert_string_equal(round_at(f, 0, 9), "");
-        done(f);
 }
 
 static void what_was_made_free_for_a_unit_is_not_taken_by_another_role(void **state) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t poor, waiting, low, high;
 
         assert_int_equal(placement_role_add(f->p, &plain, &poor), 0);
@@ -572,11 +550,10 @@ static void what_was_made_free_for_a_unit_is_not_taken_by_another_role(void **st
         round_at(f, 0, 9);
         assert_int_equal(at(f, high), 0);
         assert_true(at(f, low) == PLACEMENT_NONE && at(f, waiting) == PLACEMENT_NONE);
-        done(f);
 }
 
 static void nobody_gives_way_whom_a_larger_one_makes_needless(void **state) {
-        Fixture *f = hosts(1); // 4 cores
+        _cleanup_(donep) Fixture *f = hosts(1); // 4 cores
         uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
                  middle = add_for(f, "middle", needing(f, 500), f->role, -4),
                  large = add_for(f, "large", needing(f, 3000), f->role, -3), high;
@@ -589,11 +566,10 @@ static void nobody_gives_way_whom_a_larger_one_makes_needless(void **state) {
         assert_int_equal(at(f, low), PLACEMENT_NONE);
         assert_int_equal(at(f, large), PLACEMENT_NONE);
         assert_int_equal(at(f, middle), 0);
-        done(f);
 }
 
 static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
-        Fixture *f = hosts(1); // 4 cores
+        _cleanup_(donep) Fixture *f = hosts(1); // 4 cores
         uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
                  steady = add_for(f, "steady", needing(f, 1000), f->role, -5),
                  high = add_for(f, "high", needing(f, 2500), f->role, 5), other;
@@ -604,12 +580,11 @@ static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
         assert_string_equal(round_at(f, 0, 9), "");
         assert_true(at(f, low) == 0 && at(f, steady) == 0 && at(f, high) == 0);
         assert_int_equal(at(f, other), PLACEMENT_NONE);
-        done(f);
 }
 
 // What ends and who is lower are too little each.
 static void what_becomes_free_and_who_gives_way_are_enough_together(void **state) {
-        Fixture *f = hosts(1); // 4 cores
+        _cleanup_(donep) Fixture *f = hosts(1); // 4 cores
         uint32_t low = add_for(f, "low", needing(f, 2000), f->role, -5),
                  steady = add_for(f, "steady", needing(f, 2000), f->role, -5), urgent;
 
@@ -621,12 +596,11 @@ static void what_becomes_free_and_who_gives_way_are_enough_together(void **state
         assert_string_equal(round_at(f, 0, 9), "0>-1 2>0");
         assert_int_equal(at(f, urgent), 0);
         assert_int_equal(at(f, low), PLACEMENT_NONE);
-        done(f);
 }
 
 static void only_who_was_released_moves(void **state) {
         const PlacementBudget budget = {.decisions = 100};
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t a = add(f, "a", needing(f, 1000)), b = add(f, "b", needing(f, 1000));
         const PlacementDecision *d;
         size_t n;
@@ -644,14 +618,13 @@ static void only_who_was_released_moves(void **state) {
         placement_unit_release(f->p, a, false); // held again
         placement_round(f->p, 0, &budget, &d, &n);
         assert_int_equal(at(f, a), 0);
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ the rest
 
 // Whoever let it go may have been wrong, or the reason is gone.
 static void who_was_released_and_is_nowhere_better_off_stays(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t db = add(f, "db", needing(f, 100));
 
         add(f, "other", needing(f, 3000));
@@ -662,13 +635,12 @@ static void who_was_released_and_is_nowhere_better_off_stays(void **state) {
         placement_node_set_state(f->p, 0, PLACEMENT_CLOSED);
         placement_unit_release(f->p, db, true); // it waits no more
         assert_string_equal(round_at(f, 2, 0), "0>1");
-        done(f);
 }
 
 static void each_node_has_its_reason(void **state) {
         static const char *const r1[] = {"r1", NULL}, *const globs[] = {"db*", NULL};
         static const PlacementTerm rack = {PLACEMENT_IN, "rack", r1};
-        Fixture *f = hosts(6);
+        _cleanup_(donep) Fixture *f = hosts(6);
         uint32_t u, db = add(f, "db1", f->class), big = add(f, "big", needing(f, 3500));
         PlacementRefusal *why;
         size_t n;
@@ -687,12 +659,11 @@ static void each_node_has_its_reason(void **state) {
         assert_string_equal(why[3].reason, "needs 1 core, 0.5 of 4 are free");
         assert_string_equal(why[5].reason, "the node takes no new units");
         placement_refusals_free(why, n);
-        done(f);
 }
 
 // The host has 4 cores and 4096 MiB.
 static void assert_lack(PlacementVector taken, PlacementVector needs, const char *expected) {
-        Fixture *f = hosts(1);
+        _cleanup_(donep) Fixture *f = hosts(1);
         uint32_t u = add(f, "taken", class_of(f, &(PlacementSpec){.demand = taken}));
         PlacementRefusal *why;
         size_t n;
@@ -703,7 +674,6 @@ static void assert_lack(PlacementVector taken, PlacementVector needs, const char
         assert_int_equal(n, 1);
         assert_string_equal(why[0].reason, expected);
         placement_refusals_free(why, n);
-        done(f);
 }
 
 // In the unit that was most likely written, and what is free never looks like enough.
@@ -726,7 +696,7 @@ static void what_is_lacking_is_told_as_it_was_asked_for(void **state) {
 
 // The last choice has used up the fewest, and nobody has looked for them since.
 static void the_reason_knows_the_fewest_of_a_group(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t role, class, c;
         unsigned resource;
         PlacementRefusal *why;
@@ -746,12 +716,11 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
         assert_int_equal(placement_why(f->p, c, &why, &n), 0);
         assert_int_equal(n, 0); // one in each rack: either may have another
         placement_refusals_free(why, n);
-        done(f);
 }
 
 static void a_unit_counts_in_the_domain_of_the_new_labels(void **state) {
         PlacementLabel red[] = {{"rack", "r1"}, {"color", "red"}}, first = {"rack", "r0"};
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t class = class_of(f, &(PlacementSpec){.spread = "rack", .spread_group = "web"});
         uint32_t key, domains[2];
         const uint32_t *counts;
@@ -769,7 +738,6 @@ static void a_unit_counts_in_the_domain_of_the_new_labels(void **state) {
         placement_node_label(f->p, f->nodes[1], &first, 1);
         assert_int_equal(counts[domains[0]], 2);
         assert_int_equal(counts[domains[1]], 0);
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ memory
@@ -783,26 +751,23 @@ static size_t in_use(void) {
 // A table of units that is long becomes pages of its own, and what is in it stays what it was.
 static void a_long_table_keeps_what_is_in_it(void **state) {
         static char names[20000][16];
-        Placement *copy;
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 str_fit(names[i], sizeof names[i], "u%zu", i);
                 assert_int_equal(add(f, names[i], f->class), i);
         }
-        copy = placement_copy_named(f->p);
+        _cleanup_(placement_freep) Placement *copy = placement_copy_named(f->p);
         for (uint32_t i = 0; i < ELEMENTSOF(names); i++) {
                 assert_string_equal(placement_unit_name(f->p, i), names[i]);
                 assert_string_equal(placement_unit_name(copy, i), names[i]);
         }
-        placement_free(copy);
-        done(f);
 }
 
 static void its_memory_is_what_the_heap_says(void **state) {
         static char names[3000][16]; // so few that no table of them leaves the heap (table_grow())
         size_t before = in_use(), empty, bytes, real;
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
 
         empty = placement_bytes(f->p);
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
@@ -815,7 +780,6 @@ static void its_memory_is_what_the_heap_says(void **state) {
         if (before > 0 && real > 0)
                 // what the C library caches it may count otherwise
                 assert_in_range(bytes, real * 9 / 10, real * 101 / 100);
-        done(f);
 }
 
 RUN_TESTS(

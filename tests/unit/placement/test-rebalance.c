@@ -44,6 +44,7 @@ static void done(Fixture *f) {
         placement_free(f->p);
         free(f);
 }
+DEFINE_CLEANUP(Fixture *, done)
 
 static uint32_t class_of(Fixture *f, const PlacementSpec *spec) {
         uint32_t class;
@@ -103,7 +104,7 @@ static unsigned count_on(Fixture *f, uint32_t node) {
 // ------------------------------------------------------------------------------------------------ rules
 
 static void a_node_that_came_back_gets_its_share_by_as_few_moves_as_can_be(void **state) {
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
 
         put_many(f, 5, f->class, 0);
         put_many(f, 4, f->class, 1);
@@ -111,7 +112,6 @@ static void a_node_that_came_back_gets_its_share_by_as_few_moves_as_can_be(void 
         assert_int_equal(count_on(f, 0), 3);
         assert_int_equal(count_on(f, 1), 3);
         assert_string_equal(rebalance(f), "");
-        done(f);
 }
 
 static void a_small_difference_moves_nobody(void **state) {
@@ -130,7 +130,7 @@ static void a_small_difference_moves_nobody(void **state) {
 }
 
 static void one_large_unit_moves_rather_than_many_small_ones(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t large = class_of(f, &(PlacementSpec){.demand = {{2000}}}),
                  small = class_of(f, &(PlacementSpec){.demand = {{200}}});
 
@@ -138,11 +138,10 @@ static void one_large_unit_moves_rather_than_many_small_ones(void **state) {
         put(f, large, 0);
         put_many(f, 4, small, 0);
         assert_string_equal(rebalance(f), "4>1");
-        done(f);
 }
 
 static void what_is_reserved_is_never_more_than_there_is(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t whole = class_of(f, &(PlacementSpec){.demand = {{4000}}}),
                  half = class_of(f, &(PlacementSpec){.demand = {{2000}}});
 
@@ -154,23 +153,21 @@ static void what_is_reserved_is_never_more_than_there_is(void **state) {
         assert_int_equal(unit_node(f->p, 1), 1);
         assert_int_equal(count_on(f, 0) + count_on(f, 1), 12);
         assert_in_range(count_on(f, 0), 5, 7);
-        done(f);
 }
 
 static void a_group_is_spread_before_loads_are_looked_at(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t spread = class_of(f, &(PlacementSpec){.spread = "zone", .spread_group = "g"});
 
         put_many(f, 4, spread, 0);
         put_many(f, 6, f->class, 1);
         assert_string_equal(rebalance(f), "0>1 1>1 4>0 5>0 6>0");
-        done(f);
 }
 
 static void a_preferred_node_is_worth_its_weight_of_load(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
         const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
         uint32_t strong = class_of(
                          f, &(PlacementSpec){.preferences = &term, .weights = {100}, .n_preferences = 1}),
                  weak = class_of(f,
@@ -181,25 +178,23 @@ static void a_preferred_node_is_worth_its_weight_of_load(void **state) {
         put(f, f->class, 2);
         put(f, f->class, 2);
         assert_string_equal(rebalance(f), "0>2 2>0"); // the second one to even that out
-        done(f);
 }
 
 static void what_nobody_wants_any_more_is_not_searched_for(void **state) {
         atomic_bool stopped = true;
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
 
         put_many(f, 8, f->class, 0);
         assert_string_equal(rebalance_with(f, &(RebalanceRules){.max_moves = 9, .stopped = &stopped}), "");
         atomic_store(&stopped, false);
         assert_string_equal(rebalance_with(f, &(RebalanceRules){.max_moves = 9, .stopped = &stopped}),
                             "0>1 1>1 2>1 3>1");
-        done(f);
 }
 
 static void what_is_left_of_a_plan_is_still_possible_and_better(void **state) {
         _cleanup_free_ RebalanceMove *moves = NULL;
         const RebalanceRules any = {.max_moves = 100};
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
         size_t n;
         bool more;
 
@@ -219,7 +214,6 @@ static void what_is_left_of_a_plan_is_still_possible_and_better(void **state) {
         rebalance_revise(f->p, moves, &n);
         assert_int_equal(n, 0);
         assert_int_equal(count_on(f, 2), 6);
-        done(f);
 }
 
 static bool is_even(uint32_t unit, void *userdata) {
@@ -227,28 +221,26 @@ static bool is_even(uint32_t unit, void *userdata) {
 }
 
 static void who_is_exempt_stays(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
 
         put_many(f, 8, f->class, 0);
         assert_string_equal(rebalance_with(f, &(RebalanceRules){.max_moves = 9, .may_move = is_even}),
                             "0>1 2>1 4>1 6>1");
-        done(f);
 }
 
 static void no_more_are_moved_than_asked_for(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
 
         put_many(f, 8, f->class, 0);
         assert_string_equal(rebalance_with(f, &(RebalanceRules){.max_moves = 2}), "0>1 1>1");
         assert_string_equal(rebalance_with(f, &(RebalanceRules){.max_moves = 0}), "");
-        done(f);
 }
 
 static void who_does_not_match_its_node_any_more_goes_first(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
         const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
         PlacementLabel labels[] = {{"zone", "a"}, {"disk", "ssd"}};
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
         uint32_t on_ssd = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}),
                  packed = class_of(
                          f, &(PlacementSpec){.terms = &term, .n_terms = 1, .policy = PLACEMENT_BEST_FIT});
@@ -264,24 +256,22 @@ static void who_does_not_match_its_node_any_more_goes_first(void **state) {
         assert_int_equal(strncmp(rebalance(f), "0>0 1>0 2>0", 11), 0);
         assert_false(placement_unit_mismatches(f->p, 2));
         assert_string_equal(rebalance(f), "");
-        done(f);
 }
 
 static void who_must_go_for_another_reason_is_not_moved_for_its_labels(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
         const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t u = put(f, class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}), 0);
 
         assert_true(placement_unit_only_mismatches(f->p, u));
         placement_unit_exclude(f->p, u, 0);
         assert_false(placement_unit_only_mismatches(f->p, u));
         assert_string_equal(rebalance(f), "");
-        done(f);
 }
 
 static void tied_packed_and_waiting_units_stay_where_they_are(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t packed = class_of(f, &(PlacementSpec){.policy = PLACEMENT_BEST_FIT});
 
         put_many(f, 3, packed, 0);
@@ -291,11 +281,10 @@ static void tied_packed_and_waiting_units_stay_where_they_are(void **state) {
         put(f, f->class, 0);
         placement_unit_exclude(f->p, 5, 0); // it must go: its owner's business
         assert_string_equal(rebalance(f), "");
-        done(f);
 }
 
 static void nothing_goes_to_or_leaves_a_node_that_is_not_open(void **state) {
-        Fixture *f = hosts(3);
+        _cleanup_(donep) Fixture *f = hosts(3);
 
         put_many(f, 6, f->class, 0);
         placement_node_set_state(f->p, 1, PLACEMENT_CLOSED);
@@ -304,11 +293,10 @@ static void nothing_goes_to_or_leaves_a_node_that_is_not_open(void **state) {
         placement_node_set_state(f->p, 0, PLACEMENT_CLOSED);
         placement_node_set_state(f->p, 1, PLACEMENT_OPEN);
         assert_string_equal(rebalance(f), "");
-        done(f);
 }
 
 static void a_move_that_has_become_worse_is_not_made(void **state) {
-        Fixture *f = hosts(2);
+        _cleanup_(donep) Fixture *f = hosts(2);
 
         put_many(f, 2, f->class, 0);
         assert_int_equal(rebalance_carry_out(f->p, 0, 1), 1);
@@ -317,7 +305,6 @@ static void a_move_that_has_become_worse_is_not_made(void **state) {
         placement_node_set_state(f->p, 1, PLACEMENT_CLOSED);
         put_many(f, 4, f->class, 0);
         assert_int_equal(rebalance_carry_out(f->p, 2, 1), 0);
-        done(f);
 }
 
 // ------------------------------------------------------------------------------------------ random clusters

@@ -60,7 +60,7 @@ static bool none_in_flight(void *userdata) {
 }
 
 static void what_was_acknowledged_survives_crashes(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *down = NULL;
         Writes w = {};
 
@@ -83,9 +83,7 @@ static void what_was_acknowledged_survives_crashes(void **state) {
                 store_node_open(down, false, NULL, NULL);
         store_run_until(&c->loop, none_in_flight, &w, STORE_PATIENCE_MS, "the last answers");
         assert_in_range(store_cluster_leader(c)->n_applied, w.acknowledged, UINT64_MAX);
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 1, 100);
 }
 
 int main(void) {

@@ -23,10 +23,9 @@ static char hanging_dir[sizeof(((StoreNode *) NULL)->dir)];
 
 static bool is_in_hanging_dir(int fd) {
         char link[64], path[sizeof(hanging_dir)];
-        ssize_t n;
 
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        n = readlink(link, path, sizeof(path));
+        ssize_t n = readlink(link, path, sizeof(path));
         return n > 0 && strncmp(path, hanging_dir, strlen(hanging_dir)) == 0;
 }
 
@@ -92,12 +91,11 @@ static void open_others(StoreCluster *c, const StoreNode *than) {
 // The leader, alone and with an entry; NULL: on a busy machine it has noticed before that it is alone.
 static StoreNode *leave_alone(StoreCluster *c, StoreAnswer *answer) {
         StoreNode *n = store_cluster_leader(c);
-        int r;
 
         for (int i = 0; i < 3; i++)
                 if (&c->servers[i].node != n)
                         store_node_close(&c->servers[i].node);
-        r = store_submit(n->store, "x", 1, store_on_done, answer);
+        int r = store_submit(n->store, "x", 1, store_on_done, answer);
         if (r < 0)
                 assert_int_equal(r, -EAGAIN);
         return r < 0 ? NULL : n;
@@ -110,8 +108,7 @@ static StoreCluster *begin_truncation(StoreNode **ret) {
         StoreAnswer a = {};
 
         removal_waits = false;
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 1, 100);
         while (!(n = leave_alone(c, &a)))
                 open_others(c, NULL);
         store_run_until(&c->loop, has_stored_more, n, STORE_PATIENCE_MS, "an entry of its own");
@@ -130,20 +127,18 @@ static StoreCluster *begin_truncation(StoreNode **ret) {
 // libraft's close did not wait for that worker.
 static void guard_15_the_close_waits_for_a_truncation(void **state) {
         StoreNode *n;
-        StoreCluster *c = begin_truncation(&n);
-        bool closed_at_once;
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin_truncation(&n);
 
         n->closed = false;
         store_close(TAKE_PTR(n->store), on_closed_node, n);
         store_run_for(&c->loop, 100);
-        closed_at_once = n->closed;
+        bool closed_at_once = n->closed;
         removal_hangs = false;
         assert_false(closed_at_once);
         store_run_until(&c->loop, is_closed_node, n, STORE_PATIENCE_MS, "close");
         store_node_open(n, false, NULL, NULL);
         store_cluster_agree(c);
         assert_int_equal(n->n_applied, 2);
-        store_cluster_free(c);
 }
 
 static void fail_truncation(void) {
@@ -158,10 +153,9 @@ static void fail_truncation(void) {
 static void guard_8_a_truncation_that_fails_ends_the_process(void **state) {
         char base[256];
         int status;
-        pid_t pid;
 
         store_dir_make(base, sizeof(base));
-        pid = fork();
+        pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
                 setenv("CMOCKA_TEST_ABORT", "1", 1);
@@ -178,7 +172,7 @@ static void guard_8_a_truncation_that_fails_ends_the_process(void **state) {
 // The power goes when what is left has been written again, and what it was taken from is still there.
 static void guard_20_a_log_is_not_damaged_by_an_interrupted_truncation(void **state) {
         StoreNode *n;
-        StoreCluster *c = begin_truncation(&n);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin_truncation(&n);
         _cleanup_free_ char *image = str_printf("%s/image", c->base);
 
         store_dir_copy(n->dir, image);
@@ -189,15 +183,13 @@ static void guard_20_a_log_is_not_damaged_by_an_interrupted_truncation(void **st
         store_node_open(n, false, NULL, NULL);
         store_cluster_agree(c);
         assert_int_equal(n->n_applied, 2);
-        store_cluster_free(c);
 }
 
 // Snapshots are as long as the state, and come again every few seconds.
 static void one_snapshot_waits_for_a_disk_that_hangs(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = store_cluster_leader(c);
         RaftStore *s = raft_store(n->store);
-        size_t n_held;
 
         hang_disk(n);
         for (unsigned i = 0; i < 3; i++) {
@@ -208,13 +200,12 @@ static void one_snapshot_waits_for_a_disk_that_hangs(void **state) {
                 raft_configuration_init(&m.install_snapshot.conf);
                 (void) raft_gate_takes(s, &m);
         }
-        n_held = s->gate.n_messages;
+        size_t n_held = s->gate.n_messages;
         n->closed = false;
         store_close(TAKE_PTR(n->store), on_closed_node, n);
         disk_hangs = false;
         store_run_until(&c->loop, is_closed_node, n, STORE_PATIENCE_MS, "close");
         assert_int_equal(n_held, 1);
-        store_cluster_free(c);
 }
 
 enum { FLIGHT = 16, FLIGHTS = 50 };
@@ -259,14 +250,13 @@ static void take_off(Flight *f) {
 }
 
 static void what_comes_while_the_disk_is_at_work_is_written_together(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         Flight f = {.node = store_cluster_leader(c)};
         unsigned before = n_knocks;
 
         take_off(&f);
         store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
         assert_true(n_knocks - before < 2 * FLIGHTS);
-        store_cluster_free(c);
 }
 
 // They stand before the disk that hangs, or went past the gate.
@@ -279,7 +269,7 @@ static bool is_held(void *userdata) {
 // A file system is frozen when the last write before that has ended, so what comes next must not be with
 // libraft.
 static void each_write_comes_after_a_look_at_the_disk(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         Flight f = {.node = store_cluster_leader(c), .hang_at = FLIGHT * FLIGHTS / 2};
         unsigned landed;
 
@@ -293,7 +283,6 @@ static void each_write_comes_after_a_look_at_the_disk(void **state) {
         store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
         assert_in_range(landed, f.hang_at, f.hang_at + FLIGHT);
         uv_close((uv_handle_t *) &f.each_turn, NULL);
-        store_cluster_free(c);
 }
 
 static unsigned n_ticks;
@@ -312,7 +301,7 @@ static bool is_candidate(void *userdata) {
 
 // It may begin a new term with any of them.
 static void a_candidates_clock_stands_while_its_disk_hangs(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         RaftStore *s = raft_store(other->store);
@@ -330,11 +319,10 @@ static void a_candidates_clock_stands_while_its_disk_hangs(void **state) {
         s->tick = tick;
         store_node_open(leader, false, NULL, NULL);
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         uint64_t term = leader->leader.term;
         StoreStats stats;
@@ -354,11 +342,10 @@ static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
         store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
         disk_hangs = false;
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         uint64_t term = leader->leader.term;
@@ -373,9 +360,7 @@ static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) 
         disk_hangs = false;
         store_run_until(&c->loop, store_node_is_sure, store_cluster_leader(c), STORE_PATIENCE_MS,
                         "authority");
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 1, 100);
 }
 
 static bool all_ask_for_room(void *userdata) {
@@ -398,7 +383,7 @@ static void ask_for_room(StoreCluster *c, unsigned short kib) {
 
 // The last entry of the one that wins is one of which it has not heard yet that it was committed.
 static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreAnswer a = {};
 
         for (int i = 0; i < 6; i++) {
@@ -411,7 +396,6 @@ static void guard_13_who_wins_leads_though_the_disks_are_full(void **state) {
         }
         ask_for_room(c, USHRT_MAX);
         assert_int_equal(store_node_submit(store_cluster_leader(c), "x", 1).outcome, STORE_NO_SPACE);
-        store_cluster_free(c);
 }
 
 static bool has_spare(void *userdata) {
@@ -421,7 +405,7 @@ static bool has_spare(void *userdata) {
 }
 
 static void guard_19_a_promotion_is_not_forgotten_for_want_of_room(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node;
         StoreAnswer a = {};
 
@@ -434,7 +418,6 @@ static void guard_19_a_promotion_is_not_forgotten_for_want_of_room(void **state)
         store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(a.error, 0);
         assert_int_equal(store_node_submit(n, "x", 1).outcome, STORE_NO_SPACE);
-        store_cluster_free(c);
 }
 
 typedef struct Longer {
@@ -452,7 +435,7 @@ static bool has_stored_what_is_not_written(void *userdata) {
 // in its term: what it wrote next had the number and the term of that entry, so the member took them for the
 // same.
 static void guard_17_who_leads_alone_begins_a_term(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node, *member = &c->servers[1].node;
         StoreAnswer a = {}, again = {};
         char image[300];
@@ -478,7 +461,6 @@ static void guard_17_who_leads_alone_begins_a_term(void **state) {
         assert_int_equal(again.error, 0);
         store_cluster_agree(c);
         assert_int_equal(member->n_applied, 1);
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

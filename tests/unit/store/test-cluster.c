@@ -16,7 +16,7 @@
 #include "str.h"
 
 static void three_members_have_one_history(void **state) {
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
         StoreStats stats;
 
         store_cluster_bootstrap(c);
@@ -35,11 +35,10 @@ static void three_members_have_one_history(void **state) {
         }
         assert_int_equal(c->servers[1].node.leader.raft_id, 1);
         assert_int_equal(c->servers[2].node.role, STORE_FOLLOWER);
-        store_cluster_free(c);
 }
 
 static void when_the_leader_goes_another_leads_with_everything(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *old = store_cluster_leader(c), *new;
         Hash chain;
 
@@ -53,7 +52,6 @@ static void when_the_leader_goes_another_leads_with_everything(void **state) {
         store_node_open(old, false, NULL, NULL);
         store_cluster_agree(c);
         assert_int_equal(old->n_applied, 40);
-        store_cluster_free(c);
 }
 
 static bool has_given_up(void *userdata) {
@@ -70,13 +68,11 @@ static bool are_complete(void *userdata) {
 // A leader is heard before it says what is committed. Of what a voter has alone nobody has heard, and it is
 // not waited for.
 static void what_lay_in_the_log_is_applied_before_it_is_complete(void **state) {
-        StoreCluster *c = store_cluster_of(3);
-        StoreNode *alone;
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreAnswer a = {};
 
-        store_cluster_write(c, 20, 100);
-        store_cluster_agree(c);
-        alone = store_cluster_leader(c);
+        store_cluster_write_to_all(c, 20, 100);
+        StoreNode *alone = store_cluster_leader(c);
         for (size_t i = 0; i < 3; i++)
                 if (&c->servers[i].node != alone)
                         store_node_close(&c->servers[i].node);
@@ -92,7 +88,6 @@ static void what_lay_in_the_log_is_applied_before_it_is_complete(void **state) {
         for (size_t i = 0; i < 3; i++)
                 assert_in_range(c->servers[i].node.n_applied_when_complete, 20, 23);
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 static bool is_complete(void *userdata) {
@@ -103,12 +98,11 @@ static bool is_complete(void *userdata) {
 // away, or is new, goes through every membership of before, and has applied all that it knows to be
 // committed at each.
 static void what_was_committed_elsewhere_is_applied_before_it_is_complete(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *away = &c->servers[store_cluster_leader(c) == &c->servers[2].node ? 1 : 2].node,
                   *new = &c->servers[3].node;
 
-        store_cluster_write(c, 20, 100);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 20, 100);
         store_node_close(away);
         store_cluster_write(c, 5, 100);
         store_cluster_add(c, 3);
@@ -118,7 +112,6 @@ static void what_was_committed_elsewhere_is_applied_before_it_is_complete(void *
         store_node_open(away, false, NULL, NULL);
         store_run_until(&c->loop, is_complete, away, STORE_PATIENCE_MS, "a log that is complete again");
         assert_int_equal(away->n_applied_when_complete, 30);
-        store_cluster_free(c);
 }
 
 // Members that entries are on their way to.
@@ -134,7 +127,7 @@ static size_t n_being_sent(const StoreNode *leader) {
 // Guard 12. Whoever asks for something after a pause would wait for the leader's next heartbeat.
 static void an_entry_after_a_pause_goes_to_all_at_once(void **state) {
         static const char data[1000] = "entry";
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
 
         for (size_t i = 0; i < 3; i++)
                 c->servers[i].node.heartbeat_ms = 100;
@@ -142,20 +135,18 @@ static void an_entry_after_a_pause_goes_to_all_at_once(void **state) {
         store_cluster_add(c, 1);
         store_cluster_add(c, 2);
         for (unsigned i = 0; i < 6; i++) {
-                StoreNode *leader;
                 StoreAnswer a = {};
 
                 store_cluster_write(c, 1, sizeof(data)); // at any time between two ticks
                 store_cluster_agree(c);
                 store_run_for(&c->loop, 230 + 13 * i);
-                leader = store_cluster_leader(c);
+                StoreNode *leader = store_cluster_leader(c);
                 assert_int_equal(n_being_sent(leader), 0);
                 assert_int_equal(store_submit(leader->store, data, sizeof(data), store_on_done, &a), 0);
                 assert_int_equal(n_being_sent(leader), 2);
                 store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
                 assert_int_equal(a.outcome, STORE_COMMITTED);
         }
-        store_cluster_free(c);
 }
 
 static bool has_compacted(void *userdata) {
@@ -163,11 +154,11 @@ static bool has_compacted(void *userdata) {
 }
 
 static void a_member_that_was_away_gets_a_snapshot(void **state) {
-        StoreCluster *c = store_cluster_of(3);
-        StoreNode *away;
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
 
         store_cluster_write(c, 5, 100);
-        away = store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
+        StoreNode *away =
+                store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
         store_node_close(away);
         store_cluster_write(c, 40, 1000 * 1000);
         store_run_until(&c->loop, has_compacted, store_cluster_leader(c), STORE_PATIENCE_MS, "a snapshot");
@@ -176,19 +167,17 @@ static void a_member_that_was_away_gets_a_snapshot(void **state) {
         store_cluster_agree(c);
         assert_true(away->n_restores > 0);
         assert_int_equal(away->n_applied, 45);
-        store_cluster_write(c, 5, 100);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 5, 100);
 
         // and it is all there after a restart
         store_node_close(away);
         store_node_open(away, false, NULL, NULL);
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 // More than fits between the two sides of a bridge at a time, in both directions of it.
 static void a_big_state_goes_to_new_members(void **state) {
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
 
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
                 c->servers[i].node.filler = 20 * 1024 * 1024;
@@ -203,7 +192,6 @@ static void a_big_state_goes_to_new_members(void **state) {
                 store_cluster_agree(c);
                 assert_true(c->servers[i].node.n_restores > 0);
         }
-        store_cluster_free(c);
 }
 
 static bool all_answer(void *userdata) {
@@ -218,7 +206,7 @@ static bool all_answer(void *userdata) {
 
 // What they said meanwhile has not been read when the next turn begins.
 static void a_leader_that_stood_still_calls_nobody_silent(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         unsigned election_ms = raft_store(leader->store)->election_ms;
         StoreStats stats;
@@ -231,11 +219,10 @@ static void a_leader_that_stood_still_calls_nobody_silent(void **state) {
         for (size_t i = 0; i < stats.n_members; i++)
                 assert_true(stats.members[i].raft_id == leader->raft_id ||
                             stats.members[i].silent_ms >= 2 * election_ms);
-        store_cluster_free(c);
 }
 
 static void without_a_majority_the_outcome_is_unknown(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         uint64_t before = leader->n_applied;
@@ -255,7 +242,6 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
         store_node_open(other, false, NULL, NULL);
         store_cluster_agree(c);
         assert_int_equal(leader->n_applied, before + 1);
-        store_cluster_free(c);
 }
 
 typedef struct Asker {
@@ -273,7 +259,7 @@ static void on_done_ask(StoreOutcome outcome, uint64_t index, void *userdata) {
 
 // Who gets an answer by the close asks for figures.
 static void a_leader_that_closes_may_be_asked(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = store_cluster_leader(c);
         Asker a = {.store = n->store, .stats.n_members = 9};
 
@@ -281,11 +267,10 @@ static void a_leader_that_closes_may_be_asked(void **state) {
         store_node_close(n);
         assert_int_equal(a.outcome, STORE_UNKNOWN);
         assert_int_equal(a.stats.n_members, 0);
-        store_cluster_free(c);
 }
 
 static void a_leader_is_sure_as_long_as_the_others_answer(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
 
         store_run_until(&c->loop, store_node_is_sure, leader, STORE_PATIENCE_MS, "authority");
@@ -296,7 +281,6 @@ static void a_leader_is_sure_as_long_as_the_others_answer(void **state) {
                 }
         store_run_for(&c->loop, 300); // an election timeout
         assert_false(store_node_is_sure(leader));
-        store_cluster_free(c);
 }
 
 static bool was_told(void *userdata) {
@@ -305,7 +289,7 @@ static bool was_told(void *userdata) {
 
 // A turn that found none left everything undone; somebody else asks before that turn is told.
 static void who_asked_in_vain_is_told_though_another_asks_with_success(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
 
         do { // on a machine that does something else meanwhile what was evidence is too old
@@ -314,11 +298,10 @@ static void who_asked_in_vain_is_told_though_another_asks_with_success(void **st
                 raft_store(leader->store)->asked_in_vain = true;
         } while (!store_node_is_sure(leader));
         store_run_until(&c->loop, was_told, leader, STORE_PATIENCE_MS, "the word that there is authority");
-        store_cluster_free(c);
 }
 
 static void a_member_is_removed(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *gone = leader == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
         StoreAnswer a = {};
@@ -330,9 +313,7 @@ static void a_member_is_removed(void **state) {
         store_stats(leader->store, &stats);
         assert_int_equal(stats.n_members, 2);
         store_node_close(gone);
-        store_cluster_write(c, 10, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 10, 100);
 }
 
 static size_t connections(const StoreNode *n) {
@@ -347,14 +328,13 @@ static bool has_two_connections(void *userdata) {
 static void a_retired_member_has_no_connection_and_gets_none(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c), *gone = NULL, *stays = NULL;
-        StoreServer *server;
         StoreAnswer a = {};
         unsigned n_resolved;
 
         for (size_t i = 0; i < 3; i++)
                 if (&c->servers[i].node != leader)
                         *(gone ? &stays : &gone) = &c->servers[i].node;
-        server = &c->servers[gone->raft_id - 1];
+        StoreServer *server = &c->servers[gone->raft_id - 1];
         assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
         store_run_until(&c->loop, store_is_answered, &a, STORE_PATIENCE_MS, "removal");
         store_recheck(leader->store); // it is unknown to nobody yet: nothing happens
@@ -385,7 +365,7 @@ static bool leads_no_more(void *userdata) {
 }
 
 static void a_leader_may_remove_itself(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *old = store_cluster_leader(c);
         StoreAnswer a = {};
 
@@ -395,7 +375,6 @@ static void a_leader_may_remove_itself(void **state) {
         store_node_close(old);
         store_cluster_write(c, 10, 100);
         assert_int_equal(store_cluster_leader(c)->n_applied, 10);
-        store_cluster_free(c);
 }
 
 static bool follows_other(void *userdata) {
@@ -405,7 +384,7 @@ static bool follows_other(void *userdata) {
 }
 
 static void leadership_is_handed_over(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *old = store_cluster_leader(c);
         StoreAnswer a = {};
         uint32_t to = old->raft_id % 3 + 1;
@@ -424,7 +403,6 @@ static void leadership_is_handed_over(void **state) {
         assert_int_equal(a.error, 0);
         store_run_until(&c->loop, follows_other, old, STORE_PATIENCE_MS, "following");
         assert_int_equal(store_cluster_leader(c)->raft_id, to);
-        store_cluster_free(c);
 }
 
 // Term and vote, as libraft stores them: four numbers, in the two files by turns.
@@ -457,7 +435,7 @@ static uint64_t n_metadata_writes(const StoreNode *n) {
 
 // The loop waits for these. Who hears of a term without being asked for a vote writes once.
 static void a_term_that_is_heard_of_costs_one_write(void **state) {
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
         StoreStats before, after;
 
         store_cluster_bootstrap(c);
@@ -467,11 +445,10 @@ static void a_term_that_is_heard_of_costs_one_write(void **state) {
         store_stats(store_cluster_leader(c)->store, &after);
         // The first is that of the open log; in each later term it may have been asked.
         assert_true(n_metadata_writes(&c->servers[1].node) <= 1 + 1 + 2 * (after.term - before.term));
-        store_cluster_free(c);
 }
 
 static void a_server_that_does_not_answer_is_not_promoted(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *leader = store_cluster_leader(c);
         StoreStats stats;
         StoreAnswer a = {};
@@ -485,25 +462,22 @@ static void a_server_that_does_not_answer_is_not_promoted(void **state) {
         store_node_close(leader);
         assert_int_equal(a.n, 1);
         assert_int_equal(a.error, -ECANCELED);
-        store_cluster_free(c);
 }
 
 // Without pre-vote a member that hears nobody raises its term again and again, and disturbs the others when
 // it is back.
 static void guard_6_a_lonely_member_does_not_raise_its_term(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *lonely = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         StoreStats before, after;
 
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 1, 100);
         store_stats(lonely->store, &before);
         store_node_close(leader);
         store_run_for(&c->loop, 2000); // three elections at least
         store_stats(lonely->store, &after);
         assert_int_equal(after.term, before.term);
-        store_cluster_free(c);
 }
 
 // It has voted for somebody of whom it has heard nothing since.
@@ -521,26 +495,21 @@ static void raise_stored_term(const StoreNode *n, uint64_t by) {
 // One has less of the log and cannot win, the other is two terms behind and was never told by libraft: of
 // three voters, two were up and nobody led.
 static void guard_14_who_refuses_an_older_term_says_so(void **state) {
-        StoreCluster *c = store_cluster_of(3);
-        StoreNode *leader, *longer, *shorter;
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
 
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
-        leader = store_cluster_leader(c);
-        shorter = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        store_cluster_write_to_all(c, 1, 100);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *shorter = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         store_node_close(shorter);
-        store_cluster_write(c, 3, 100);
-        store_cluster_agree(c);
-        longer = store_cluster_leader(c);
+        store_cluster_write_to_all(c, 3, 100);
+        StoreNode *longer = store_cluster_leader(c);
         for (int i = 0; i < 3; i++)
                 store_node_close(&c->servers[i].node);
         raise_stored_term(shorter, 3);
         store_node_open(shorter, false, NULL, NULL);
         store_node_open(longer, false, NULL, NULL);
         assert_ptr_equal(store_cluster_leader(c), longer);
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 1, 100);
 }
 
 static bool is_voter(const StoreNode *leader, size_t i) {
@@ -553,7 +522,7 @@ static bool is_voter(const StoreNode *leader, size_t i) {
 // The second of two voters went down before it had the entry that makes it one; the first has it, and leads
 // no more without the other's vote.
 static void guard_25_who_does_not_know_that_it_votes_does(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *leader = store_cluster_leader(c), *spare = &c->servers[1].node;
         StoreAnswer a = {};
 
@@ -568,15 +537,13 @@ static void guard_25_who_does_not_know_that_it_votes_does(void **state) {
         assert_int_equal(a.error, -EAGAIN);
         store_node_open(spare, false, NULL, NULL);
         (void) store_cluster_leader(c);
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 1, 100);
 }
 
 // ---- who is talked to
 
 static void a_server_with_another_key_is_not_talked_to(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
 
         store_node_close(&c->servers[0].node);
         store_node_close(&c->servers[1].node);
@@ -588,7 +555,6 @@ static void a_server_with_another_key_is_not_talked_to(void **state) {
         store_run_for(&c->loop, 1000);
         assert_int_not_equal(c->servers[0].node.role, STORE_LEADER);
         assert_int_not_equal(c->servers[1].node.role, STORE_LEADER);
-        store_cluster_free(c);
 }
 
 static void on_plain(uv_stream_t *server, int status) {
@@ -614,26 +580,24 @@ static bool has_connection(void *userdata) {
 }
 
 static void a_dial_on_its_way_does_not_hold_up_the_close(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         unsigned n_plain = 0;
         uv_tcp_t plain;
-        uint64_t begin;
 
         store_node_close(&c->servers[0].node);
         store_node_close(&c->servers[1].node);
         c->servers[1].port = listen_plain(c, &plain, &n_plain);
         store_node_open(&c->servers[0].node, false, NULL, NULL);
         store_run_until(&c->loop, has_connection, &n_plain, STORE_PATIENCE_MS, "a dial");
-        begin = uv_now(&c->loop);
+        uint64_t begin = uv_now(&c->loop);
         store_node_close(&c->servers[0].node);
         assert_in_range(uv_now(&c->loop) - begin, 0, 4000); // the handshake alone would take 5 s
         uv_close((uv_handle_t *) &plain, NULL);
-        store_cluster_free(c);
 }
 
 // One forged frame could end all elections for good.
 static void guard_7_nothing_is_sent_in_the_clear(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         unsigned n_plain = 0;
         uv_tcp_t plain;
 
@@ -645,7 +609,6 @@ static void guard_7_nothing_is_sent_in_the_clear(void **state) {
         store_run_for(&c->loop, 1500); // two elections
         assert_int_equal(n_plain, 0);
         uv_close((uv_handle_t *) &plain, NULL);
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

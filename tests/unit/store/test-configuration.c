@@ -37,7 +37,7 @@ static bool have_same_configuration(void *userdata) {
 }
 
 static void guard_10_a_configuration_among_other_entries_is_noticed(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c), *away;
 
         away = leader == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
@@ -50,11 +50,10 @@ static void guard_10_a_configuration_among_other_entries_is_noticed(void **state
         store_cluster_agree(c);
         store_run_until(&c->loop, have_same_configuration, &(Pair){leader, away}, STORE_PATIENCE_MS,
                         "the same configuration");
-        store_cluster_free(c);
 }
 
 static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c), *f;
         StoreStats stats;
 
@@ -81,7 +80,6 @@ static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(voi
         assert_int_equal(stats.n_members, 3);
         for (size_t i = 0; i < 3; i++)
                 assert_true(stats.members[i].voter);
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

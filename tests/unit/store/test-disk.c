@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fileio.h"
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
@@ -51,10 +52,9 @@ int open64(const char *path, int flags, ...);
 _public_ int open64(const char *path, int flags, ...) {
         int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...)) dlsym(RTLD_NEXT, "open64");
         va_list ap;
-        mode_t mode;
 
         va_start(ap, flags);
-        mode = va_arg(ap, mode_t);
+        mode_t mode = va_arg(ap, mode_t);
         va_end(ap);
         if (fail_metadata && strstr(path, "/metadata")) {
                 errno = ENOSPC;
@@ -127,20 +127,18 @@ static int scene_play(Scene *s, void (*play)(Scene *s)) {
         return scene_wait(scene_start(s, play));
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Scene *s = calloc(1, sizeof(*s));
 
         store_dir_make(s->base, sizeof(s->base));
         *state = s;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Scene *s = *state;
 
         store_dir_remove(s->base);
         free(s);
-        return 0;
 }
 
 // ---- guard 4
@@ -173,10 +171,8 @@ static void guard_26_a_segment_that_cannot_be_closed_ends_the_process(void **sta
 }
 
 static void play_stuck_disk(Scene *s) {
-        RaftStore *r;
-
         scene_open(s, true);
-        r = raft_store(s->node.store);
+        RaftStore *r = raft_store(s->node.store);
         r->raft.last_stored--; // as while a write is on its way
         for (uint64_t now = 0; now <= 40000; now += 200)
                 raft_disk_refresh(r, now);
@@ -245,14 +241,12 @@ static void mount_small(Scene *s, const char *size) {
 // Not a byte is left, also of what snapshots have made free of the log.
 static void fill_up(Scene *s) {
         static const char zeroes[64 * 1024];
-        int fd;
         _cleanup_free_ char *path = str_printf("%s/filler", s->base);
+        _cleanup_(closep) int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
 
-        fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         while (write(fd, zeroes, sizeof(zeroes)) > 0)
                 ;
-        close(fd);
 }
 
 static void play_full_disk(Scene *s) {
@@ -406,11 +400,10 @@ static void what_was_acknowledged_survives_kill_9(void **state) {
         for (unsigned round = 0; round < 10; round++) {
                 uint64_t acknowledged, more;
                 int fds[2];
-                pid_t pid;
 
                 assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
                 s->report = fds[1];
-                pid = scene_start(s, play_writer);
+                pid_t pid = scene_start(s, play_writer);
                 close(fds[1]);
                 acknowledged = read_acknowledged(fds[0], 0, 1 + round * 37);
                 kill(pid, SIGKILL);

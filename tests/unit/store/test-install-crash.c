@@ -47,12 +47,11 @@ static bool has_marker(const char *dir) {
 // A cluster of three whose follower has just "crashed": its store is closed, its directory is the image.
 static StoreCluster *crash_while_installing(StoreNode **ret_follower, unsigned n_before) {
         StoreCluster *c = store_cluster_of(3);
-        StoreNode *f;
 
         n_images = 0;
-        store_cluster_write(c, n_before, 1000);
-        store_cluster_agree(c);
-        f = store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
+        store_cluster_write_to_all(c, n_before, 1000);
+        StoreNode *f =
+                store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
         store_node_close(f);
         store_cluster_write(c, 40, 1000 * 1000);
 
@@ -70,16 +69,14 @@ static StoreCluster *crash_while_installing(StoreNode **ret_follower, unsigned n
 
 // The follower takes part again, acknowledges entries, and crashes once more.
 static void crash_after_acknowledging(StoreCluster *c, StoreNode *f) {
-        uint64_t acknowledged;
         StoreStats stats;
 
         store_node_open(f, false, NULL, NULL);
         assert_false(has_marker(f->dir));
         store_cluster_agree(c);
-        store_cluster_write(c, 20, 1000);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 20, 1000);
         store_stats(f->store, &stats);
-        acknowledged = stats.commit_index; // it applied so far, so it has written so far
+        uint64_t acknowledged = stats.commit_index; // it applied so far, so it has written so far
         store_dir_copy(f->dir, image);
         store_node_close(f);
 
@@ -95,23 +92,21 @@ static void crash_after_acknowledging(StoreCluster *c, StoreNode *f) {
 
 static void guard_3_nothing_is_lost_with_open_segments_from_before(void **state) {
         StoreNode *f;
-        StoreCluster *c = crash_while_installing(&f, 20);
+        _cleanup_(store_cluster_freep) StoreCluster *c = crash_while_installing(&f, 20);
 
         crash_after_acknowledging(c, f);
-        store_cluster_free(c);
 }
 
 static void guard_3_nothing_is_lost_when_old_segments_are_many(void **state) {
         StoreNode *f;
-        StoreCluster *c = crash_while_installing(&f, 300);
+        _cleanup_(store_cluster_freep) StoreCluster *c = crash_while_installing(&f, 300);
 
         crash_after_acknowledging(c, f);
-        store_cluster_free(c);
 }
 
 // The marker of an install that went well is gone before the follower writes anything behind it.
 static void the_marker_does_not_outlive_the_install(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *f = &c->servers[2].node;
 
         store_cluster_write(c, 40, 1000 * 1000);
@@ -119,7 +114,6 @@ static void the_marker_does_not_outlive_the_install(void **state) {
         store_cluster_agree(c);
         assert_true(f->n_restores > 0);
         assert_false(has_marker(f->dir));
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

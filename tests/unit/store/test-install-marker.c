@@ -24,19 +24,17 @@ static bool exists(const char *name) {
         return access(path, F_OK) == 0;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         store_dir_make(dir, sizeof(dir));
         touch("metadata1");
         touch("0000000000000001-0000000000000090");
         touch("0000000000000091-0000000000000120");
         touch("0000000000000121-0000000000000130");
         touch("open-1");
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         store_dir_remove(dir);
-        return 0;
 }
 
 static void without_a_marker_nothing_happens(void **state) {

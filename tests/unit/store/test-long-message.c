@@ -218,7 +218,7 @@ static bool puts_off(StoreNode *follower, const Marks *marks, size_t len) {
 }
 
 static void a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_else_does(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         StoreNode *follower = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         Marks leads = {.mark_us = 1}, leads_no_more = {};
@@ -232,12 +232,11 @@ static void a_part_of_a_leaders_long_message_puts_off_the_election_and_nothing_e
         uv_update_time(&c->loop);
         raft_store(follower->store)->raft.election_timer_start =
                 raft_store(leader->store)->raft.election_timer_start = uv_now(&c->loop);
-        store_cluster_free(c);
 }
 
 // What is left of a message of before goes out after the lead was lost.
 static void who_does_not_lead_gives_no_mark(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
         Marks m;
 
@@ -249,7 +248,6 @@ static void who_does_not_lead_gives_no_mark(void **state) {
                 b->ops->fill(b, &m, b->userdata);
                 assert_int_equal(m.mark_us > 0, n == leader);
         }
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

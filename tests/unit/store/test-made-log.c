@@ -11,13 +11,12 @@
 static void a_log_that_was_made_is_on_the_disk_with_its_name(void **state) {
         _cleanup_free_ char *why = NULL;
         char base[256], dir[300];
-        size_t len;
 
         store_dir_make(base, sizeof(base));
         snprintf(dir, sizeof(dir), "%s/log", base);
         sync_trace_clear();
         assert_int_equal(store_make(dir, 2, &why), 0);
-        len = strlen(sync_trace());
+        size_t len = strlen(sync_trace());
         assert_true(len >= 2);
         assert_string_equal(sync_trace() + len - 2, "dd"); // its files' names, and its own
         assert_true(store_exists(dir));

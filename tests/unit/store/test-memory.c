@@ -48,16 +48,15 @@ static void on_closed(void *userdata) {
         ((Fixture *) userdata)->closed = true;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(*f));
 
         assert_int_equal(uv_loop_init(&f->loop), 0);
         assert_int_equal(store_open_memory(&f->loop, &ops, f, &f->store), 0);
         *state = f;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Fixture *f = *state;
 
         if (f->store)
@@ -66,7 +65,6 @@ static int teardown(void **state) {
         assert_true(f->closed);
         assert_int_equal(uv_loop_close(&f->loop), 0);
         free(f);
-        return 0;
 }
 
 static void nothing_is_called_from_inside_a_call(void **state) {

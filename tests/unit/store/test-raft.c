@@ -23,7 +23,7 @@ typedef struct Fixture {
         StoreNode node;
 } Fixture;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(*f));
         char dir[300];
 
@@ -32,10 +32,9 @@ static int setup(void **state) {
         assert_int_equal(uv_loop_init(&f->loop), 0);
         store_node_init(&f->node, &f->loop, dir, 7);
         *state = f;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Fixture *f = *state;
 
         store_node_close(&f->node);
@@ -43,7 +42,6 @@ static int teardown(void **state) {
         assert_int_equal(uv_loop_close(&f->loop), 0);
         store_dir_remove(f->base);
         free(f);
-        return 0;
 }
 
 static void open_leader(Fixture *f) {
@@ -316,14 +314,13 @@ static void guard_6_segments_are_big_and_many_entries_are_in_flight(void **state
 }
 
 static void damage(const char *path, off_t at) {
-        int fd = open(path, O_RDWR | O_CLOEXEC);
+        _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC);
         uint8_t byte;
 
         assert_true(fd >= 0);
         assert_int_equal(pread(fd, &byte, 1, at), 1);
         byte ^= 1;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-        close(fd);
 }
 
 static void assert_refused(Fixture *f, const char *expect) {
@@ -432,14 +429,13 @@ static void recovery_keeps_the_data(void **state) {
 static void a_log_that_was_only_made_is_not_recovered(void **state) {
         Fixture *f = *state;
         _cleanup_free_ char *why = NULL, *path = NULL;
-        int fd;
 
         assert_int_equal(store_make(f->node.dir, 7, &why), 0);
         assert_int_equal(store_recover(f->node.dir, 7, &why), -ENODATA);
         assert_non_null(strstr(why, "empty"));
         free(TAKE_PTR(why));
         path = str_printf("%s/open-1", f->node.dir); // it was opened, and waited for entries
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         assert_int_equal(ftruncate(fd, 4096), 0);
         close(fd);
@@ -458,12 +454,11 @@ static void a_log_of_one_entry_is_recovered(void **state) {
 // Worker threads must not get signals: libraft's fallocate() there is not made for EINTR.
 static void the_pool_blocks_signals(void **state) {
         Fixture *f = *state;
-        DIR *d;
         struct dirent *e;
         unsigned n = 0;
 
         open_leader(f);
-        d = opendir("/proc/self/task");
+        DIR *d = opendir("/proc/self/task");
         assert_non_null(d);
         while ((e = readdir(d))) {
                 _cleanup_buf_ Buf b = {};

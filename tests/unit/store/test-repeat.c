@@ -47,14 +47,13 @@ static void receive_entries(StoreNode *f, uint32_t from, raft_index prev, unsign
 }
 
 static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
-        StoreCluster *c = store_cluster_of(2);
-        StoreNode *leader, *f;
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreStats before, after;
         uint64_t n_applied;
 
         store_cluster_write(c, 40, 1000 * 1000); // so much that both have taken a snapshot
-        leader = store_cluster_leader(c);
-        f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         store_cluster_agree(c);
         assert_true(raft_store(f->store)->raft.trail.offset > 0);
         store_stats(f->store, &before);
@@ -66,9 +65,7 @@ static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
         assert_int_equal(after.commit_index, before.commit_index);
         assert_int_equal(f->n_applied, n_applied);
 
-        store_cluster_write(c, 10, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 10, 100);
 }
 
 static struct raft_append_entries_result answered;
@@ -86,17 +83,16 @@ static int note_answer(struct raft_io *io, struct raft_io_send *req, const struc
 
 // As from a leader that knows no better: what it sends begins with an entry that is in the snapshot alone.
 static void guard_27_who_has_a_snapshot_takes_what_begins_before_it(void **state) {
-        StoreCluster *c = store_cluster_of(2);
-        StoreNode *leader, *f;
-        RaftStore *s;
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         raft_index offset, taken, last;
+
         int (*real)(struct raft_io *, struct raft_io_send *, const struct raft_message *, raft_io_send_cb);
 
         store_cluster_write(c, 40, 1000 * 1000);
-        leader = store_cluster_leader(c);
-        f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         store_cluster_agree(c);
-        s = raft_store(f->store);
+        RaftStore *s = raft_store(f->store);
         offset = s->raft.trail.offset;
         taken = s->raft.trail.snapshot.index;
         last = raft_last_index(&s->raft);
@@ -114,9 +110,7 @@ static void guard_27_who_has_a_snapshot_takes_what_begins_before_it(void **state
         s->uv_io.send = real;
         assert_int_equal(raft_last_index(&s->raft), last);
 
-        store_cluster_write(c, 10, 100);
-        store_cluster_agree(c);
-        store_cluster_free(c);
+        store_cluster_write_to_all(c, 10, 100);
 }
 
 // ---- a member for which messages pile up
@@ -181,7 +175,7 @@ static void what_a_slow_member_has_not_taken_is_bounded(void **state) {
                 .append_entries = {.entries = &entry, .n_entries = 1},
         };
         unsigned before;
-        Pile p;
+        _cleanup_(pile_end) Pile p;
 
         pile_begin(&p);
         for (size_t i = 0; i < MESSAGES; i++) {
@@ -203,7 +197,6 @@ static void what_a_slow_member_has_not_taken_is_bounded(void **state) {
         pile_taken(); // there is room again
         pile_send(&p, &m);
         assert_int_equal(n_passed, before + 3);
-        pile_end(&p);
 }
 
 // The entries of what was passed on last, and what stands before them.
@@ -224,7 +217,7 @@ static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
                                    .entries = entries,
                                    .n_entries = 3},
         };
-        Pile p;
+        _cleanup_(pile_end) Pile p;
 
         for (size_t i = 0; i < ELEMENTSOF(entries); i++)
                 entries[i] =
@@ -266,7 +259,6 @@ static void guard_23_a_repeat_begins_behind_what_is_on_its_way(void **state) {
         pile_taken(); // by no connection
         pile_send(&p, &m);
         assert_passed(5, 10, 4);
-        pile_end(&p);
 }
 
 // Of a member that was removed libraft keeps the last messages until the store is closed.
@@ -276,14 +268,13 @@ static void who_came_after_many_that_took_nothing_gets_entries(void **state) {
                 .type = RAFT_APPEND_ENTRIES,
                 .append_entries = {.entries = &entry, .n_entries = 1},
         };
-        Pile p;
+        _cleanup_(pile_end) Pile p;
 
         pile_begin(&p);
         for (m.server_id = 2; m.server_id < 3 * STORE_MEMBERS_MAX; m.server_id++)
                 pile_send(&p, &m);
         assert_int_equal(n_lost, 0);
         assert_int_equal(n_passed, 3 * STORE_MEMBERS_MAX - 2);
-        pile_end(&p);
 }
 
 static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
@@ -292,7 +283,7 @@ static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
                 .server_id = 2,
                 .install_snapshot.data.len = 20 * 1024 * 1024,
         };
-        Pile p;
+        _cleanup_(pile_end) Pile p;
 
         pile_begin(&p);
         pile_send(&p, &m);
@@ -303,7 +294,6 @@ static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
         pile_taken();
         pile_send(&p, &m);
         assert_int_equal(n_passed, 2);
-        pile_end(&p);
 }
 
 RUN_TESTS(

@@ -38,14 +38,12 @@ int __wrap_posix_fallocate64(int fd, off_t at, off_t len) {
         return len > fits ? ENOSPC : __real_posix_fallocate64(fd, at, len);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         store_dir_make(dir, sizeof(dir));
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         store_dir_remove(dir);
-        return 0;
 }
 
 // Blocks that are really there, of the only file in the directory.
@@ -124,10 +122,9 @@ static void an_inode_is_given_back_where_there_is_none(void **state) {
 }
 
 static void what_a_crash_has_left_of_it_is_made_whole(void **state) {
-        int fd;
         _cleanup_free_ char *path = str_printf("%s/reserve", dir);
+        int fd = open(path, O_CREAT | O_WRONLY, 0600);
 
-        fd = open(path, O_CREAT | O_WRONLY, 0600);
         assert_true(fd >= 0);
         close(fd);
         reserve_keep(dir);

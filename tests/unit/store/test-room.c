@@ -26,13 +26,12 @@ static void set_room(StoreCluster *c, bool enough) {
 }
 
 static void guard_21_what_finds_no_room_for_a_moment_is_taken_later(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         StoreAnswer a = {}, b = {}, barrier = {};
-        uint64_t applied;
 
         store_cluster_write(c, 1, 100);
-        applied = leader->n_applied;
+        uint64_t applied = leader->n_applied;
         set_room(c, false);
         assert_int_equal(store_submit(leader->store, "a", 1, store_on_done, &a), 0);
         assert_int_equal(store_barrier(leader->store, store_on_done, &barrier), 0);
@@ -50,12 +49,11 @@ static void guard_21_what_finds_no_room_for_a_moment_is_taken_later(void **state
         assert_true(a.index < b.index); // as they were submitted
         assert_int_equal(leader->n_applied, applied + 2);
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 // What comes while others wait stands behind them, though there is room again.
 static void what_comes_later_does_not_overtake(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node;
         StoreAnswer a = {}, b = {};
 
@@ -67,7 +65,6 @@ static void what_comes_later_does_not_overtake(void **state) {
         store_run_until(&c->loop, store_is_answered, &b, STORE_PATIENCE_MS, "the second batch");
         assert_int_equal(a.n, 1);
         assert_true(a.index < b.index);
-        store_cluster_free(c);
 }
 
 static unsigned count_without_room(const StoreNode *n) {
@@ -81,7 +78,7 @@ static unsigned count_without_room(const StoreNode *n) {
 }
 
 static void what_finds_no_room_for_seconds_is_refused_and_the_next_at_once(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         StoreAnswer a = {}, barrier = {}, again = {};
         uint64_t since = uv_now(&c->loop);
@@ -111,17 +108,15 @@ static void what_finds_no_room_for_seconds_is_refused_and_the_next_at_once(void 
         store_run_until(&c->loop, store_is_answered, &again, STORE_PATIENCE_MS, "one that waited");
         assert_int_equal(again.outcome, STORE_COMMITTED);
         assert_int_equal(a.n, 1);
-        store_cluster_free(c);
 }
 
 static void what_waits_when_the_lead_goes_was_certainly_not_applied(void **state) {
-        StoreCluster *c = store_cluster_of(3);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
         StoreAnswer batch = {}, barrier = {}, moved = {};
-        uint64_t applied;
 
         store_cluster_write(c, 1, 100);
-        applied = leader->n_applied;
+        uint64_t applied = leader->n_applied;
         set_room(c, false);
         assert_int_equal(store_submit(leader->store, "a", 1, store_on_done, &batch), 0);
         assert_int_equal(store_barrier(leader->store, store_on_done, &barrier), 0);
@@ -134,11 +129,10 @@ static void what_waits_when_the_lead_goes_was_certainly_not_applied(void **state
         store_run_until(&c->loop, store_is_answered, &moved, STORE_PATIENCE_MS, "the handover");
         store_cluster_agree(c);
         assert_int_equal(leader->n_applied, applied);
-        store_cluster_free(c);
 }
 
 static void what_waits_is_counted_and_answered_at_the_end(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node;
         StoreAnswer a = {};
         StoreStats stats;
@@ -155,7 +149,6 @@ static void what_waits_is_counted_and_answered_at_the_end(void **state) {
         assert_int_equal(a.n, STORE_PENDING_MAX);
         assert_int_equal(a.outcome, STORE_NOT_LEADER);
         assert_int_equal(n->n_applied, 0);
-        store_cluster_free(c);
 }
 
 typedef struct Stubborn {
@@ -187,7 +180,7 @@ static bool is_closed(void *userdata) {
 
 // Who is told calls the store: asks again, ends it.
 static void who_is_refused_may_ask_again_or_end_it(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node;
         Stubborn first = {.node = n}, last = {.node = n, .closes = true};
 
@@ -202,7 +195,6 @@ static void who_is_refused_may_ask_again_or_end_it(void **state) {
         assert_int_equal(last.answer.n, 1);
         assert_int_equal(last.again, -ENOSPC);
         n->store = NULL;
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

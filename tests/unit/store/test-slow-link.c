@@ -43,18 +43,16 @@ static void submit_long(StoreNode *leader, StoreAnswer *answers, size_t n) {
 // With each heartbeat libraft sends whoever has said nothing what it has not acknowledged. Over a slow link
 // that is all the link has time for.
 static void what_is_on_its_way_is_not_sent_again(void **state) {
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
         StoreAnswer answers[8] = {};
-        StoreNode *leader;
 
         for (size_t i = 0; i < 3; i++)
                 c->servers[i].node.election_ms = 5000;
         store_cluster_bootstrap(c);
         store_cluster_add(c, 1);
         store_cluster_add(c, 2);
-        store_cluster_write(c, 3, 1000);
-        store_cluster_agree(c);
-        leader = store_cluster_leader(c);
+        store_cluster_write_to_all(c, 3, 1000);
+        StoreNode *leader = store_cluster_leader(c);
         send_message = raft_store(leader->store)->uv_io.send;
         raft_store(leader->store)->uv_io.send = count_and_send;
         n_bytes_sent = 0;
@@ -73,14 +71,12 @@ static void what_is_on_its_way_is_not_sent_again(void **state) {
                 assert_int_equal(answers[i].outcome, STORE_COMMITTED);
         }
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 // A connection that ends takes with it what was on its way, and so it is sent again on the next one.
 static void what_was_lost_with_its_connection_is_sent_again(void **state) {
-        StoreCluster *c = store_cluster_new();
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_new();
         StoreAnswer answers[2] = {};
-        StoreNode *leader;
 
         for (size_t i = 0; i < 3; i++)
                 c->servers[i].node.election_ms = 5000;
@@ -88,7 +84,7 @@ static void what_was_lost_with_its_connection_is_sent_again(void **state) {
         store_cluster_add(c, 1);
         store_cluster_add(c, 2);
         store_cluster_agree(c);
-        leader = store_cluster_leader(c);
+        StoreNode *leader = store_cluster_leader(c);
         for (size_t i = 1; i < 3; i++)
                 take_nothing_from(&c->servers[i].node, leader->raft_id, true);
         submit_long(leader, answers, 2);
@@ -103,7 +99,6 @@ static void what_was_lost_with_its_connection_is_sent_again(void **state) {
                 assert_int_equal(answers[i].outcome, STORE_COMMITTED);
         }
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

@@ -30,16 +30,14 @@ static void let_all_go(void) {
                 sem_post(&go_on);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         sem_init(&arrived, 0, 0);
         sem_init(&go_on, 0, 0);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         sem_destroy(&arrived);
         sem_destroy(&go_on);
-        return 0;
 }
 
 static void write_until_due(StoreCluster *c) {
@@ -91,7 +89,7 @@ static bool is_counted(void *userdata) {
 }
 
 static void the_log_goes_on_while_a_snapshot_is_encoded(void **state) {
-        StoreCluster *c = begin(1, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
         uint64_t before = n->n_applied;
         Hash chain;
@@ -110,7 +108,6 @@ static void the_log_goes_on_while_a_snapshot_is_encoded(void **state) {
         store_node_wait_leader(n);
         assert_int_equal(n->n_restores, 1);
         assert_true(hash_equal(&n->chain, &chain));
-        store_cluster_free(c);
 }
 
 static bool is_written(void *userdata) {
@@ -118,7 +115,7 @@ static bool is_written(void *userdata) {
 }
 
 static void a_batch_may_ask_for_a_snapshot(void **state) {
-        StoreCluster *c = store_cluster_of(1);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(1);
         StoreNode *n = &c->servers[0].node;
 
         store_cluster_write(c, 3, 100);
@@ -130,12 +127,11 @@ static void a_batch_may_ask_for_a_snapshot(void **state) {
         assert_int_equal(n->n_snapshots, 1);
         store_cluster_write(c, 3, 100);
         assert_int_equal(n->n_snapshots, 1); // and no other
-        store_cluster_free(c);
 }
 
 // A snapshot that is being encoded does not have that batch.
 static void what_asks_while_one_is_taken_gets_the_next(void **state) {
-        StoreCluster *c = begin(1, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
 
         n->compacts = true;
@@ -146,7 +142,6 @@ static void what_asks_while_one_is_taken_gets_the_next(void **state) {
         store_run_until(&c->loop, is_written, n, STORE_PATIENCE_MS, "the one that was asked for");
         assert_int_equal(n->n_snapshots, 2);
         n->before_piece = NULL;
-        store_cluster_free(c);
 }
 
 static void on_timer(uv_timer_t *timer) {
@@ -156,7 +151,7 @@ static void on_timer(uv_timer_t *timer) {
 
 // The worker goes on only when the close has begun.
 static void closing_gives_up_what_is_being_encoded(void **state) {
-        StoreCluster *c = begin(1, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
         uv_timer_t timer;
         Hash chain = n->chain;
@@ -169,11 +164,10 @@ static void closing_gives_up_what_is_being_encoded(void **state) {
         store_node_open(n, false, NULL, NULL);
         store_node_wait_leader(n);
         assert_true(hash_equal(&n->chain, &chain)); // the log was as it was
-        store_cluster_free(c);
 }
 
 static void who_steps_down_ends_what_he_began(void **state) {
-        StoreCluster *c = begin(3, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(3, 0);
         StoreNode *n = &c->servers[0].node;
 
         store_cluster_hand_over(c, n);
@@ -181,11 +175,10 @@ static void who_steps_down_ends_what_he_began(void **state) {
         let_all_go();
         store_run_until(&c->loop, has_snapshot, n, STORE_PATIENCE_MS, "snapshot");
         store_cluster_agree(c);
-        store_cluster_free(c);
 }
 
 static void without_memory_it_is_begun_anew(void **state) {
-        StoreCluster *c = begin(1, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
 
         atomic_store(&n->piece_error, 1);
@@ -200,11 +193,10 @@ static void without_memory_it_is_begun_anew(void **state) {
         while (!has_snapshot(n)) // libraft asks when something happens
                 store_cluster_write(c, 1, 100);
         assert_int_equal(n->n_snapshots, 2);
-        store_cluster_free(c);
 }
 
 static void what_is_cut_is_given_up(void **state) {
-        StoreCluster *c = begin(1, 0);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin(1, 0);
         StoreNode *n = &c->servers[0].node;
 
         n->cut = true;
@@ -216,7 +208,6 @@ static void what_is_cut_is_given_up(void **state) {
         let_all_go();
         while (!has_snapshot(n))
                 store_cluster_write(c, 1, 100);
-        store_cluster_free(c);
 }
 
 // ---- guard 11
@@ -264,7 +255,7 @@ static bool was_restored(void *userdata) {
 }
 
 static void guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c),
                   *f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
         StoreStats stats;
@@ -281,7 +272,6 @@ static void guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken(void **s
         store_run_until(&c->loop, was_restored, f, STORE_PATIENCE_MS, "the leader's snapshot");
         assert_true(f->n_applied >= 12345);
         assert_int_equal(f->n_held, 0);
-        store_cluster_free(c);
 }
 
 // ---- a disk that takes its time
@@ -396,10 +386,9 @@ static void crash(StoreCluster *c, StoreNode *n) {
 // Three entries that were never committed give way to one of the next leader's, while a worker puts a
 // snapshot in place.
 static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
         uint32_t from = f->raft_id == 1 ? 2 : 1;
-        uint64_t term, before, before_term;
         char path[600];
 
         hang_at(&hangs_at, path, f->dir);
@@ -408,9 +397,9 @@ static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **stat
         store_cluster_write(c, 1, 100); // to a segment that was opened meanwhile
         store_cluster_agree(c);
         store_node_close(store_cluster_leader(c));
-        term = raft_current_term(&raft_store(f->store)->raft);
-        before = raft_last_index(&raft_store(f->store)->raft);
-        before_term = last_term(raft_store(f->store));
+        uint64_t term = raft_current_term(&raft_store(f->store)->raft);
+        uint64_t before = raft_last_index(&raft_store(f->store)->raft);
+        uint64_t before_term = last_term(raft_store(f->store));
         receive_entries(f, from, term, before, before_term, 3);
         store_run_until(&c->loop, is_stored, &(Stored){f, term, before + 3}, STORE_PATIENCE_MS,
                         "three entries");
@@ -423,22 +412,19 @@ static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **stat
         crash(c, f);
         assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 1);
         assert_int_equal(last_term(raft_store(f->store)), term + 1);
-        store_cluster_free(c);
 }
 
 // Of a follower with a slow disk some entries wait for an append to end when the leader's snapshot comes:
 // they would have been written as what follows it.
 static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+        _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
         RaftStore *s = raft_store(f->store);
         uint32_t from = f->raft_id == 1 ? 2 : 1;
-        uint64_t before;
 
-        store_cluster_write(c, 1, 100);
-        store_cluster_agree(c);
+        store_cluster_write_to_all(c, 1, 100);
         store_node_close(store_cluster_leader(c));
-        before = raft_last_index(&s->raft);
+        uint64_t before = raft_last_index(&s->raft);
         s->gate.writing = true;
         receive_entries(f, from, raft_current_term(&s->raft), before, last_term(s), 3);
         assert_false(list_is_empty(&s->gate.writes));
@@ -449,7 +435,6 @@ static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void *
         store_run_for(&c->loop, 100);
         crash(c, f);
         assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 100);
-        store_cluster_free(c);
 }
 
 // ---- guard 18
@@ -485,10 +470,8 @@ static bool still_leads(const StoreNode *n, uint64_t term) {
 static bool sends_what_libraft_does_not_know(void) {
         StoreNode *away, *leader;
         StoreCluster *c = begin_without_one(&away);
-        const struct raft_trail *known, *got;
         uint64_t term, led;
         char path[600];
-        bool sent;
 
         while (store_cluster_leader(c)->leader.term ==
                raft_store(store_cluster_leader(c)->store)->raft.trail.snapshot.term) {
@@ -507,13 +490,13 @@ static bool sends_what_libraft_does_not_know(void) {
         write_until_due(c);
         store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "another snapshot");
         term = last_term(raft_store(leader->store));
-        known = &raft_store(leader->store)->raft.trail;
+        const struct raft_trail *known = &raft_store(leader->store)->raft.trail;
         if (still_leads(leader, led))
                 assert_int_not_equal(known->snapshot.term, term);
         c->servers[away->raft_id - 1].unreachable = false;
         store_run_until(&c->loop, was_restored, away, STORE_PATIENCE_MS, "the leader's snapshot");
-        got = &raft_store(away->store)->raft.trail;
-        sent = got->snapshot.index > known->snapshot.index && still_leads(leader, led);
+        const struct raft_trail *got = &raft_store(away->store)->raft.trail;
+        bool sent = got->snapshot.index > known->snapshot.index && still_leads(leader, led);
         if (still_leads(leader, led))
                 assert_int_equal(got->snapshot.term, sent ? term : known->snapshot.term);
         hangs_at = NULL;
@@ -537,7 +520,7 @@ static bool is_closed(void *userdata) {
 
 static void guard_18_nothing_is_sent_after_the_close(void **state) {
         StoreNode *away, *leader;
-        StoreCluster *c = begin_without_one(&away);
+        _cleanup_(store_cluster_freep) StoreCluster *c = begin_without_one(&away);
         char path[600];
 
         leader = store_cluster_leader(c);
@@ -550,7 +533,6 @@ static void guard_18_nothing_is_sent_after_the_close(void **state) {
         reading_hangs_at = NULL;
         store_run_until(&c->loop, is_closed, leader, STORE_PATIENCE_MS, "close");
         store_run_for(&c->loop, 500); // libraft would try to reach the member again
-        store_cluster_free(c);
 }
 
 RUN_TESTS(

@@ -17,15 +17,14 @@ static int manager, sd_bus; // the ends of those two
 static int pairs[2];        // of the socket between the manager and us
 static Buf passed, order;   // what sd-bus has read; and what came, a letter each
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs), 0);
         manager = pairs[1];
         assert_int_equal(bus_input_new(pairs[0], MAX, &input, &sd_bus), 0);
         passed = order = (Buf){};
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         input = bus_input_free(input);
         close(sd_bus);
         close(pairs[0]);
@@ -33,7 +32,6 @@ static int teardown(void **state) {
                 close(manager);
         buf_done(&passed);
         buf_done(&order);
-        return 0;
 }
 
 // ---- messages

@@ -47,11 +47,10 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         writer = sd_bus_close_unref(writer);
         close(wire);
         buf_done(&bytes);
-        return 0;
 }
 
 static sd_bus_message *begin(const char *member) {
@@ -115,7 +114,6 @@ static void every_type_is_gone_behind(void **state) {
         static const uint8_t some[] = {1, 2, 3};
         sd_bus_message *m = begin("All");
         BusSignal s;
-        const char *rest;
 
         assert_return_code(sd_bus_message_append(m, "ybnqiuxtdsog", 1, 1, 2, 3, 4, 5, INT64_C(6),
                                                  UINT64_C(7), 8.0, "text", "/path", "a{sv}"),
@@ -133,7 +131,7 @@ static void every_type_is_gone_behind(void **state) {
         assert_return_code(sd_bus_message_append(m, "s", "the end"), 0);
         end(m);
         assert_int_equal(read_bytes(bytes.data, bytes.len, &s), 0);
-        rest = s.signature;
+        const char *rest = s.signature;
         for (size_t n = strlen("ybnqiuxtdsog"); n > 0; n--)
                 bus_skip(&s.body, rest++);
         for (size_t i = 0; i < ELEMENTSOF(others); i++) {
@@ -337,11 +335,10 @@ static void no_byte_leads_outside(void **state) {
 static void depth_has_an_end(void **state) {
         enum { DEPTH = 100000 };
         _cleanup_buf_ Buf b = {};
-        BusReader r;
 
         for (unsigned i = 0; i < DEPTH; i++)
                 assert_int_equal(buf_append(&b, "\1v", 3), 0);
-        r = (BusReader){.data = b.data, .len = b.len, .little = true};
+        BusReader r = (BusReader){.data = b.data, .len = b.len, .little = true};
         bus_skip_variant(&r);
         assert_int_equal(r.error, -EBADMSG);
 }

@@ -168,11 +168,10 @@ static const UnitUsage *read_one(const char *group) {
 }
 
 static void a_group_with_all_controllers(void **state) {
-        const UnitUsage *s;
         uint64_t first_us, run;
 
         record_whole("a.service");
-        s = read_one("a.service");
+        const UnitUsage *s = read_one("a.service");
         assert_true(s->exists);
         assert_int_equal(s->cpu_us, 1234567);
         assert_int_equal(s->memory, 73400320);
@@ -187,15 +186,13 @@ static void a_group_with_all_controllers(void **state) {
 }
 
 static void a_group_without_controllers_counts_threads(void **state) {
-        const UnitUsage *s;
-
         free(record("b.service", "cpu.stat", cpu_stat));
         free(record("b.service", "cgroup.threads", "10\n11\n"));
         free(record("b.service/payload", "cgroup.threads", "12\n"));
         free(record("b.service/payload/deeper", "cgroup.threads", "13\n14\n15\n"));
         free(record("b.service/empty", "cgroup.threads", ""));
         free(record("b.service/odd", NULL, NULL));
-        s = read_one("b.service");
+        const UnitUsage *s = read_one("b.service");
         assert_true(s->exists);
         assert_int_equal(s->tasks, 6);
         assert_int_equal(s->cpu_us, 1234567);
@@ -232,13 +229,11 @@ static void many_threads_are_counted(void **state) {
 }
 
 static void what_a_file_does_not_say_is_none(void **state) {
-        const UnitUsage *s;
-
         free(record("c.service", "cpu.stat", "garbage"));
         free(record("c.service", "memory.current", "max\n"));
         free(record("c.service", "pids.current", ""));
         free(record("c.service", "io.stat", "\x01\x02"));
-        s = read_one("c.service");
+        const UnitUsage *s = read_one("c.service");
         assert_true(s->exists && s->at_us > 0);
         assert_true(s->cpu_us == USAGE_NONE && s->memory == USAGE_NONE && s->tasks == USAGE_NONE &&
                     s->io_read == USAGE_NONE && s->io_write == USAGE_NONE);
@@ -412,11 +407,10 @@ static void it_may_be_closed_at_any_time(void **state) {
 // A group below that of this test, if it may make one. NULL: it may not.
 static char *real_group(void) {
         char root[CGROUP_PATH_MAX];
-        char *path;
 
         if (cgroup_manager_root(getpid(), root, sizeof(root)) < 0)
                 return NULL;
-        path = str_printf("%s/argosy-test-%i.service", root, (int) getpid());
+        char *path = str_printf("%s/argosy-test-%i.service", root, (int) getpid());
         if (path && mkdir(path, 0755) < 0) {
                 free(path);
                 return NULL;
@@ -429,10 +423,9 @@ static pid_t burn(const char *group) {
         _cleanup_free_ char *procs = str_printf("%s/cgroup.procs", group);
         int ready[2];
         char byte;
-        pid_t pid;
 
         assert_int_equal(pipe(ready), 0);
-        pid = fork();
+        pid_t pid = fork();
         if (pid == 0) {
                 int fd = open(procs, O_WRONLY);
 
@@ -474,18 +467,16 @@ static const UnitUsage *read_path(const char *path) {
 
 static void a_real_group_that_is_made_again(void **state) {
         _cleanup_free_ char *group = real_group();
-        const UnitUsage *s;
         uint64_t run, cpu_us;
-        pid_t pid;
 
         if (!group)
                 skip();
-        pid = burn(group);
+        pid_t pid = burn(group);
         if (pid < 0) {
                 rmdir(group);
                 skip();
         }
-        s = read_path(group);
+        const UnitUsage *s = read_path(group);
         assert_true(s->exists);
         assert_true(s->cpu_us > 1000 && s->cpu_us != USAGE_NONE);
         assert_int_equal(s->tasks, 1);

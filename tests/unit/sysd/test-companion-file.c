@@ -16,7 +16,7 @@ typedef struct Fixture {
         size_t n;
 } Fixture;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         Fixture *f = calloc(1, sizeof(*f));
 
         strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
@@ -25,10 +25,9 @@ static int setup(void **state) {
         assert_non_null(mkdtemp(f->other));
         f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         *state = f;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         Fixture *f = *state;
 
         close(f->fd);
@@ -37,7 +36,6 @@ static int teardown(void **state) {
         rmdir(f->dir);
         rmdir(f->other);
         free(f);
-        return 0;
 }
 
 static int put(Fixture *f, const char *content) {
@@ -74,7 +72,7 @@ static void each_change_is_seen_by_the_time_of_the_directory(void **state) {
 static void what_is_somebody_elses_is_left_alone(void **state) {
         Fixture *f = *state;
         _cleanup_buf_ Buf have = {};
-        int other = open(f->other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(closep) int other = open(f->other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         assert_int_equal(file_replace(f->fd, "al@.service", "theirs", 6, 0644, 0), 0);
         assert_int_equal(put(f, "ours"), COMPANION_AS_IT_WAS);
@@ -88,7 +86,6 @@ static void what_is_somebody_elses_is_left_alone(void **state) {
         assert_int_equal(file_replace(other, "al@.service", "theirs", 6, 0644, 0), 0);
         assert_int_equal(put(f, "ours"), COMPANION_AS_IT_WAS);
         assert_int_equal(faccessat(f->fd, "al@.service", F_OK, 0), -1);
-        close(other);
 }
 
 static void count(const char *name, void *userdata) {
@@ -121,11 +118,10 @@ static void a_template_of_ours_takes_its_place(void **state) {
                             .spec = hash_of(text, strlen(text))};
         Fixture *f = *state;
         UnitDir *d = NULL;
-        char *path;
 
         assert_int_equal(put(f, "ours"), COMPANION_NEW);
         assert_int_equal(unit_dir_new(f->dir, NULL, &d), 0);
-        path = unit_dir_foreign(d, "al@1.service");
+        char *path = unit_dir_foreign(d, "al@1.service");
         assert_null(path);
         unit_dir_apply(d, &item, 1);
         assert_int_equal(item.error, 0);

@@ -13,19 +13,17 @@ static FairQueue q;
 static Item items[4000];
 static size_t n_items;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         fair_queue_init(&q, 1000, 1000);
         n_items = 0;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         for (size_t i = 0; i < n_items; i++)
                 if (items[i].fair.group)
                         fair_queue_end(&q, &items[i].fair);
         assert_int_equal(q.n_running, 0);
         fair_queue_done(&q);
-        return 0;
 }
 
 static void add(uint64_t group, int n) {
@@ -79,11 +77,9 @@ static void one_item_waits_for_one_of_a_thousand(void **state) {
 }
 
 static void nobody_runs_beyond_the_limit(void **state) {
-        Item *first;
-
         q.running_max = 2;
         add(1, 3);
-        first = take();
+        Item *first = take();
         assert_non_null(take());
         assert_null(take());
         assert_non_null(fair_queue_any(&q));
@@ -93,12 +89,10 @@ static void nobody_runs_beyond_the_limit(void **state) {
 }
 
 static void a_big_group_leaves_places_for_others(void **state) {
-        Item *first;
-
         q.running_max = 5;
         q.group_max = 3;
         add(1, 10);
-        first = take();
+        Item *first = take();
         assert_takes(1, 1);
         assert_takes(1, 2);
         assert_null(take());

@@ -11,6 +11,7 @@
 
 #include "foreign-journal.h"
 #include "helper-frame.h"
+#include "messages.h"
 #include "str.h"
 
 enum { IMPATIENCE_MS = 50, LONGER_MS = 1500, BATCHES = 3 };
@@ -26,18 +27,15 @@ static void send_reply(const Argosy__HelperReply *reply) {
 }
 
 static void send_line(char *line, bool at_end) {
-        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        Argosy__HelperReply reply =
+                HELPER_REPLY_OF(.lines = &line, .n_lines = line ? 1 : 0, .at_end = at_end);
 
-        reply.lines = &line;
-        reply.n_lines = line ? 1 : 0;
-        reply.at_end = at_end;
         send_reply(&reply);
 }
 
 // What was asked; it lives as long as the process.
 static Argosy__HelperJournal *receive(void) {
         static Buf in;
-        Argosy__HelperRequest *q;
         const uint8_t *payload;
         size_t len, total;
 
@@ -49,7 +47,7 @@ static Argosy__HelperJournal *receive(void) {
                         _exit(EXIT_SUCCESS);
                 in.len += (size_t) n;
         }
-        q = argosy__helper_request__unpack(NULL, len, payload);
+        Argosy__HelperRequest *q = argosy__helper_request__unpack(NULL, len, payload);
         buf_consume(&in, total);
         if (!q || !q->journal)
                 _exit(EXIT_FAILURE);

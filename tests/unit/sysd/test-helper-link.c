@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "helper-link.h"
+#include "messages.h"
 #include "str.h"
 
 enum { IMPATIENCE_MS = 50, SOMEBODY = 12345 };
@@ -30,6 +31,7 @@ static void send_empty(int n) { // an empty reply is one
 
 static void pass(int fd) {
         uint8_t frame[4] = {};
+
         union {
                 struct cmsghdr header;
                 char bytes[CMSG_SPACE(sizeof(int))];
@@ -193,12 +195,10 @@ static void only_a_connection_to_the_manager_s_owner_is_taken(void **state) {
 }
 
 static void a_request_that_no_frame_takes_is_refused(void **state) {
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
         ProtobufCBinaryData content = {.len = HELPER_FRAME_MAX};
 
         content.data = calloc(1, content.len);
-        q.contents = &content;
-        q.n_contents = 1;
+        Argosy__HelperRequest q = MESSAGE_OF(helper_request, .contents = &content, .n_contents = 1);
         start("silent", false);
         assert_int_equal(helper_link_send(seen.link, &q), -EMSGSIZE);
         helper_link_close(seen.link);
@@ -229,12 +229,13 @@ static bool is_reply_of(size_t n, const uint8_t key[static 2]) {
 
 static void what_went_wrong_is_heard(void **state) {
         Argosy__HelperReply sent = ARGOSY__HELPER_REPLY__INIT, *received;
-        Argosy__HelperResult result = ARGOSY__HELPER_RESULT__INIT, *results[] = {&result};
+        Argosy__HelperResult result = MESSAGE_OF(helper_result,
+                                                 .foreign = (char *) "/etc/systemd/system/web.service"),
+                             *results[] = {&result};
         uint8_t bytes[128];
 
         sent.error = -EACCES;
         sent.why = (char *) "cannot become the user: not permitted";
-        result.foreign = (char *) "/etc/systemd/system/web.service";
         sent.results = results;
         sent.n_results = 1;
         assert_true(argosy__helper_reply__get_packed_size(&sent) <= sizeof(bytes));

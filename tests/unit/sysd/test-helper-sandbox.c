@@ -43,18 +43,16 @@ static int inside(int (*work)(void)) {
 static int read_a_file(void) {
         char byte;
         int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-        void *p;
 
         MUST(fd >= 0);
         MUST(read(fd, &byte, 1) == 1);
-        p = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+        void *p = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
         MUST(p != MAP_FAILED);
         MUST(munmap(p, SIZE) == 0);
         return 0;
 }
 
 static int do_harm(void) {
-        void *p;
         int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
         MUST(socket(AF_UNIX, SOCK_STREAM, 0) < 0);
@@ -66,7 +64,7 @@ static int do_harm(void) {
         MUST(open("/tmp/argosy-sandbox", O_RDONLY | O_CREAT | O_CLOEXEC, 0600) < 0 && errno == EPERM);
         MUST(unlink("/tmp/argosy-nothing") < 0 && errno != ENOENT);
         MUST(fd >= 0 && mmap(NULL, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED);
-        p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         MUST(p != MAP_FAILED);
         MUST(mprotect(p, SIZE, PROT_READ | PROT_EXEC) < 0);
         MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0);

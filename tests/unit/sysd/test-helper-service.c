@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Helpers that a service starts: to argosyd they are as its own, and are gone when it is told so.
+#include "fileio.h"
 #include "loop.h"
 
 #include <errno.h>
@@ -55,19 +56,17 @@ static int listen_at(const char *path) {
 
 static void run_service(unsigned idle_ms) {
         static const char *const command[] = {"/proc/self/exe", "--helper", NULL};
-        int fd;
 
         strcpy(service.dir, "/tmp/argosy-test-XXXXXX");
         assert_non_null(mkdtemp(service.dir));
         snprintf(service.path, sizeof(service.path), "@%s/sock", service.dir);
-        fd = listen_at(service.path + 1);
+        _cleanup_(closep) int fd = listen_at(service.path + 1);
         service.pid = fork();
         assert_true(service.pid >= 0);
         if (service.pid == 0) {
                 (void) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
                 _exit(helper_service_run(fd, command, idle_ms) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
         }
-        close(fd);
 }
 
 // Its exit status, or the signal that it died of.
@@ -139,12 +138,11 @@ static void start_and_hear(Seen *s) {
 
 static void it_gets_its_words_and_its_link_and_is_gone_when_that_is_said(void **state) {
         Seen one, other;
-        pid_t pid;
 
         run_service(LONG_MS);
         start_and_hear(&one);
         start_and_hear(&other);
-        pid = atoi(one.why);
+        pid_t pid = atoi(one.why);
         assert_non_null(strstr(one.why, " write container@web 4711"));
         assert_int_equal(kill(pid, 0), 0);
         helper_link_close(one.link);

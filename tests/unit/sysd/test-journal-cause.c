@@ -12,7 +12,7 @@
 // The texts that are chosen, each on its line.
 static void assert_chosen_of(const JournalEntry *entries, size_t n, uint64_t since_us, size_t most,
                              const char *expected) {
-        bool *chosen = malloc(n + 1); // asan sees what is behind it
+        _cleanup_free_ bool *chosen = malloc(n + 1); // asan sees what is behind it
         _cleanup_buf_ Buf seen = {};
         size_t n_chosen = journal_cause_choose(entries, n, since_us, most, chosen);
 
@@ -24,7 +24,6 @@ static void assert_chosen_of(const JournalEntry *entries, size_t n, uint64_t sin
         assert_int_equal(n_chosen, 0);
         assert_int_equal(buf_append(&seen, "", 1), 0);
         assert_string_equal((char *) seen.data, expected);
-        free(chosen);
 }
 
 #define assert_chosen(entries, since_us, most, expected) \

@@ -13,9 +13,8 @@ static void free_lines(char **lines, int n) {
 
 static void one_line_looks_like_journalctl_s(void **state) {
         char *lines[4];
-        int n;
+        int n = journal_format(UINT64_C(1700000000123456), "one", "nginx", "42", "ready\n", 6, lines, 4);
 
-        n = journal_format(UINT64_C(1700000000123456), "one", "nginx", "42", "ready\n", 6, lines, 4);
         assert_int_equal(n, 1);
         assert_string_equal(lines[0], "Nov 14 22:13:20 one nginx[42]: ready");
         free_lines(lines, n);
@@ -27,9 +26,8 @@ static void one_line_looks_like_journalctl_s(void **state) {
 
 static void further_lines_are_indented_and_limited(void **state) {
         char *lines[4];
-        int n;
+        int n = journal_format(0, "one", "a", NULL, "1\n2\n3\n4\n5", 9, lines, 3);
 
-        n = journal_format(0, "one", "a", NULL, "1\n2\n3\n4\n5", 9, lines, 3);
         assert_int_equal(n, 3);
         assert_string_equal(lines[0], "Jan 01 00:00:00 one a: 1");
         assert_string_equal(lines[2], "    3");
@@ -39,9 +37,8 @@ static void further_lines_are_indented_and_limited(void **state) {
 // A terminal shows what a unit wrote: nothing in it may move the cursor.
 static void bytes_that_are_not_text_do_not_reach_the_terminal(void **state) {
         char *lines[2];
-        int n;
+        int n = journal_format(0, "one", "a", NULL, "x\033[2Jy", 6, lines, 2);
 
-        n = journal_format(0, "one", "a", NULL, "x\033[2Jy", 6, lines, 2);
         assert_int_equal(n, 1);
         assert_string_equal(lines[0], "Jan 01 00:00:00 one a: [6B blob data]");
         free_lines(lines, n);
@@ -50,10 +47,9 @@ static void bytes_that_are_not_text_do_not_reach_the_terminal(void **state) {
 static void long_messages_are_cut(void **state) {
         size_t len = JOURNAL_LINE_MAX * 2;
         char *text = malloc(len), *lines[2];
-        int n;
 
         memset(text, 'x', len);
-        n = journal_format(0, "one", "a", NULL, text, len, lines, 2);
+        int n = journal_format(0, "one", "a", NULL, text, len, lines, 2);
         assert_int_equal(n, 1);
         assert_int_equal(strlen(lines[0]), strlen("Jan 01 00:00:00 one a: ") + JOURNAL_LINE_MAX);
         free_lines(lines, n);

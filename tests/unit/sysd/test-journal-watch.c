@@ -2,6 +2,7 @@
 //
 // Which of the things that journald does to its directories mean that a journal has to be read, or opened,
 // again.
+#include "fileio.h"
 #include "journal-watch.h"
 
 #include <fcntl.h>
@@ -30,12 +31,11 @@ static const char *path_of(const char *name) {
 }
 
 static void write_to(const char *name, int flags) {
-        int fd = open(path_of(name), O_WRONLY | O_CLOEXEC | flags, 0600);
+        _cleanup_(closep) int fd = open(path_of(name), O_WRONLY | O_CLOEXEC | flags, 0600);
 
         assert_true(fd >= 0);
         if (!(flags & O_CREAT))
                 assert_int_equal(write(fd, "x", 1), 1);
-        close(fd);
 }
 
 static void create(const char *name) {

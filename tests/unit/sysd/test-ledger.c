@@ -111,7 +111,7 @@ static void put(Ledger *l, const char *name, uint64_t revision) {
 
 static void gives_back_the_last_record_of_each_unit(void **state) {
         Seen seen;
-        Ledger *l = open_ledger(&seen);
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
         LedgerRecord want = record_of("web@1.service", 9);
 
         assert_int_equal(seen.n, 0);
@@ -140,33 +140,29 @@ static void gives_back_the_last_record_of_each_unit(void **state) {
         assert_int_equal(seen.record[0].load, ARGOSY__LOAD_STATE__LOAD_BAD_SETTING);
         assert_memory_equal(seen.record[0].invocation_id, want.invocation_id, 16);
         assert_string_equal(seen.record[0].slice, "argosy-07.slice");
-        ledger_close(l);
 }
 
 static void nothing_is_written_before_flush(void **state) {
         Seen seen;
-        Ledger *l = open_ledger(&seen);
-        off_t before;
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
 
         put(l, "a.service", 1);
         assert_int_equal(file_size(), 8);
         assert_int_equal(ledger_flush(l), 0);
-        before = file_size();
+        off_t before = file_size();
         assert_true(before > 8);
         assert_int_equal(ledger_flush(l), 0);
         assert_int_equal(file_size(), before);
-        ledger_close(l);
 }
 
 // The file with two records; returns where the second begins.
 static size_t write_two(Buf *ret) {
         Seen seen;
         Ledger *l = open_ledger(&seen);
-        size_t one;
 
         put(l, "a.service", 1);
         assert_int_equal(ledger_flush(l), 0);
-        one = (size_t) file_size();
+        size_t one = (size_t) file_size();
         put(l, "b.service", 2);
         assert_int_equal(ledger_flush(l), 0);
         ledger_close(l);
@@ -225,7 +221,7 @@ static void other_files_are_left_alone(void **state) {
 
 static void history_is_dropped_by_a_rewrite(void **state) {
         Seen seen;
-        Ledger *l = open_ledger(&seen);
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
         off_t most = 0;
 
         put(l, "stays.service", 1);
@@ -246,7 +242,6 @@ static void history_is_dropped_by_a_rewrite(void **state) {
         assert_int_equal(seen.n, 2);
         for (size_t i = 0; i < 2; i++)
                 assert_int_equal(seen.record[i].revision, streq(seen.name[i], "busy.service") ? 2999 : 1);
-        ledger_close(l);
 }
 
 static int cannot_tell(Ledger *l, void *userdata) {
@@ -260,13 +255,12 @@ static void a_rewrite_that_fails_is_tried_again(void **state) {
         int left = 1;
         Seen seen = {};
         Ledger *l;
-        off_t before;
 
         assert_int_equal(ledger_open("ledger", see, see_return, cannot_tell, &left, &l), 0);
         for (uint64_t i = 1; i <= 1000; i++)
                 put(l, "busy.service", i);
         assert_int_equal(ledger_flush(l), 0);
-        before = file_size();
+        off_t before = file_size();
         put(l, "busy.service", 1001);
         assert_int_equal(ledger_flush(l), -ENOMEM);
         assert_int_equal(file_size(), before);
@@ -284,7 +278,7 @@ static void a_rewrite_that_fails_is_tried_again(void **state) {
 static void a_failed_flush_is_made_good_by_the_next(void **state) {
         struct rlimit old, small;
         Seen seen;
-        Ledger *l = open_ledger(&seen);
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
 
         put(l, "a.service", 1);
         assert_int_equal(ledger_flush(l), 0);
@@ -300,14 +294,13 @@ static void a_failed_flush_is_made_good_by_the_next(void **state) {
         ledger_close(l);
         l = open_ledger(&seen);
         assert_int_equal(seen.n, 3);
-        ledger_close(l);
 }
 
 static void refuses_what_does_not_fit(void **state) {
         char name[300] = "a.service";
         LedgerRecord r = record_of(name, 1);
         Seen seen;
-        Ledger *l = open_ledger(&seen);
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
 
         memset(name, 'a', sizeof(name));
         name[256] = 0;
@@ -316,14 +309,13 @@ static void refuses_what_does_not_fit(void **state) {
         assert_int_equal(ledger_put(l, &r), 0);
         memset(r.slice, 'x', sizeof(r.slice));
         assert_int_equal(ledger_put(l, &r), -EINVAL);
-        ledger_close(l);
 }
 
 // They are not the records of their units, which may have one too, or be somebody else's.
 static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
         char name[300];
         Seen seen;
-        Ledger *l = open_ledger(&seen);
+        _cleanup_(ledger_closep) Ledger *l = open_ledger(&seen);
 
         put(l, "web.service", 1);
         assert_int_equal(ledger_put_return(l, &(LedgerReturn){"web.service", "old.service", "old.service"}),
@@ -357,7 +349,6 @@ static void what_is_to_come_back_is_kept_until_it_is_back(void **state) {
         assert_int_equal(seen.n, 1);
         assert_int_equal(seen.n_returns, 1);
         assert_string_equal(seen.back[0], "foreign.service");
-        ledger_close(l);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, tmpdir_enter, tmpdir_drop)

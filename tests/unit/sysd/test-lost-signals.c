@@ -111,11 +111,10 @@ static void world_down(void) {
         cgroups = NULL;
 }
 
-static int set_up(void **state) {
+FIXTURE(set_up) {
         log_set_level(LOG_ERR);
         assert_int_equal(loop_setup(state), 0);
         world_up();
-        return 0;
 }
 
 static int tear_down(void **state) {
@@ -232,10 +231,8 @@ static void lose(const char *name, const char *active, const char *sub, const ch
 
 // What was found once is not found again. (The first round may still meet what is on its way.)
 static void finds_no_more(void) {
-        uint64_t before;
-
         rounds(1);
-        before = stats().discrepancies;
+        uint64_t before = stats().discrepancies;
         rounds(1);
         assert_int_equal(stats().discrepancies, before);
 }
@@ -243,12 +240,11 @@ static void finds_no_more(void) {
 // With nothing to look at, the next look is half a period away.
 static void units_that_come_later_are_looked_at_within_a_round_too(void **state) {
         enum { SECOND = 1000 * 1000, MANY = 27 * SYSTEMD_CHECK_CHUNK };
-        uint64_t begin_us;
         char name[32];
 
         open_manager(24 * SECOND); // so the first look would be 12 s away, and then is 0.9 s
         loop_until(n_synced == 1);
-        begin_us = uv_hrtime() / 1000;
+        uint64_t begin_us = uv_hrtime() / 1000;
         for (int i = 0; i < MANY; i++) {
                 snprintf(name, sizeof(name), "u%i.service", i);
                 add(name, true);
@@ -341,13 +337,11 @@ static void nothing_is_loaded_to_look_for_it(void **state) {
 
 // Down and up again between two looks: only the run is another one.
 static void a_lost_restart_is_found_by_its_control_group(void **state) {
-        uint8_t before;
-
         if (!cgroups)
                 skip();
         open_with("a.service", NULL, PERIOD_US);
         rounds(1);
-        before = seen("a.service")->invocation_id[0];
+        uint8_t before = seen("a.service")->invocation_id[0];
         fake_systemd_lose_signals(fake, true);
         fake_systemd_pin(fake, "a.service", true);
         fake_systemd_set(fake, "a.service", "inactive", "dead", NULL);

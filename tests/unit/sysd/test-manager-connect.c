@@ -21,17 +21,15 @@
 
 static struct sockaddr_un address;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         tmpdir_make(state);
         address = (struct sockaddr_un){.sun_family = AF_UNIX};
         assert_true(snprintf(address.sun_path, sizeof(address.sun_path), "%s/private", (char *) *state) <
                     (int) sizeof(address.sun_path));
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         tmpdir_drop(state);
-        return 0;
 }
 
 static int listen_there(int backlog) {
@@ -68,7 +66,6 @@ static void a_connection_is_made_by_a_process_that_is_gone(void **state) {
 static void what_fails_is_told(void **state) {
         char path[300];
         ConnectorStep step;
-        int r;
 
         assert_int_equal(manager_connect(-1, 0, address.sun_path, &step), -ENOENT);
         assert_int_equal(step, CONNECTOR_CONNECTS);
@@ -77,7 +74,7 @@ static void what_fails_is_told(void **state) {
         assert_int_equal(manager_connect(-1, 0, path, &step), -ENAMETOOLONG);
         assert_int_equal(manager_connect(1, process_birth(1), address.sun_path, &step), -ESRCH);
         assert_int_equal(step, CONNECTOR_ENTERS);
-        r = manager_connect(getpid(), process_birth(getpid()), address.sun_path, &step);
+        int r = manager_connect(getpid(), process_birth(getpid()), address.sun_path, &step);
         assert_int_equal(r, -EINVAL); // no container's
         assert_int_equal(step, CONNECTOR_ENTERS);
 }
@@ -120,10 +117,8 @@ static pid_t start_waiting(int listener, int *ret_first) {
         if (helper == 0)
                 _exit(manager_connect(-1, 0, address.sun_path, &step) >= 0 ? EXIT_SUCCESS : EXIT_FAILURE);
         for (;;) {
-                pid_t inside;
-
                 program = child_of(helper);
-                inside = program > 0 ? child_of(program) : 0;
+                pid_t inside = program > 0 ? child_of(program) : 0;
                 if (inside > 0)
                         return inside;
                 sched_yield();
@@ -206,11 +201,9 @@ static void send_word(int link, ConnectorWord word, size_t len, int n_fds) {
         struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 
         if (n_fds > 0) {
-                struct cmsghdr *c;
-
                 m.msg_control = control;
                 m.msg_controllen = CMSG_SPACE((size_t) n_fds * sizeof(int));
-                c = CMSG_FIRSTHDR(&m);
+                struct cmsghdr *c = CMSG_FIRSTHDR(&m);
                 *c = (struct cmsghdr){.cmsg_len = CMSG_LEN((size_t) n_fds * sizeof(int)),
                                       .cmsg_level = SOL_SOCKET,
                                       .cmsg_type = SCM_RIGHTS};

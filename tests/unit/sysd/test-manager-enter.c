@@ -21,12 +21,11 @@
 // Runs `work` in a process whose descriptor 0 is a link, with its other end open or not; what it returns.
 static int in_helper(int (*work)(void), bool linked) {
         int fds[2], status;
-        pid_t child;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
         if (!linked)
                 close(fds[0]);
-        child = fork();
+        pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
                 if (linked)

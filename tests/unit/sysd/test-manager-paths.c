@@ -15,13 +15,12 @@ static void assert_dirs(char **found, const char *const *expected) {
 }
 
 static void the_system_manager_is_under_run(void **state) {
-        ManagerPaths p;
+        _cleanup_(manager_paths_done) ManagerPaths p;
 
         assert_int_equal(manager_paths_init_system(&p), 0);
         assert_string_equal(p.socket, "/run/systemd/private");
         assert_string_equal(p.unit_dir, "/run/systemd/system");
         assert_string_equal(p.search_dirs[0], "/etc/systemd/system.control");
-        manager_paths_done(&p);
 }
 
 // As `systemd-analyze --user unit-paths` of systemd 252 prints them for this environment.
@@ -51,16 +50,14 @@ static void a_users_manager_is_under_his_runtime_directory(void **state) {
                                      "XDG_CONFIG_DIRS=/opt/xdg",
                                      "XDG_DATA_DIRS=/opt/share:/opt/more",
                                      NULL};
-        ManagerPaths p;
-        Xdg x;
+        _cleanup_(manager_paths_done) ManagerPaths p;
+        _cleanup_(xdg_done) Xdg x;
 
         assert_int_equal(xdg_init(&x, environment, NULL), 0);
         assert_int_equal(manager_paths_init_user(&p, &x), 0);
         assert_string_equal(p.socket, "/r/systemd/private");
         assert_string_equal(p.unit_dir, "/r/systemd/user");
         assert_dirs(p.search_dirs, expected);
-        manager_paths_done(&p);
-        xdg_done(&x);
 }
 
 static void no_directory_is_searched_twice(void **state) {
@@ -82,14 +79,12 @@ static void no_directory_is_searched_twice(void **state) {
                                                "/run/user/7/systemd/generator.late",
                                                NULL};
         char *const environment[] = {"XDG_RUNTIME_DIR=/run/user/7", NULL};
-        ManagerPaths p;
-        Xdg x;
+        _cleanup_(manager_paths_done) ManagerPaths p;
+        _cleanup_(xdg_done) Xdg x;
 
         assert_int_equal(xdg_init(&x, environment, "/home/ann"), 0);
         assert_int_equal(manager_paths_init_user(&p, &x), 0);
         assert_dirs(p.search_dirs, expected);
-        manager_paths_done(&p);
-        xdg_done(&x);
 }
 
 static void without_home_or_runtime_directory_there_is_no_user_manager(void **state) {

@@ -11,12 +11,11 @@
 
 static char *socket_path, *run_path, *mark_path;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(tmpdir_make(state), 0);
         socket_path = str_printf("%s/private", (char *) *state);
         run_path = str_printf("%s/manager", (char *) *state);
         mark_path = str_printf("%s/shutdown", (char *) *state);
-        return 0;
 }
 
 static int teardown(void **state) {
@@ -31,12 +30,11 @@ static pid_t manager_start(void) {
         struct sockaddr_un a = {.sun_family = AF_UNIX};
         int ready[2], fd;
         char byte;
-        pid_t pid;
 
         assert_true(str_copy(a.sun_path, sizeof(a.sun_path), socket_path));
         assert_int_equal(pipe(ready), 0);
         (void) unlink(socket_path);
-        pid = fork();
+        pid_t pid = fork();
         if (pid == 0) {
                 fd = socket(AF_UNIX, SOCK_STREAM, 0);
                 if (bind(fd, (struct sockaddr *) &a, sizeof(a)) < 0 || listen(fd, 10) < 0 ||

@@ -15,17 +15,16 @@ static sd_bus_message *message;
 static Argosy__Response__Property **shown;
 static size_t n_shown;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
         assert_true(sd_bus_new(&bus) >= 0);
         assert_true(sd_bus_set_fd(bus, fds[0], fds[0]) >= 0);
         assert_true(sd_bus_start(bus) >= 0);
         assert_true(sd_bus_message_new_method_call(bus, &message, NULL, "/x", "x.y", "GetAll") >= 0);
         assert_true(sd_bus_message_open_container(message, 'a', "{sv}") >= 0);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         properties_free(shown, n_shown);
         shown = NULL;
         n_shown = 0;
@@ -33,7 +32,6 @@ static int teardown(void **state) {
         sd_bus_close(bus);
         sd_bus_unref(bus);
         close(fds[1]);
-        return 0;
 }
 
 static void add(const char *name, const char *type, const void *value) {
@@ -63,13 +61,12 @@ static double format_all(void) {
 
 static void of_a_long_text_the_beginning_is_shown(void **state) {
         static char text[LONG + 1];
-        double ms;
 
         memset(text, 'x', LONG);
         add("Bytes", "ay", text);
         add("Text", "s", text);
         add("Short", "s", "a");
-        ms = format_all();
+        double ms = format_all();
         assert_int_equal(n_shown, 3);
         for (size_t i = 0; i < 2; i++) {
                 assert_int_equal(strlen(shown[i]->value), PROPERTY_TEXT_MAX + 3);

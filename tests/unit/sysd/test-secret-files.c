@@ -11,10 +11,9 @@
 
 static SecretFiles *f;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(tmpdir_enter(state), 0);
         assert_int_equal(secret_files_new(".", true, &f), 0);
-        return 0;
 }
 
 static int teardown(void **state) {
@@ -23,18 +22,18 @@ static int teardown(void **state) {
 }
 
 static void put(const char *name, uint64_t version, const char *text) {
-        Argosy__SecretValue value = MESSAGE_OF(secret_value, .name = (char *) name, .version = version);
+        Argosy__SecretValue value =
+                MESSAGE_OF(secret_value, .name = (char *) name, .version = version,
+                           .value = (ProtobufCBinaryData){strlen(text), (uint8_t *) text});
 
-        value.value = (ProtobufCBinaryData){strlen(text), (uint8_t *) text};
         assert_int_equal(secret_files_put(f, &value), 0);
 }
 
 static int want_as(const char *unit, const char *id, const char *name, uint64_t version) {
-        Argosy__OrderSecret secret = ARGOSY__ORDER_SECRET__INIT, *list[] = {&secret};
+        Argosy__OrderSecret secret = MESSAGE_OF(order_secret, .id = (char *) id, .name = (char *) name,
+                                                .version = version),
+                            *list[] = {&secret};
 
-        secret.id = (char *) id;
-        secret.name = (char *) name;
-        secret.version = version;
         return secret_files_want(f, unit, list, 1);
 }
 

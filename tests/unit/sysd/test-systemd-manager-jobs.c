@@ -207,7 +207,6 @@ static void few_jobs_are_in_flight_and_slow_ones_hold_nobody_up(void **state) {
 
 static void the_first_change_of_a_unit_frees_its_slot(void **state) {
         enum { MANY = SYSTEMD_UNFINISHED_OF_ONE }; // 2.3 s, if each kept its slot
-        uint64_t begin;
 
         open_synced();
         for (int i = 0; i < MANY; i++) {
@@ -217,7 +216,7 @@ static void the_first_change_of_a_unit_frees_its_slot(void **state) {
                 watch_unit(manager, name);
                 job(SYSTEMD_START, name);
         }
-        begin = uv_hrtime();
+        uint64_t begin = uv_hrtime();
         loop_until(fake_systemd_calls(fake, "StartUnit") == MANY);
         assert_true(uv_hrtime() - begin <
                     (MANY / SYSTEMD_JOBS_MAX - 1) * SYSTEMD_JOB_SLOT_MS * UINT64_C(1000000));

@@ -29,14 +29,12 @@ static void changes_missed_while_disconnected_are_found(void **state) {
 }
 
 static void a_restart_missed_while_disconnected_is_seen_by_its_run(void **state) {
-        uint8_t before;
-
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_set(fake, "a.service", "active", "running", NULL);
         open_synced();
         watch_unit(manager, "a.service");
         settle_down();
-        before = watched_unit(manager, "a.service")->invocation_id[0];
+        uint8_t before = watched_unit(manager, "a.service")->invocation_id[0];
         forget_recorded();
         fake_systemd_cut(fake);
         fake_systemd_pin(fake, "a.service", true);
@@ -254,10 +252,8 @@ static void cut_at_every_message(void **state) {
                 assert_int_equal(n_jobs_done, jobs + 4);
                 assert_in_range(n_disconnected - disconnected, 0, 1);
                 for (int i = 0; i < 4; i++) {
-                        const char *truth;
-
                         snprintf(name, sizeof(name), "c%d-%d.service", n, i);
-                        truth = fake_systemd_active(fake, name);
+                        const char *truth = fake_systemd_active(fake, name);
                         assert_string_equal(active_state_to_string(active(name)), truth ?: "inactive");
                         assert_int_equal(watched_unit(manager, name)->loaded, truth != NULL);
                 }

@@ -75,11 +75,10 @@ static void a_pin_is_a_job_and_the_listing_tells_of_it(void **state) {
 
 static void a_name_has_one_watcher(void **state) {
         SystemdUnit second = {};
-        const SystemdUnit *first;
 
         open_synced();
         assert_int_equal(watch_unit(manager, "up.service"), 0);
-        first = systemd_manager_find(manager, "up.service");
+        const SystemdUnit *first = systemd_manager_find(manager, "up.service");
         assert_int_equal(systemd_manager_watch(manager, &second, "up.service"), -EEXIST);
         assert_null(second.name);
         assert_ptr_equal(systemd_manager_find(manager, "up.service"), first);
@@ -135,7 +134,6 @@ static void on_stopped_with(int error, const SystemdDependent *list, size_t n, v
 
 static void a_stop_spreads_from_each_that_is_up(void **state) {
         unsigned n = 0;
-
         static const char *const up[] = {"db.service", "web.service", "cache.service", "proxy.service",
                                          "log.service"};
 

@@ -22,7 +22,7 @@ static struct {
         size_t said_len;
 } end;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         static const char script[] =
                 "#!/bin/sh\nfor word; do shift; test \"$word\" = -- && break; done\nexec \"$@\"\n";
 
@@ -31,7 +31,6 @@ static int setup(void **state) {
         assert_int_equal(tmpdir_make(&dir), 0);
         runner = str_printf("%s/run", (char *) dir);
         assert_int_equal(file_replace(AT_FDCWD, runner, script, strlen(script), 0755, 0), 0);
-        return 0;
 }
 
 static int teardown(void **state) {

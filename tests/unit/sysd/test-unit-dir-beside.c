@@ -23,11 +23,10 @@ static void open_dir(void) {
         assert_int_equal(unit_dir_new("units", foreign, &d), 0);
 }
 
-static int set_up(void **state) {
+FIXTURE(set_up) {
         assert_int_equal(tmpdir_enter(state), 0);
         assert_int_equal(mkdir("generator", 0755), 0);
         open_dir();
-        return 0;
 }
 
 static int tear_down(void **state) {

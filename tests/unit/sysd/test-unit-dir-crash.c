@@ -191,7 +191,7 @@ static void check_nothing_wrong_can_start(int n) {
 
 // The ledger says what was intended: the new content, or still ours if it was to be removed.
 static void repair(void) {
-        UnitDir *d = open_dir();
+        _cleanup_(unit_dir_freep) UnitDir *d = open_dir();
 
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
                 const Unit *u = &units[i];
@@ -201,7 +201,6 @@ static void repair(void) {
                 assert_true(unit_dir_adopt(d, u->name, u->from_template, &spec, u->slice) >= 0);
         }
         apply(d, true);
-        unit_dir_free(d);
 }
 
 static const char *const links_of_before[] = {"a.target.wants/linked.service", "x.service",
@@ -239,11 +238,10 @@ static void check_all_is_as_wanted(int n) {
 static bool crash_at(int n) {
         UnitDir *d = open_dir();
         int status;
-        pid_t pid;
 
         assert_int_equal(dir_empty(AT_FDCWD, "units"), 0);
         apply(d, false);
-        pid = fork();
+        pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
                 calls_left = n;
@@ -324,13 +322,11 @@ static UnitDir *open_to_take(void) {
 }
 
 static bool crash_while_taking(int n) {
-        UnitDir *d;
         int status;
-        pid_t pid;
+        UnitDir *d = open_to_take();
 
-        d = open_to_take();
         leave_behind();
-        pid = fork();
+        pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
                 calls_left = n;
@@ -345,7 +341,7 @@ static bool crash_while_taking(int n) {
 
 // Each is theirs, which the link says, or ours, with all that belongs to it: nothing is in between.
 static void check_whose_they_are(int n) {
-        UnitDir *d = open_to_take();
+        _cleanup_(unit_dir_freep) UnitDir *d = open_to_take();
 
         for (size_t i = 0; i < ELEMENTSOF(left); i++) {
                 const Unit *u = &left[i];
@@ -362,7 +358,6 @@ static void check_whose_they_are(int n) {
                         fail_msg("call %d: %s would start without its settings", n, u->name);
         }
         take(d);
-        unit_dir_free(d);
 }
 
 static void check_all_are_taken(int n) {

@@ -21,11 +21,10 @@ static void open_dir(void) {
         assert_int_equal(unit_dir_new("units", foreign, &d), 0);
 }
 
-static int set_up(void **state) {
+FIXTURE(set_up) {
         assert_int_equal(tmpdir_enter(state), 0);
         assert_int_equal(mkdir("etc", 0755) | mkdir("lib", 0755) | mkdir("generator", 0755), 0);
         open_dir();
-        return 0;
 }
 
 static int tear_down(void **state) {
@@ -434,12 +433,11 @@ static void where_it_cannot_look_a_name_may_be_somebody_s(void **state) {
 // any that was ever there.
 static void the_directory_is_newer_after_every_batch(void **state) {
         struct timespec stuck[2] = {{.tv_sec = 4000000000}, {.tv_sec = 4000000000}};
-        int64_t last;
 
         d = unit_dir_free(d);
         assert_int_equal(utimensat(AT_FDCWD, "units", stuck, 0), 0);
         open_dir();
-        last = mtime_us();
+        int64_t last = mtime_us();
         for (int i = 0; i < 20; i++) {
                 _cleanup_free_ char *name = str_printf("u%d.service", i);
 
@@ -692,12 +690,11 @@ static void links_are_found_again_by_the_next_run(void **state) {
 // Each new look at the directory costs systemd much where there are many files.
 static void a_link_in_a_directory_that_exists_costs_no_new_look(void **state) {
         static const char text[] = "[Install]\nWantedBy=multi-user.target\n";
-        int64_t before;
 
         put_foreign("lib/multi-user.target", "[Unit]\n");
         assert_int_equal(write_enabled("a.service", text, false, true), 0);
         assert_int_equal(write_enabled("b.service", text, false, false), 0);
-        before = mtime_us();
+        int64_t before = mtime_us();
         assert_int_equal(write_enabled("b.service", text, false, true), 0);
         assert_link("units/multi-user.target.wants/b.service", "../b.service");
         assert_int_equal(mtime_us(), before);

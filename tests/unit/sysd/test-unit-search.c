@@ -32,7 +32,7 @@ static void on_closed(void *userdata) {
 
 static const UnitSearchOps ops = {.touched = on_touched, .lost = on_lost, .closed = on_closed};
 
-static int up(void **state) {
+FIXTURE(up) {
         assert_int_equal(loop_setup(NULL), 0);
         w = (struct World){};
         assert_int_equal(tmpdir_make((void **) &w.root), 0);
@@ -41,7 +41,6 @@ static int up(void **state) {
                 if (i < 2)
                         assert_int_equal(mkdir(w.dirs[i], 0755), 0);
         }
-        return 0;
 }
 
 static int down(void **state) {

@@ -23,11 +23,10 @@ static void it_is_known_by_what_it_is(void **state) {
         _cleanup_buf_ Buf pem = {};
         _cleanup_(buf_wipe) Buf key = {};
         gnutls_datum_t der = {};
-        gnutls_x509_crt_t cert;
         Hash proof, shown;
 
         assert_int_equal(client_certificate_new("ci", 30 * DAY_SEC, &pem, &key, &proof), 0);
-        cert = certificate_of(&pem);
+        gnutls_x509_crt_t cert = certificate_of(&pem);
         assert_int_equal(gnutls_x509_crt_export2(cert, GNUTLS_X509_FMT_DER, &der), 0);
         shown = access_token_certificate_proof(der.data, der.size);
         assert_true(hash_equal(&shown, &proof));
@@ -65,13 +64,11 @@ static void it_outlives_its_token_by_a_day_at_most(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(ttl_sec); i++) {
                 _cleanup_buf_ Buf pem = {};
                 _cleanup_(buf_wipe) Buf key = {};
-                gnutls_x509_crt_t cert;
-                time_t ends;
                 Hash proof;
 
                 assert_int_equal(client_certificate_new("ci", ttl_sec[i], &pem, &key, &proof), 0);
-                cert = certificate_of(&pem);
-                ends = gnutls_x509_crt_get_expiration_time(cert);
+                gnutls_x509_crt_t cert = certificate_of(&pem);
+                time_t ends = gnutls_x509_crt_get_expiration_time(cert);
                 assert_in_range(ends, now + (time_t) ttl_sec[i], now + (time_t) ttl_sec[i] + DAY_SEC + 60);
                 gnutls_x509_crt_deinit(cert);
         }

@@ -199,10 +199,9 @@ static void damaged_files_are_named(void **state) {
         for (size_t keep = 0; keep < good.len; keep += keep < good.len - 250 ? 97 : 1) {
                 _cleanup_(identity_done) Identity i = {};
                 _cleanup_free_ char *why = NULL;
-                int r;
 
                 assert_int_equal(file_replace(AT_FDCWD, path, good.data, keep, 0600, 0), 0);
-                r = identity_load(dir, &i, &why);
+                int r = identity_load(dir, &i, &why);
                 if (r == 0) { // cut behind the last block
                         assert_same(&i.ca_cert, &first.ca_cert);
                         continue;

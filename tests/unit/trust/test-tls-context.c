@@ -94,15 +94,14 @@ static int judge(Side *s, const Hash *expect) {
         return tls_session_judge(s->session, expect, &s->saw, &s->why);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         for (size_t i = 0; i < MEMBERS_MAX; i++)
                 member_trusted[i] = true;
         members_judged = 0;
         client = server = (Side){};
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         if (!client.session && client.gnutls)
                 gnutls_deinit(client.gnutls);
         tls_session_free(client.session);
@@ -112,7 +111,6 @@ static int teardown(void **state) {
         stranger = NULL;
         buf_done(&client.in);
         buf_done(&server.in);
-        return 0;
 }
 
 static void members_see_each_others_pins(void **state) {
@@ -245,11 +243,9 @@ static TlsVerdict judge_as_guest(const Hash *pin, const char *alpn, void *userda
 }
 
 static int let_in_by(TlsContext *context, TlsContext *guest) {
-        int r;
-
         begin(guest, context, ALPN_MESH);
         assert_int_equal(shake(), 0);
-        r = judge(&server, NULL);
+        int r = judge(&server, NULL);
         client.session = tls_session_free(client.session);
         server.session = tls_session_free(server.session);
         buf_done(&client.in);
@@ -261,7 +257,7 @@ static int let_in_by(TlsContext *context, TlsContext *guest) {
 static void a_guest_has_a_certificate_of_our_own_ca(void **state) {
         _cleanup_(tls_context_unrefp) TlsContext *context = NULL, *foreign = NULL, *bare = NULL;
         Identity of_another = {}, without = member[0];
-        Ca other = {};
+        _cleanup_(ca_done) Ca other = {};
 
         assert_int_equal(ca_create(&other), 0);
         assert_int_equal(identity_create("stranger", &other, &of_another), 0);
@@ -273,7 +269,6 @@ static void a_guest_has_a_certificate_of_our_own_ca(void **state) {
         assert_int_equal(let_in_by(context, foreign), -EACCES);
         assert_int_equal(let_in_by(bare, member_tls[1]), -EACCES);
         identity_done(&of_another);
-        ca_done(&other);
 }
 
 static void a_session_outlives_its_context(void **state) {

@@ -39,9 +39,8 @@ static void *filled(size_t size) {
         return p;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         tls_memory_wipe();
-        return 0;
 }
 
 static void a_thread_that_keeps_nothing_overwrites_at_once(void **state) {
@@ -51,10 +50,8 @@ static void a_thread_that_keeps_nothing_overwrites_at_once(void **state) {
 }
 
 static void a_record_is_where_the_last_one_was_until_it_is_overwritten(void **state) {
-        void *p;
-
         tls_memory_keep_records();
-        p = filled(RECORD);
+        void *p = filled(RECORD);
         gnutls_free(p);
         assert_int_equal(n_freed, 0);
         assert_true(tls_memory_has_records());

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
+#include "messages.h"
 #include "str.h"
 #include "voter-secrets.h"
 
@@ -69,13 +70,10 @@ static void what_is_no_secret_is_not_taken(void **state) {
 
 static Argosy__VoterSecretRecord record_of(const char *name, uint32_t number, const char *value,
                                            Hash *hash) {
-        Argosy__VoterSecretRecord r = ARGOSY__VOTER_SECRET_RECORD__INIT;
-
         *hash = hash_of(value, strlen(value));
-        r.name = (char *) name;
-        r.number = number;
-        r.fingerprint = (ProtobufCBinaryData){HASH_SIZE, hash->bytes};
-        return r;
+        return (Argosy__VoterSecretRecord) MESSAGE_OF(
+                voter_secret_record, .name = (char *) name, .number = number,
+                .fingerprint = (ProtobufCBinaryData){HASH_SIZE, hash->bytes});
 }
 
 // A number may have been given twice, by leaders of which one did not get it into the log.

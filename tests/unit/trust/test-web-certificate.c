@@ -27,7 +27,7 @@ static WebCertificateMade own(const char *dir, size_t n, uint64_t wall_us) {
 
 static void ours_is_made_once_and_for_all_names(void **state) {
         uint64_t now = clock_wall_us();
-        WebCertificate c = {};
+        _cleanup_(web_certificate_done) WebCertificate c = {};
         WebCertificateMade made;
 
         assert_true(own(*state, 3, now));
@@ -37,19 +37,17 @@ static void ours_is_made_once_and_for_all_names(void **state) {
         assert_true(gnutls_x509_crt_check_hostname(c.chain[0], "10.0.7.12"));
         assert_true(gnutls_x509_crt_check_hostname(c.chain[0], "::1"));
         assert_false(gnutls_x509_crt_check_hostname(c.chain[0], "example.org"));
-        web_certificate_done(&c);
 }
 
 static void summary(const char *dir, const char *const *texts, size_t n, uint64_t wall_us,
                     WebCertificateSummary *ret) {
         _cleanup_buf_ Buf pem = {};
-        WebCertificate c = {};
+        _cleanup_(web_certificate_done) WebCertificate c = {};
         WebCertificateMade made;
 
         assert_int_equal(web_certificate_own(dir, texts, n, wall_us, &c, &made), 0);
         assert_int_equal(web_certificate_append_pem(&c, &pem), 0);
         assert_int_equal(web_certificate_summary(pem.data, pem.len, ret), 0);
-        web_certificate_done(&c);
 }
 
 static void ours_is_made_anew_for_more_names_and_before_it_ends(void **state) {

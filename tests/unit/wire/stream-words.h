@@ -13,6 +13,7 @@
 #include "frame.h"
 #include "host-address.h"
 #include "localhost.h"
+#include "messages.h"
 #include "pool.h"
 #include "stream-internal.h"
 
@@ -178,12 +179,10 @@ static inline void connect_both(void) {
 }
 
 static inline Argosy__ToVoter beat_of(Argosy__ToVoter__Beat *beat, uint64_t seq) {
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(BEAT, beat, beat);
 
         argosy__to_voter__beat__init(beat);
         beat->seq = seq;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
-        m.beat = beat;
         return m;
 }
 

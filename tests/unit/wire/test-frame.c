@@ -53,13 +53,12 @@ static void what_cannot_be_packed_again_is_no_message(void **state) {
                              deep[] = {0x3a, 0x07, 0x0a, 0x00, 0x0a, 0x03, 0x80, 0x00, 0x02},
                              unknown[] = {0xa0, 0x06, 0x02}; // number 100: of a newer version
         const ProtobufCMessageDescriptor *kind = &argosy__to_voter__descriptor;
-        ProtobufCMessage *m;
 
         assert_null(frame_unpack(kind, outside, sizeof(outside)));
         assert_null(frame_unpack(kind, inside, sizeof(inside)));
         assert_null(frame_unpack(kind, deep, sizeof(deep)));
         assert_null(frame_unpack(kind, (const uint8_t *) "\xff", 1));
-        m = frame_unpack(kind, unknown, sizeof(unknown));
+        ProtobufCMessage *m = frame_unpack(kind, unknown, sizeof(unknown));
         assert_non_null(m);
         protobuf_c_message_free_unpacked(m, NULL);
 }
@@ -84,11 +83,10 @@ static void *asked_alloc(void *userdata, size_t size) {
 }
 
 static void asked_free(void *userdata, void *p) {
-        size_t *at = p ? (size_t *) ((char *) p - 16) : NULL;
+        _cleanup_free_ size_t *at = p ? (size_t *) ((char *) p - 16) : NULL;
 
         if (at)
                 ((Asked *) userdata)->now -= *at;
-        free(at);
 }
 
 static size_t asked_for(const Buf *b) {
@@ -123,13 +121,12 @@ static size_t cost_of(const Buf *b, size_t most) {
 // `n` fields of two bytes in a message that is field `outer` of a Request.
 static void assert_cost_is_known(unsigned outer, unsigned number, size_t n) {
         _cleanup_buf_ Buf inside = {}, b = {};
-        size_t asked, cost;
 
         for (size_t i = 0; i < n; i++)
                 put(&inside, number, "", 0);
         put(&b, outer, inside.data, inside.len);
-        asked = asked_for(&b);
-        cost = cost_of(&b, SIZE_MAX);
+        size_t asked = asked_for(&b);
+        size_t cost = cost_of(&b, SIZE_MAX);
         assert_true(asked <= cost);
         assert_true(cost < 4 * asked); // and nobody is refused for nothing
         assert_true(cost_of(&b, asked - 1) == SIZE_MAX);

@@ -56,13 +56,12 @@ static void on_closed(Listener *l, void *userdata) {
 
 static const ListenerOps ops = {on_accepted, on_refused, on_closed};
 
-static int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(loop_setup(state), 0);
         n_accepted = n_refused = n_paused = 0;
         listener_gone = false;
         take = true;
         assert_int_equal(listener_new_tcp(&test_loop, 0, member_tls[0], &ops, NULL, &listener), 0);
-        return 0;
 }
 
 static bool all_gone(void) {

@@ -152,10 +152,8 @@ static void long_messages_come_in_their_order(void **state) {
 }
 
 static void a_packed_frame_is_handed_on_in_its_order(void **state) {
-        Stream *s;
-
         connect_for_messages();
-        s = dialler.stream;
+        Stream *s = dialler.stream;
         send_wait(s, 20000, true);
         assert_int_equal(s->queue.len, s->queue.allocated); // what was packed, and no copy
         send_beat(s, 1);
@@ -182,10 +180,9 @@ static void a_packed_frame_is_handed_on_in_its_order(void **state) {
 static void what_waits_is_in_chunks_and_comes_in_its_order(void **state) {
         enum { FRAMES = 20, UNITS = 10000, CHUNK_MOST = 2 * 1024 * 1024 };
         size_t n_bytes = 0;
-        Stream *s;
 
         connect_for_messages();
-        s = dialler.stream;
+        Stream *s = dialler.stream;
         for (unsigned i = 0; i < FRAMES; i++)
                 send_long(s, UNITS + i);
         n_bytes = s->queue.len;
@@ -206,14 +203,13 @@ static void what_waits_is_in_chunks_and_comes_in_its_order(void **state) {
 }
 
 static void a_packed_frame_that_is_not_taken_stays_whose_it_was(void **state) {
-        Buf frame = {};
+        _cleanup_buf_ Buf frame = {};
 
         connect_for_messages();
         assert_int_equal(buf_append(&frame, "\0\0\0\0", 4), 0);
         stream_close(dialler.stream, 0, true);
         assert_int_equal(stream_send_frame(dialler.stream, &frame), -ENOTCONN);
         assert_int_equal(frame.len, 4);
-        buf_done(&frame);
 }
 
 static void count_turn(uv_check_t *check) {

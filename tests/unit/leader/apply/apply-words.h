@@ -81,24 +81,19 @@ static inline Argosy__Request__Apply message_of(const Folder *f) {
 }
 
 static inline RigAnswer *ask(Argosy__Request__Apply *m, uint64_t number, uint64_t if_revision) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {number ?: ++g.id, 55};
-        Argosy__Request__Job job = JOB_OF(
-                .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .if_revision = if_revision);
+        Argosy__Request__Job job =
+                JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                       .if_revision = if_revision);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
-        request.apply = m;
-        request.job = &job;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(APPLY, apply, m, .job = &job));
 }
 
 static const Argosy__Response *plan(Folder f) {
         Argosy__Request__Apply m = message_of(&f);
-        RigAnswer *a;
 
         m.preview = true;
-        a = ask(&m, 0, f.if_revision);
+        RigAnswer *a = ask(&m, 0, f.if_revision);
         rig_settle(&g);
         return rig_last(a);
 }

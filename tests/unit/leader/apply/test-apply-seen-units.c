@@ -25,19 +25,17 @@ static const Argosy__Response__ApplyRow *row_of(const Argosy__Response *p, const
 }
 
 static void what_failed_and_what_somebody_stopped_is_started_again(void **state) {
-        const Argosy__Response *p, *r;
-
         (void) apply(whole);
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
-        p = plan(whole);
+        const Argosy__Response *p = plan(whole);
         assert_int_equal(p->apply_plan->n_rows, 2);
         assert_int_equal(p->apply_plan->named, ELEMENTSOF(shop));
         assert_string_equal(row_of(p, "a.service")->state, "failed");
         assert_true(row_of(p, "a.service")->starts && row_of(p, "a.service")->wrong);
         assert_string_equal(row_of(p, "c.service")->state, "stopped");
         assert_true(row_of(p, "c.service")->starts);
-        r = apply_planned(whole, p);
+        const Argosy__Response *r = apply_planned(whole, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 2);
         assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_START);
@@ -49,26 +47,22 @@ static void what_failed_and_what_somebody_stopped_is_started_again(void **state)
 
 // Not by what was seen when somebody asked.
 static void how_units_are_is_judged_when_it_is_decided(void **state) {
-        const Argosy__Response *p, *r;
-
         (void) apply(whole);
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        p = plan(whole);
+        const Argosy__Response *p = plan(whole);
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, false);
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        r = apply_planned(whole, p);
+        const Argosy__Response *r = apply_planned(whole, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 1);
         assert_string_equal(r->change->units[0]->name, "c.service");
 }
 
 static void what_starting_again_does_not_help_is_only_named(void **state) {
-        const Argosy__Response *p;
-
         (void) apply(whole);
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, false);
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, false);
-        p = plan(whole);
+        const Argosy__Response *p = plan(whole);
         assert_int_equal(p->apply_plan->n_rows, 2);
         assert_string_equal(row_of(p, "a.service")->state, "ended");
         assert_false(row_of(p, "a.service")->starts || row_of(p, "a.service")->wrong);
@@ -87,16 +81,15 @@ static void what_starting_again_does_not_help_is_only_named(void **state) {
 
 static void what_was_started_again_once_is_not_by_the_same_request(void **state) {
         Folder f = {.units = shop, .n = ELEMENTSOF(shop), .id = 4711};
-        const Argosy__Response *p, *r;
         uint64_t start_rev;
 
         (void) apply(whole);
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         (void) apply_planned(f, p);
         start_rev = rig_record(&g, "a.service")->start_rev;
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        r = apply_planned(f, p);
+        const Argosy__Response *r = apply_planned(f, p);
         assert_int_equal(r->change->n_units, 1);
         assert_int_equal(r->change->units[0]->verb, ARGOSY__VERB__VERB_START); // that is waited for
         assert_int_equal(rig_record(&g, "a.service")->start_rev, start_rev);
@@ -112,11 +105,10 @@ static void a_rolling_apply_starts_again_what_failed_beside_it(void **state) {
                                       {"c.service", ONE, LAUNCHED}};
         const Folder one = {.units = units, .n = 3, .rolling = true},
                      two = {.units = next, .n = 3, .rolling = true};
-        const Argosy__Response *r;
 
         (void) apply((Folder){.units = units, .n = 3});
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
-        r = apply(two);
+        const Argosy__Response *r = apply(two);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->change->units[0]->name, "b.service");
         assert_unit("c.service", ONE, LAUNCHED, "shop");
@@ -154,13 +146,12 @@ static void a_rolling_apply_with_more_to_start_again_than_an_entry_has_is_refuse
                                       {"b.service", TWO, LAUNCHED},
                                       {"c.service", ONE, LAUNCHED}};
         const Folder f = {.units = next, .n = 3, .rolling = true};
-        const Argosy__Response *p;
 
         (void) apply((Folder){.units = units, .n = 3});
         become("a.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
         become("c.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, false);
         g.leader->limits.apply_chunk_units = 1;
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         assert_non_null(strstr(p->apply_plan->refusal,
                                ": c.service is not up, and neither are more than can be started again"));
         assert_int_equal(apply_planned(f, p)->status, EEXIST);

@@ -8,9 +8,8 @@
 // --------------------------------------------------------------------------------------------- what it does
 
 static void a_folder_becomes_units(void **state) {
-        const Argosy__Response *r;
+        const Argosy__Response *r = plan(whole);
 
-        r = plan(whole);
         assert_int_equal(r->apply_plan->n_rows, ELEMENTSOF(shop));
         assert_true(r->apply_plan->rows[0]->made && r->apply_plan->rows[0]->need);
         assert_string_equal(r->apply_plan->refusal, "");
@@ -34,12 +33,9 @@ static void a_folder_becomes_units(void **state) {
 }
 
 static void twice_the_same_does_nothing(void **state) {
-        const Argosy__Response *r;
-        uint64_t revision;
-
         (void) apply(whole);
-        revision = cluster_state_revision(g.state);
-        r = plan(whole);
+        uint64_t revision = cluster_state_revision(g.state);
+        const Argosy__Response *r = plan(whole);
         assert_int_equal(r->apply_plan->n_rows, 0);
         assert_int_equal(r->apply_plan->same, ELEMENTSOF(shop));
         r = apply(whole);
@@ -55,12 +51,10 @@ static void what_differs_is_changed_and_nothing_else(void **state) {
                                       {"c.service", TWO, LAUNCHED},
                                       {"w@.service", ONE, INACTIVE},
                                       {"w@1.service", ONE, LOADED}};
-        const Argosy__Response *r;
-        uint64_t untouched;
 
         (void) apply(whole);
-        untouched = rig_record(&g, "c.service")->revision;
-        r = apply((Folder){.units = next, .n = ELEMENTSOF(next)});
+        uint64_t untouched = rig_record(&g, "c.service")->revision;
+        const Argosy__Response *r = apply((Folder){.units = next, .n = ELEMENTSOF(next)});
         assert_int_equal(r->change->n_units, 3);
         assert_unit("a.service", TWO, LAUNCHED, "shop");
         assert_unit("b.service", ONE, LAUNCHED, "shop");
@@ -70,11 +64,9 @@ static void what_differs_is_changed_and_nothing_else(void **state) {
 }
 
 static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) {
-        const Argosy__Response *r;
-
         (void) apply(whole);
         (void) change(ARGOSY__VERB__VERB_START, "mine.service", ONE);
-        r = plan((Folder){.units = shop, .n = 3});
+        const Argosy__Response *r = plan((Folder){.units = shop, .n = 3});
         assert_int_equal(r->apply_plan->n_rows, 0);
         assert_int_equal(r->apply_plan->left, 2);
         r = apply((Folder){.units = shop, .n = 3, .prune = true});
@@ -90,10 +82,8 @@ static void what_the_folder_has_no_more_goes_if_that_is_asked_for(void **state) 
 // ----------------------------------------------------------------------------------------- what it does not
 
 static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
-        const Argosy__Response *r;
-
         (void) apply(whole);
-        r = apply((Folder){.prune = true});
+        const Argosy__Response *r = apply((Folder){.prune = true});
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "no units in the folder"));
         r = apply((Folder){.units = shop, .n = 1, .prune = true});
@@ -107,11 +97,10 @@ static void an_empty_folder_and_a_wrong_one_need_force(void **state) {
 }
 
 static void what_belongs_to_others_is_left_alone(void **state) {
-        const Argosy__Response *r;
         uint64_t start_rev;
 
         (void) change(ARGOSY__VERB__VERB_START, "a.service", ONE);
-        r = plan(whole);
+        const Argosy__Response *r = plan(whole);
         assert_non_null(strstr(r->apply_plan->refusal, "a.service is there and belongs to no set; --adopt"));
         r = apply(whole);
         assert_int_equal(r->status, EEXIST);
@@ -132,12 +121,11 @@ static void what_belongs_to_others_is_left_alone(void **state) {
 static void what_changed_since_the_plan_ends_it(void **state) {
         static const Wanted next[] = {{"a.service", TWO, LAUNCHED}, {"b.service", ONE, LOADED}};
         Folder f = {.units = next, .n = 2};
-        const Argosy__Response *p, *r;
 
         (void) apply(whole);
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         (void) change(ARGOSY__VERB__VERB_START, "b.service", NULL); // that is not to change
-        r = apply_planned(f, p);
+        const Argosy__Response *r = apply_planned(f, p);
         assert_int_equal(r->status, ESTALE);
         assert_non_null(strstr(r->message, "b.service has changed since the plan was made"));
         assert_unit("a.service", ONE, LAUNCHED, "shop");
@@ -172,12 +160,10 @@ static void a_revision_binds_it_to_what_it_is_about(void **state) {
 static void the_clusters_own_moves_do_not(void **state) {
         static const Wanted next[] = {{"a.service", TWO, LAUNCHED}};
         Folder f = {.units = next, .n = 1};
-        const Argosy__Response *p;
-        uint32_t host;
 
         (void) apply(whole);
-        p = plan(f);
-        host = rig_host_of(&g, "a.service");
+        const Argosy__Response *p = plan(f);
+        uint32_t host = rig_host_of(&g, "a.service");
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_true(rig_host_of(&g, "a.service") != host);
         assert_int_equal(apply_planned(f, p)->status, 0);
@@ -186,9 +172,8 @@ static void the_clusters_own_moves_do_not(void **state) {
 
 static void a_unit_that_cannot_be_has_its_own_error(void **state) {
         static const Wanted next[] = {{"a.service", ONE, LAUNCHED}, {"b.service", "[Service\n", LAUNCHED}};
-        const Argosy__Response *r;
+        const Argosy__Response *r = apply((Folder){.units = next, .n = 2});
 
-        r = apply((Folder){.units = next, .n = 2});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->units[1]->status, EINVAL);
         assert_unit("a.service", ONE, LAUNCHED, "shop");
@@ -218,12 +203,11 @@ static void undo_puts_back_what_it_changed(void **state) {
 
 static void a_request_that_comes_again_does_nothing_twice(void **state) {
         Folder f = {.units = shop, .n = ELEMENTSOF(shop), .id = 4711};
-        const Argosy__Response *p, *r;
+        const Argosy__Response *p = plan(f);
 
-        p = plan(f);
         assert_int_equal(apply_planned(f, p)->job, 1);
         (void) change(ARGOSY__VERB__VERB_STOP, "a.service", NULL);
-        r = apply_planned(f, p);
+        const Argosy__Response *r = apply_planned(f, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 1);
         assert_int_equal(r->change->n_units, ELEMENTSOF(shop));
@@ -256,15 +240,13 @@ static size_t count(const char *content) {
 }
 
 static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
-        const Argosy__Response *p, *r;
-        Folder f;
+        Folder f = many_units(ONE);
 
-        f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         assert_int_equal(rig_last_job(&g), 1);
         f = many_units(TWO);
         f.id = 4711;
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         g.slow = true;
         (void) begin(f, p->apply_plan);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
@@ -274,9 +256,8 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
-        r = apply_planned(f, p);
+        const Argosy__Response *r = apply_planned(f, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 2);
         assert_int_equal(r->change->n_units, UNITS_MAX);
@@ -288,14 +269,12 @@ static void many_are_one_job_and_the_next_leader_goes_on_with_it(void **state) {
 
 // By its key: what is planned then is only the rest of it.
 static void a_command_that_is_given_again_goes_on(void **state) {
-        const Argosy__Response *p, *r;
-        Folder f;
+        Folder f = many_units(ONE);
 
-        f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         f = many_units(TWO);
         f.id = 4711;
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         g.slow = true;
         (void) begin(f, p->apply_plan);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
@@ -305,9 +284,8 @@ static void a_command_that_is_given_again_goes_on(void **state) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
-        r = apply(f);
+        const Argosy__Response *r = apply(f);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 2);
         assert_int_equal(count(TWO), UNITS_MAX);
@@ -331,13 +309,11 @@ static void ask_start(const char *name, const char *content) {
 static void what_changes_while_it_waits_for_its_entry_ends_it(void **state) {
         static const Wanted next[] = {{"a.service", TWO, LAUNCHED}, {"b.service", ONE, LOADED}};
         const Folder f = {.units = next, .n = 2};
-        const Argosy__Response *p;
-        RigAnswer *a;
 
         (void) apply(whole);
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         ask_start("a.service", THREE);
-        a = begin(f, p->apply_plan);
+        RigAnswer *a = begin(f, p->apply_plan);
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, ESTALE);
         assert_non_null(strstr(rig_last(a)->message, "nothing was changed"));
@@ -373,18 +349,15 @@ static void assert_last_is_left(const Argosy__Response *r, size_t n_left) {
 }
 
 static void what_changes_between_two_parts_is_left(void **state) {
-        const Argosy__Response *p;
-        RigAnswer *a;
         Folder f;
+        const Argosy__Response *p = plan_many(&f);
 
-        p = plan_many(&f);
         g.slow = true;
-        a = begin(f, p->apply_plan);
+        RigAnswer *a = begin(f, p->apply_plan);
         while (g.n_held == 0)
                 rig_turns(&g, 1);
         ask_start(names[UNITS_MAX - 1], THREE);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_last_is_left(rig_last(a), 1);
 }
 
@@ -398,20 +371,18 @@ static void begin_and_lose_the_leader(Folder f, const Argosy__Response *p) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count(TWO), 1, UNITS_MAX - 1);
 }
 
 // Neither what it has not come to nor what it has brought there.
 static void what_changes_between_two_leaders_is_left(void **state) {
-        const Argosy__Response *p, *r;
         Folder f;
+        const Argosy__Response *p = plan_many(&f);
 
-        p = plan_many(&f);
         begin_and_lose_the_leader(f, p);
         (void) change(ARGOSY__VERB__VERB_START, names[0], THREE);
         (void) change(ARGOSY__VERB__VERB_START, names[UNITS_MAX - 1], THREE);
-        r = apply_planned(f, p);
+        const Argosy__Response *r = apply_planned(f, p);
         assert_int_equal(r->job, 2);
         assert_true(has_content(names[0], THREE));
         assert_non_null(strstr(result_of(r, names[0])->message, "somebody has changed it again since"));
@@ -420,14 +391,13 @@ static void what_changes_between_two_leaders_is_left(void **state) {
 
 // Who has seen what others did, and asks again, overwrites that.
 static void who_plans_it_anew_is_asked_about_what_is_then(void **state) {
-        const Argosy__Response *p, *r;
         Folder f;
+        const Argosy__Response *p = plan_many(&f);
 
-        p = plan_many(&f);
         begin_and_lose_the_leader(f, p);
         (void) change(ARGOSY__VERB__VERB_START, names[0], THREE);
         (void) change(ARGOSY__VERB__VERB_START, names[UNITS_MAX - 1], THREE);
-        r = apply(f);
+        const Argosy__Response *r = apply(f);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 2);
         assert_int_equal(count(TWO), UNITS_MAX);
@@ -437,17 +407,14 @@ static void who_plans_it_anew_is_asked_about_what_is_then(void **state) {
 
 // Every other unit stays as it is, and the log takes no second entry.
 static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
-        const Argosy__Response *p;
-        RigAnswer *a;
-        Folder f;
+        Folder f = many_units(ONE);
 
-        f = many_units(ONE);
         assert_int_equal(apply(f)->change->n_units, UNITS_MAX);
         for (size_t i = 0; i < UNITS_MAX; i += 2)
                 many[i].content = TWO;
-        p = plan(f);
+        const Argosy__Response *p = plan(f);
         g.slow = true;
-        a = begin(f, p->apply_plan);
+        RigAnswer *a = begin(f, p->apply_plan);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 g.batch_max = 1;
@@ -486,21 +453,17 @@ static size_t count_web(const char *content) {
 }
 
 static void files_are_put_in_place_a_few_at_a_time(void **state) {
-        const Argosy__RolloutRecord *rollout;
-        const Argosy__Response *p, *r;
-        uint64_t job;
-
         assert_int_equal(apply(before)->status, 0);
-        job = rig_last_job(&g) + 1;
-        p = plan(after);
+        uint64_t job = rig_last_job(&g) + 1;
+        const Argosy__Response *p = plan(after);
         assert_int_equal(p->apply_plan->n_rows, 4);
         assert_string_equal(p->apply_plan->refusal, "");
-        r = apply_planned(after, p);
+        const Argosy__Response *r = apply_planned(after, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job);
         assert_int_equal(r->change->n_units, 1);
         assert_string_equal(r->change->units[0]->name, "w@.service");
-        rollout = cluster_state_find_rollout(g.state, "w@.service");
+        const Argosy__RolloutRecord *rollout = cluster_state_find_rollout(g.state, "w@.service");
         assert_int_equal(r->change->units[0]->revision, rollout->revision);
         assert_true(rollout->health_us == 5 * USEC_PER_SEC);
         assert_in_range(count_web(TWO), 1, 3); // not all at once
@@ -525,16 +488,14 @@ static void files_are_put_in_place_a_few_at_a_time(void **state) {
 
 // Not even after another one has taken the place of its rollout.
 static void a_rolling_apply_that_comes_again_begins_nothing(void **state) {
-        const Argosy__Response *p, *r;
-
         assert_int_equal(apply(before)->status, 0);
-        p = plan(after);
+        const Argosy__Response *p = plan(after);
         assert_int_equal(apply_planned(after, p)->status, 0);
         rig_pass_ms(&g, 60000);
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", ONE});
         rig_pass_ms(&g, 60000);
         assert_int_equal(count_web(ONE), 4);
-        r = apply_planned(after, p);
+        const Argosy__Response *r = apply_planned(after, p);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, 0); // nothing to wait for
         rig_pass_ms(&g, 60000);

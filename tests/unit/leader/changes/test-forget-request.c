@@ -22,36 +22,31 @@ static uint64_t start(const char *name, const char *content) {
 static const Argosy__Response *cat(const char *name, const char *rev) {
         Argosy__Request__Cat m = MESSAGE_OF(request__cat, .names = (char **) &name, .n_names = 1,
                                             .revs = (char **) &rev, .n_revs = rev != NULL);
-        Argosy__Request request = REQUEST_OF(CAT, cat, &m);
 
-        return rig_last(rig_ask(&g, &request));
+        return rig_last(rig_ask(&g, A_REQUEST(CAT, cat, &m)));
 }
 
 static const Argosy__Response *forget(const char *rev) {
         Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = (char **) &rev, .n_revs = 1);
-        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(FORGET, forget, &m)));
 }
 
 static const Argosy__Response *forget_at(const char *rev, uint64_t if_revision) {
         Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = (char **) &rev, .n_revs = 1);
         Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
-        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
-        request.job = &job;
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(FORGET, forget, &m, .job = &job)));
 }
 
 static void a_file_is_erased_if_no_job_has_had_it_since(void **state) {
         Hash one = hash_of(ONE, strlen(ONE));
         char hex[HASH_HEX_SIZE];
-        uint64_t seen;
 
         hash_hex(&one, HASH_SIZE, hex);
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
-        seen = cluster_state_revision(g.state);
+        uint64_t seen = cluster_state_revision(g.state);
         (void) start("b.service", ONE);
         (void) start("b.service", TWO);
         assert_int_equal(forget_at(hex, seen)->status, ESTALE);
@@ -63,11 +58,8 @@ static void a_file_is_erased_if_no_job_has_had_it_since(void **state) {
 }
 
 static void the_history_of_a_unit_can_be_read(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response__JobUnitRow *unit;
         const Argosy__Response__Jobs *jobs;
         char *name = (char *) "a.service";
-        const Argosy__Response *r;
 
         (void) start("a.service", ONE);
         (void) start("b.service", ONE);
@@ -75,12 +67,10 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         (void) start("a.service", TWO);
         (void) rig_change_as_job(&g, ARGOSY__VERB__VERB_STOP, "a.service", NULL);
         (void) rig_change_as_job(&g, ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
-        list.patterns = &name;
-        list.n_patterns = 1;
-        list.changes = true;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.patterns = &name, .n_patterns = 1, .changes = true);
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, 4);
-        unit = jobs->rows[0]->units[0];
+        const Argosy__Response__JobUnitRow *unit = jobs->rows[0]->units[0];
         assert_true(unit->gone);
         assert_string_equal(unit->desired, "loaded");
         assert_string_equal(unit->rev_after, "");
@@ -90,7 +80,7 @@ static void the_history_of_a_unit_can_be_read(void **state) {
         assert_string_equal(unit->rev, unit->rev_after);
         unit = jobs->rows[2]->units[0];
         assert_string_not_equal(unit->rev, unit->rev_after);
-        r = cat("a.service", unit->rev_after);
+        const Argosy__Response *r = cat("a.service", unit->rev_after);
         assert_int_equal(r->status, 0);
         assert_memory_equal(r->cat->content.data, TWO, strlen(TWO));
         assert_string_equal(jobs->rows[3]->units[0]->rev, "");
@@ -117,13 +107,12 @@ static const Argosy__Response__JobUnitRow *newest_change(const char *name) {
 }
 
 static void a_history_says_which_parts_of_a_content_differ(void **state) {
-        const Argosy__Response__JobUnitRow *unit;
         char rev[HASH_HEX_SIZE];
 
         (void) start("a.service", ONE A);
         assert_null(newest_change("a.service")->parts); // it is new
         (void) start("a.service", TWO B);
-        unit = newest_change("a.service");
+        const Argosy__Response__JobUnitRow *unit = newest_change("a.service");
         str_fit(rev, sizeof(rev), "%s", unit->rev);
         assert_int_equal(unit->parts->n_rows, 3);
         assert_int_equal(unit->parts->added, 1);
@@ -176,18 +165,16 @@ static void rev_of(const char *content, char ret[HASH_HEX_SIZE]) {
 
 static void tens_of_thousands_of_contents_are_erased_by_one_job(void **state) {
         char one[HASH_HEX_SIZE], two[HASH_HEX_SIZE], three[HASH_HEX_SIZE];
-        const Argosy__Response *r;
-        uint64_t last;
 
         rev_of(ONE, one);
         rev_of(TWO, two);
         rev_of(THREE, three);
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
-        last = start("a.service", THREE);
+        uint64_t last = start("a.service", THREE);
         assert_int_equal(forget_many(NULL, NULL)->status, ENOENT);
         assert_int_equal(forget_many(NULL, three)->status, EEXIST);
-        r = forget_many(one, two);
+        const Argosy__Response *r = forget_many(one, two);
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, last + 1);
         assert_int_equal(rig_last_job(&g), last + 1);

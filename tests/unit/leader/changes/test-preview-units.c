@@ -61,7 +61,6 @@ static void what_it_says_comes_true(void **state) {
 
 static void a_unit_that_has_to_move_is_told_to(void **state) {
         rig_host_set_labels(&g, 3, "disk", "ssd");
-        rig_settle(&g);
         rig_change(&g, START, "web.service", SERVICE);
         assert_plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", true,
                     "would stop where it is and start on n3");
@@ -70,15 +69,14 @@ static void a_unit_that_has_to_move_is_told_to(void **state) {
 }
 
 static void what_cannot_be_has_its_reasons(void **state) {
-        const Argosy__Response__UnitResult *r;
+        const Argosy__Response__UnitResult *r =
+                plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false);
 
-        r = plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false);
         assert_int_equal(r->status, ENOSPC);
         assert_int_equal(r->n_refusals, 3);
         assert_int_equal(plan("bad.service", "[X-Argosy]\nNonsense=1\n", false)->status, EINVAL);
         assert_int_equal(plan("none.service", NULL, false)->status, ENOENT);
         rig_host_set_labels(&g, 3, "disk", "ssd");
-        rig_settle(&g);
         rig_host_off_for(&g, 3, 2 * RIG_LEASE_MS);
         assert_plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false,
                     "would wait for a node");
@@ -86,9 +84,8 @@ static void what_cannot_be_has_its_reasons(void **state) {
 
 static void a_finished_oneshot_would_run_again(void **state) {
         rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         assert_plan("job.service", NULL, false, "has finished and would run again on n1");
 }
 
@@ -119,7 +116,6 @@ static RigAnswer *plan_many(size_t n) {
                           *files[] = {&old, &new};
         static const char old_content[] = SERVICE, new_content[] = SERVICE "[X-Argosy]\nReplaces=old@*\n";
         uint8_t id[16] = {8};
-        RigAnswer *a;
 
         assert_in_range(n, 1, PLAN_MAX + 1);
         for (size_t i = 0; i < n; i++) {
@@ -137,18 +133,16 @@ static RigAnswer *plan_many(size_t n) {
         change.preview = true;
         change.files = files;
         change.n_files = 2;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a;
 }
 
 // Of those that are planned on a node only those are looked at who are replaced there.
 static void each_of_many_is_looked_at_for_itself(void **state) {
-        const Argosy__Response__Change *c;
-
         rig_stop(&g);
         rig_start(&g, 2);
-        c = plan_many(MANY)->responses[0]->change;
+        const Argosy__Response__Change *c = plan_many(MANY)->responses[0]->change;
         assert_int_equal(c->n_units, MANY);
         assert_string_equal(c->units[0]->message, "would wait for a node: new@4.service replaces it there");
         assert_string_equal(c->units[MANY - 1]->node, "n2");
@@ -174,7 +168,6 @@ static const Argosy__Response__Change *plan_two(const char *const names[2], cons
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile files[2], *pointers[] = {&files[0], &files[1]};
         uint8_t id[16] = {9};
-        RigAnswer *a;
 
         for (size_t i = 0; i < 2; i++) {
                 argosy__named_file__init(&files[i]);
@@ -187,7 +180,7 @@ static const Argosy__Response__Change *plan_two(const char *const names[2], cons
         change.files = pointers;
         change.n_names = change.n_files = 2;
         change.preview = true;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0]->change;
 }
@@ -203,11 +196,10 @@ static void of_several_who_replace_the_one_is_named_that_does(void **state) {
         static const char *const names[] = {"a-new.service", "b-new.service"};
         static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n1\nReplaces=a.service\n",
                                                SERVICE "[X-Argosy]\nHost=n1\nReplaces=b.service\n"};
-        const Argosy__Response__Change *c;
 
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n1\n");
-        c = plan_two(names, contents);
+        const Argosy__Response__Change *c = plan_two(names, contents);
         assert_string_equal(message_about(c, "a.service"),
                             "would stop on n1 and wait for a node: a-new.service replaces it there");
         assert_string_equal(message_about(c, "b.service"),
@@ -225,8 +217,6 @@ static const Argosy__Response__Change *plan_all(const char *name, const char *co
 // Whoever leaves takes up room until the log has it: a round that came before would give what is left to a
 // smaller one.
 static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
-        const Argosy__Response__Change *c;
-
         (void) rig_label(&g, "n1", "offers/slot", "4");
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n");
         rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n");
@@ -238,8 +228,9 @@ static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
         rig_change(&g, START, "small.service", SERVICE "[X-Argosy]\nPriority=1\nReserveResource=slot\n");
         assert_string_equal(rig_node_name(&g, "large.service"), "");
         assert_string_equal(rig_node_name(&g, "small.service"), "");
-        c = plan_all("new.service", SERVICE
-                     "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
+        const Argosy__Response__Change *c =
+                plan_all("new.service", SERVICE
+                         "[X-Argosy]\nHost=n1\nReplaces=old.service keeper.service\nReserveResource=slot\n");
         assert_string_equal(message_about(c, "large.service"), "would start on n1");
         rig_change(&g, START, "new.service",
                    SERVICE
@@ -260,7 +251,6 @@ static void who_waits_has_his_turn_when_another_one_goes_to_all_nodes(void **sta
         RigAnswer *a;
 
         rig_host_set_labels(&g, 1, "disk", "ssd");
-        rig_settle(&g);
         rig_change(&g, START, "web.service", SERVICE);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
         rig_change(&g, START, "db.service", with_enemy);
@@ -270,8 +260,7 @@ static void who_waits_has_his_turn_when_another_one_goes_to_all_nodes(void **sta
         assert_int_equal(a->responses[0]->change->n_units, 2);
         assert_string_equal(a->responses[0]->change->units[1]->name, "db.service");
         assert_string_equal(a->responses[0]->change->units[1]->node, "n1");
-        rig_change_with(&g, START, "web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true, NULL);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true, NULL);
         assert_string_equal(rig_node_name(&g, "db.service"), "n1");
 }
 
@@ -287,8 +276,7 @@ static void who_stays_with_another_content_replaces_others(void **state) {
                             "would stop and start again with the new file on n1");
         assert_string_equal(message_about(c, "old.service"),
                             "would stop on n1 and start on n2: new.service replaces it there");
-        rig_change_with(&g, START, "new.service", other, true, NULL);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "new.service", other, true, NULL);
         assert_string_equal(rig_node_name(&g, "old.service"), "n2");
 }
 
@@ -302,8 +290,7 @@ static void who_waits_has_his_turn_when_another_one_needs_less(void **state) {
         assert_string_equal(rig_node_name(&g, "waits.service"), "");
         c = plan_all("large.service", less);
         assert_string_equal(message_about(c, "waits.service"), "would start on n1");
-        rig_change_with(&g, START, "large.service", less, true, NULL);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "large.service", less, true, NULL);
         assert_string_equal(rig_node_name(&g, "waits.service"), "n1");
 }
 
@@ -314,14 +301,13 @@ static void nobody_follows_one_that_stays(void **state) {
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineOf=db.service\n");
-        rig_change_with(&g, START, "web.service",
-                        SERVICE "[X-Argosy]\nMachineOf=db.service\nConflicts=enemy.service\n", true, NULL);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "web.service",
+                                   SERVICE "[X-Argosy]\nMachineOf=db.service\nConflicts=enemy.service\n",
+                                   true, NULL);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
         c = plan_all("db.service", OTHER "[X-Argosy]\nHost=n1\n");
         assert_int_equal(c->n_units, 1);
-        rig_change_with(&g, START, "db.service", OTHER "[X-Argosy]\nHost=n1\n", true, NULL);
-        rig_settle(&g);
+        rig_change_with_and_settle(&g, START, "db.service", OTHER "[X-Argosy]\nHost=n1\n", true, NULL);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
 }
 
@@ -352,10 +338,8 @@ static const Argosy__Response__Change *plan_and_start(const char *name, const ch
 }
 
 static void all_of_a_group_leave_one_after_the_other(void **state) {
-        const Argosy__Response__Change *c;
-
         start_group("3");
-        c = plan_and_start("new.service", NEW);
+        const Argosy__Response__Change *c = plan_and_start("new.service", NEW);
         assert_string_equal(message_about(c, "new.service"), "would start on n1");
         assert_string_equal(message_about(c, "old@3.service"),
                             "would stop on n1 and start on n2: new.service replaces it there");
@@ -364,10 +348,8 @@ static void all_of_a_group_leave_one_after_the_other(void **state) {
 }
 
 static void of_a_group_that_can_spare_no_more_the_others_stay(void **state) {
-        const Argosy__Response__Change *c;
-
         start_group("1");
-        c = plan_and_start("new.service", NEW);
+        const Argosy__Response__Change *c = plan_and_start("new.service", NEW);
         assert_string_equal(message_about(c, "old@1.service"),
                             "would stop on n1 and start on n2: new.service replaces it there");
         assert_string_equal(message_about(c, "old@2.service"),
@@ -384,15 +366,14 @@ static void of_a_group_that_can_spare_no_more_the_others_stay(void **state) {
 
 // The room that the replaced unit leaves is taken by one of the group, which can spare another one then.
 static void who_waits_already_leaves_when_the_plan_makes_room(void **state) {
-        const Argosy__Response__Change *c;
-
         start_group("2");
         rig_change(&g, START, "high.service", SERVICE "[X-Argosy]\nHost=n2\nReserveResource=slot\n");
         rig_change(&g, START, "new.service", NEW);
         assert_string_equal(rig_node_name(&g, "old@1.service"), "n2");
         assert_string_equal(rig_node_name(&g, "old@2.service"), "");
         assert_string_equal(rig_node_name(&g, "old@3.service"), "n1");
-        c = plan_and_start("newer.service", SERVICE "[X-Argosy]\nHost=n2\nReplaces=high.service\n");
+        const Argosy__Response__Change *c =
+                plan_and_start("newer.service", SERVICE "[X-Argosy]\nHost=n2\nReplaces=high.service\n");
         assert_string_equal(message_about(c, "high.service"),
                             "would stop on n2 and wait for a node: newer.service replaces it there");
         assert_string_equal(message_about(c, "old@2.service"), "would start on n2");
@@ -418,17 +399,15 @@ static void who_is_preempted_comes_back_to_where_it_was(void **state) {
 
 // It is known, and on no node: the plan gives it one, and then to somebody else.
 static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) {
-        const Argosy__Response__Change *c;
-        RigAnswer *a;
-
         (void) rig_label(&g, "n1", "offers/slot", "1");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "low.service",
                    SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n");
-        a = ask_plan("high.service",
-                     SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\nRequires=low.service\n",
-                     false);
+        RigAnswer *a = ask_plan(
+                "high.service",
+                SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\nRequires=low.service\n",
+                false);
         rig_settle(&g);
-        c = a->responses[0]->change;
+        const Argosy__Response__Change *c = a->responses[0]->change;
         assert_string_equal(
                 message_about(c, "low.service"),
                 "would wait for a node: high.service, which has a higher priority, takes its place");
@@ -440,10 +419,9 @@ static void who_has_the_higher_priority_is_planned_first(void **state) {
         static const char *const contents[] = {
                 SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n",
                 SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"};
-        const Argosy__Response__Change *c;
 
         (void) rig_label(&g, "n1", "offers/slot", "1");
-        c = plan_two(names, contents);
+        const Argosy__Response__Change *c = plan_two(names, contents);
         assert_string_equal(c->units[0]->name, "low.service"); // answers are in the order of the names
         assert_string_equal(message_about(c, "low.service"), "would wait for a node");
         assert_string_equal(message_about(c, "high.service"), "would start on n1");
@@ -453,11 +431,10 @@ static void who_demands_most_is_planned_first(void **state) {
         static const char *const names[] = {"small.service", "large.service"};
         static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot\n",
                                                SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot:2\n"};
-        const Argosy__Response__Change *c;
 
         (void) rig_label(&g, "n1", "offers/slot", "2");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, names[0], contents[0]);
-        c = plan_two(names, contents);
+        const Argosy__Response__Change *c = plan_two(names, contents);
         assert_string_equal(message_about(c, "small.service"), "would wait for a node");
         assert_string_equal(message_about(c, "large.service"), "would start on n1");
 }
@@ -483,8 +460,6 @@ static void end_a_job(Rig *r) {
 }
 
 static void who_asks_holds_nobody_up_and_is_held_up_by_nobody(void **state) {
-        RigAnswer *asked, *stopped;
-
         for (unsigned i = 0; i < JOBS; i++) {
                 char name[32];
 
@@ -494,8 +469,8 @@ static void who_asks_holds_nobody_up_and_is_held_up_by_nobody(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         g.on_turn = end_a_job;
         rig_turns(&g, 5);
-        asked = ask_plan("db.service", SERVICE, false);
-        stopped = rig_change_with(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL, false, NULL);
+        RigAnswer *asked = ask_plan("db.service", SERVICE, false);
+        RigAnswer *stopped = rig_change_with(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL, false, NULL);
         rig_turns(&g, JOBS / 2);
         g.on_turn = NULL;
         assert_true(asked->final);

@@ -26,9 +26,8 @@ static void assert_refused(Argosy__Verb verb, const char *name, const char *cont
 
 static const Argosy__Response__Status *why_of(const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply;
+        return rig_ask(&g, A_REQUEST(WHY, why, &why))->responses[0]->status_reply;
 }
 
 static void the_replaced_unit_goes_elsewhere(void **state) {

@@ -4,6 +4,7 @@
 // 3 is lost.
 #include "request.h"
 
+#include "messages.h"
 #include "response.h"
 #include "test.h"
 #include "unit-file.h"
@@ -187,10 +188,8 @@ static void verbs_lead_to_their_targets(void **state) {
 }
 
 static void every_start_is_a_new_number(void **state) {
-        uint64_t first;
-
         start("web.service", SERVICE);
-        first = record("web.service")->start_rev;
+        uint64_t first = record("web.service")->start_rev;
         start("web.service", NULL);
         assert_true(record("web.service")->start_rev > first);
 }
@@ -228,10 +227,9 @@ static void one_bad_unit_does_not_hold_up_the_others(void **state) {
                               {"broken.service", "[X-Argosy]\nNoSuchKey=1\n"},
                               {"systemd-journald.service", SERVICE},
                               {"b.service", SERVICE}};
-        const Argosy__Response__Change *c;
 
         change_all(ARGOSY__VERB__VERB_START, names, 5, files, 4, false);
-        c = w.response->change;
+        const Argosy__Response__Change *c = w.response->change;
         assert_int_equal(c->n_units, 5);
         assert_int_equal(c->units[0]->status, 0);
         assert_int_equal(c->units[1]->status, EINVAL);
@@ -247,10 +245,9 @@ static void one_bad_unit_does_not_hold_up_the_others(void **state) {
 
 static void a_template_cannot_be_started_but_its_instances_share_its_content(void **state) {
         const char *names[] = {"web@1.service", "web@2.service", "web@3.service"};
-        const Argosy__Response__UnitResult *r;
 
         submit("web@.service", SERVICE);
-        r = start("web@.service", NULL);
+        const Argosy__Response__UnitResult *r = start("web@.service", NULL);
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, "web@1.service"));
         change_all(ARGOSY__VERB__VERB_START, names, 3, NULL, 0, false);
@@ -284,12 +281,12 @@ static void an_instance_without_a_file_is_made_like_its_siblings(void **state) {
         const File template = {"web@.service", SERVICE}, other = {"web@.service", OTHER};
         const char *first = "web@1.service", *second = "web@2.service",
                    *more[] = {"web@7.service", "web@8.service", "web@9.service"};
-        const Argosy__Response__UnitResult *r;
 
         assert_int_equal(start("web@7.service", NULL)->status, ENOENT);
         change_all(ARGOSY__VERB__VERB_START, &first, 1, &template, 1, false);
         w.n_siblings_asked = 0;
-        r = change_all(ARGOSY__VERB__VERB_START, more, 3, NULL, 0, false);
+        const Argosy__Response__UnitResult *r =
+                change_all(ARGOSY__VERB__VERB_START, more, 3, NULL, 0, false);
         assert_int_equal(r->status, 0);
         assert_int_equal(w.n_siblings_asked, 1); // not again for each
         assert_true(record("web@7.service")->from_template);
@@ -306,10 +303,9 @@ static void an_instance_without_a_file_is_made_like_its_siblings(void **state) {
 static void a_misspelt_section_is_refused_in_what_comes_in(void **state) {
         const char *names[] = {"web@1.service", "web@2.service"};
         const File file = {"web@.service", SERVICE "[X-fleet]\nGlobal=true\n"};
-        const Argosy__Response__Change *c;
 
         change_all(ARGOSY__VERB__VERB_START, names, 2, &file, 1, false);
-        c = w.response->change;
+        const Argosy__Response__Change *c = w.response->change;
         assert_int_equal(c->units[0]->status, EINVAL);
         assert_non_null(strstr(c->units[0]->message, "web@.service:3: [X-fleet]"));
         assert_int_equal(c->units[1]->status, EINVAL); // the file is read once, and refused for both
@@ -330,10 +326,8 @@ static void a_template_that_changes_leaves_its_instances_alone(void **state) {
 }
 
 static void a_different_file_is_only_warned_about_without_replace(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         submit("web.service", SERVICE);
-        r = submit("web.service", OTHER);
+        const Argosy__Response__UnitResult *r = submit("web.service", OTHER);
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->message, "--replace"));
         assert_true(has_content("web.service", SERVICE));
@@ -346,10 +340,9 @@ static void a_different_file_is_only_warned_about_without_replace(void **state) 
         "\nVolume=data.volume:/d\n\n# data.volume\n[Volume]\nLabel=" label "\n"
 
 static void a_volume_that_is_there_is_not_changed(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         submit("web.service", BOX("a:1", "x=1"));
-        r = replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", BOX("a:2", "x=2"));
+        const Argosy__Response__UnitResult *r =
+                replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", BOX("a:2", "x=2"));
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, "data.volume is not as it was"));
         assert_true(has_content("web.service", BOX("a:1", "x=1")));
@@ -440,43 +433,36 @@ static void a_unit_named_twice_is_refused_once(void **state) {
 // What a batch decides about a unit is decided on the state before it, so nothing else may be decided about
 // it there.
 static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **state) {
-        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
         const char *name = "web.service";
         Argosy__Response *response = NULL;
-        BatchBuilder d = {};
-        BatchBuilderMark mark;
+        _cleanup_(batch_builder_done) BatchBuilder d = {};
 
         submit(name, SERVICE);
-        c.verb = ARGOSY__VERB__VERB_START;
-        c.names = (char **) &name;
-        c.n_names = 1;
+        Argosy__Request__Change c = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_START,
+                                               .names = (char **) &name, .n_names = 1);
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), 0);
         message_free(response);
         response = NULL;
-        mark = batch_builder_mark(&d);
+        BatchBuilderMark mark = batch_builder_mark(&d);
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), -EBUSY);
         assert_null(response);
         assert_int_equal(d.packed.len, mark.len);
         assert_int_equal(d.n_ops, mark.n_ops);
-        batch_builder_done(&d);
 }
 
 // One request unloads two units, one of which is unloaded already, and the next one of the same entry starts
 // that.
 static void a_unit_that_stays_as_it_is_is_answered_by_the_revision_that_it_had(void **state) {
         const char *names[] = {"web.service", "db.service"};
-        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Change c = MESSAGE_OF(request__change, .names = (char **) names, .n_names = 2,
+                                               .verb = ARGOSY__VERB__VERB_UNLOAD);
         _cleanup_response_ Argosy__Response *unloads = NULL, *starts = NULL;
-        uint64_t before;
         BatchBuilder d = {};
         BatchBuilderMark mark = batch_builder_mark(&d);
 
         start("web.service", SERVICE);
         submit("db.service", SERVICE);
-        before = record("db.service")->revision;
-        c.names = (char **) names;
-        c.n_names = 2;
-        c.verb = ARGOSY__VERB__VERB_UNLOAD;
+        uint64_t before = record("db.service")->revision;
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &unloads), 0);
         // who only asks what would be has nothing to wait for
         assert_int_equal(unloads->change->units[1]->revision, 0);

@@ -27,16 +27,14 @@ typedef struct Client {
 static Client clients[CLIENTS];
 static char order[8 * CLIENTS]; // numbers of those who were told
 
-static int setup(void **state) {
+FIXTURE(setup) {
         memset(clients, 0, sizeof(clients));
         order[0] = '\0';
         tables_start(&t, 1);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         tables_stop(&t);
-        return 0;
 }
 
 static void on_response(const Argosy__Response *response, void *userdata) {
@@ -137,23 +135,19 @@ static void without_memory_for_an_answer_that_is_the_answer(void **state) {
 // ---- waits for units
 
 static Client *wait_for(size_t i, const char *unit) {
-        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
         Argosy__Request__Wait__Item item = MESSAGE_OF(request__wait__item, .name = (char *) unit),
                                     *items = &item;
 
         item.revision = 1000; // far off
-        wait.verb = ARGOSY__VERB__VERB_START;
-        wait.items = &items;
-        wait.n_items = 1;
-        ask(i, &request);
+        Argosy__Request__Wait wait =
+                MESSAGE_OF(request__wait, .verb = ARGOSY__VERB__VERB_START, .items = &items, .n_items = 1);
+        ask(i, A_REQUEST(WAIT, wait, &wait));
         assert_return_code(waiter_start(t.leader, clients[i].pending), 0);
         return &clients[i];
 }
 
 static void a_wait_costs_nothing_while_nothing_happens_to_its_units(void **state) {
         char name[32];
-        uint64_t n;
 
         for (size_t i = 0; i < CLIENTS; i++) {
                 snprintf(name, sizeof(name), "web@%zu.service", i);
@@ -161,7 +155,7 @@ static void a_wait_costs_nothing_while_nothing_happens_to_its_units(void **state
                 wait_for(i, name);
         }
         waiters_drain(t.leader);
-        n = t.leader->n_waiters_judged;
+        uint64_t n = t.leader->n_waiters_judged;
         tables_put(&t, "web@7.service", "[Service]\n",
                    (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         waiters_drain(t.leader);

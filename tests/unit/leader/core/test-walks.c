@@ -10,18 +10,16 @@ static uint64_t cpu(void *userdata) {
         return cpu_us;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         tables_start(&t, 2);
         t.leader->config.cpu_us = cpu;
         cpu_us = 1000;
         t.leader->n_hosts.unattached = 1;
         walks_begin(t.leader);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         tables_stop(&t);
-        return 0;
 }
 
 static void turn(LeaderWalk *w, size_t left, uint64_t took_us) {

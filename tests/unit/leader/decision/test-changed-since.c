@@ -17,10 +17,8 @@ static bool is_changed(PendingRequest t, const char *unit) {
 }
 
 static void a_unit_that_was_never_there_is_not_changed(void **state) {
-        PendingRequest t;
-
         (void) answer((Ask){START, "a.service", SERVICE});
-        t = asked_now();
+        PendingRequest t = asked_now();
         (void) answer((Ask){START, "b.service", SERVICE});
         (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "b.service"});
         assert_true(is_changed(t, "b.service"));
@@ -30,18 +28,15 @@ static void a_unit_that_was_never_there_is_not_changed(void **state) {
 
 // Its number is from before, and what it has changed is from behind.
 static void a_job_that_was_held_back_meanwhile_is_found(void **state) {
-        uint64_t job, by;
-        PendingRequest t;
-
         (void) answer((Ask){START, "a.service", SERVICE});
-        job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
+        uint64_t job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
         (void) answer((Ask){START, "b.service", SERVICE});
-        t = asked_now();
+        PendingRequest t = asked_now();
         assert_int_equal(release(job), 0);
         rig_settle(&g);
         assert_null(rig_record(&g, "a.service"));
         assert_true(is_changed(t, "a.service"));
-        by = changed_since_by(g.leader, &t, "a.service");
+        uint64_t by = changed_since_by(g.leader, &t, "a.service");
         assert_int_equal(by, job);
         assert_false(is_changed(t, "b.service"));
         assert_false(is_changed(t, "c.service"));
@@ -71,23 +66,20 @@ static void change_long(Argosy__Verb verb) {
 
 static void keep_little(void) {
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .history_mib = 1);
-        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(QUEUE_CHANGE, queue_change, &m)))->status,
+                         0);
 }
 
 // Its number is from before that, and those that have begun since are all kept.
 static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(void **state) {
-        uint64_t job, newest;
-        PendingRequest t;
-
         keep_little();
         (void) answer((Ask){START, "a.service", SERVICE});
-        job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
+        uint64_t job = hold((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service", .hold = true});
         for (size_t i = 0; i < TIMES / 4; i++)
                 change_long(i % 2 ? STOP : START);
-        newest = rig_last_job(&g);
-        t = asked_now();
+        uint64_t newest = rig_last_job(&g);
+        PendingRequest t = asked_now();
         assert_false(is_changed(t, "a.service"));
         assert_int_equal(release(job), 0);
         rig_settle(&g);
@@ -103,14 +95,11 @@ static void what_a_forgotten_job_may_have_changed_when_it_went_on_is_changed(voi
 
 // Any of those that are forgotten may have taken it away.
 static void what_a_forgotten_job_may_have_changed_is_changed(void **state) {
-        uint64_t job;
-        PendingRequest t;
-
         keep_little();
         (void) answer((Ask){START, "a.service", SERVICE});
-        t = asked_now();
+        PendingRequest t = asked_now();
         (void) answer((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         for (size_t i = 0; i < TIMES; i++)
                 change_long(i % 2 ? STOP : START);
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);

@@ -18,7 +18,7 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         }
 }
 
-static int setup_podman(void **state) {
+FIXTURE(setup_podman) {
         setup(state);
         n_asked = 0;
         g.on_host_message = on_host_message;
@@ -28,7 +28,6 @@ static int setup_podman(void **state) {
                 rig_host_on(&g, i, false);
         }
         rig_settle(&g);
-        return 0;
 }
 
 #define CHECK_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
@@ -71,12 +70,11 @@ static void what_a_podman_refuses_is_not_stored(void **state) {
 }
 
 static void an_update_to_such_a_file_is_refused(void **state) {
-        const Argosy__Response *r;
-
         taken(change(START, "web.service", BOX, false));
-        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
-                                                  .name = "web.service",
-                                                  .content = UNHEARD}));
+        const Argosy__Response *r =
+                rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                      .name = "web.service",
+                                                      .content = UNHEARD}));
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, REFUSAL));
 }
@@ -103,11 +101,10 @@ static void without_a_host_that_could_say_it_is_taken_and_noted(void **state) {
 
 static void a_host_that_goes_leaves_it_unchecked(void **state) {
         uint64_t id[2] = {++g.id, 55};
-        RigAnswer *a;
 
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
-        a = rig_change_with(&g, SUBMIT, "web.service", UNHEARD, false, (const uint8_t *) id);
-        rig_settle(&g);
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, SUBMIT, "web.service", UNHEARD, false, (const uint8_t *) id);
         assert_int_equal(a->n, 0);
         assert_int_equal(n_asked, 1);
         rig_host_off(&g, 2);

@@ -15,14 +15,12 @@ enum { TURNS_MAX = 200 };
 static Rig g;
 static unsigned n_given; // how often b was given to n1
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 1);
-        return 0;
 }
 
-static int setup_four(void **state) {
+FIXTURE(setup_four) {
         rig_start(&g, 4);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -34,9 +32,8 @@ static RigAnswer *start_both(void) {
         Argosy__Request__Change change = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .names = names, .n_names = 2);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CHANGE, change, &change));
 }
 
 static bool comes_to_rest(void) {
@@ -48,7 +45,8 @@ static bool comes_to_rest(void) {
 }
 
 static void count_given(Rig *r) {
-        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
+        _cleanup_(message_freep) Argosy__LogBatch *batch =
+                argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
 
         assert_non_null(batch);
         for (size_t i = 0; i < batch->n_ops; i++) {
@@ -57,13 +55,11 @@ static void count_given(Rig *r) {
                 n_given += op->op_case == ARGOSY__LOG_OP__OP_UNIT &&
                            strcmp(op->unit->unit->name, "b.service") == 0 && op->unit->unit->node == 1;
         }
-        message_free(batch);
 }
 
 // b waits for a node since n1 has refused it, and n1 is about to refuse a.
 static RigAnswer *start_while_one_is_refused(void) {
         RigHost *h = rig_host(&g, 1);
-        RigAnswer *a;
 
         h->refuses = true;
         (void) rig_change(&g, START, "b.service", SERVICE);
@@ -75,7 +71,7 @@ static RigAnswer *start_while_one_is_refused(void) {
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "c.service", SERVICE, false,
                                (const uint8_t *) "an entry more ...");
         rig_turns(&g, 2);
-        a = start_both();
+        RigAnswer *a = start_both();
         h->delayed = false;
         rig_turns(&g, 3);
         rig_hurry(&g);
@@ -103,23 +99,19 @@ static void who_waits_for_the_next_entry_asks_no_node_again(void **state) {
 static void begin_drain(const char *node) {
         Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char **) &node, .n_nodes = 1,
                                                        .mode = ARGOSY__NODE_MODE__MODE_DRAINING);
-        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
-        (void) rig_ask(&g, &request);
+        (void) rig_ask(&g, A_REQUEST(NODE_CHANGE, node_change, &m));
 }
 
 static RigAnswer *begin_removal(const char *host) {
         Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
 }
 
 // The unit leaves n1 for n4 in the entry that the removal of n4 would be in: it would be on a node that
 // nobody has.
 static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state) {
-        RigAnswer *a;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         assert_int_equal(rig_record(&g, "a.service")->node, 1);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -127,10 +119,9 @@ static void a_host_does_not_leave_with_what_the_same_entry_gives_it(void **state
         g.slow = true;
         begin_drain("n1");
         rig_turns(&g, 2);
-        a = begin_removal("n4");
+        RigAnswer *a = begin_removal("n4");
         rig_turns(&g, 2);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_null(cluster_state_find_host(g.state, 4));

@@ -29,7 +29,7 @@ static const char *answer_of(Rig *rig, uint32_t host, const char *image, const c
         return registry.here == host || registry.words ? NULL : registry.digest;
 }
 
-static int setup_podman(void **state) {
+FIXTURE(setup_podman) {
         setup(state);
         memset(&registry, 0, sizeof(registry));
         registry.digest = OLD;
@@ -40,7 +40,6 @@ static int setup_podman(void **state) {
                 rig_host_on(&g, i, false);
         }
         rig_settle(&g);
-        return 0;
 }
 
 #define IMAGE_TEST(f) cmocka_unit_test_setup_teardown(f, setup_podman, teardown)
@@ -85,13 +84,11 @@ static void a_tag_is_resolved_by_a_host_that_may_run_it(void **state) {
 
 static void lists_have_the_image_and_its_digest(void **state) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         const Argosy__Response__Units *units;
-        RigAnswer *answer;
 
         assert_done(change(START, "a.service", IMAGE, false));
         assert_done(change(START, "b.service", SERVICE, false));
-        answer = rig_ask(&g, &request);
+        RigAnswer *answer = rig_ask(&g, A_REQUEST(LIST_UNITS, list_units, &list));
         rig_settle(&g);
         units = rig_last(answer)->units;
         assert_int_equal(units->n_rows, 2);
@@ -103,10 +100,8 @@ static void lists_have_the_image_and_its_digest(void **state) {
 }
 
 static void the_same_file_keeps_its_digest(void **state) {
-        uint64_t before;
-
         assert_done(change(START, "web.service", IMAGE, false));
-        before = rig_record(&g, "web.service")->revision;
+        uint64_t before = rig_record(&g, "web.service")->revision;
         registry.digest = NEW;
         assert_done(change(SUBMIT, "web.service", IMAGE, true));
         assert_string_equal(change(START, "web.service", IMAGE, false)->change->units[0]->message, "");
@@ -133,8 +128,7 @@ static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
         assert_done(change(START, "web.service", SERVICE, false));
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
                                (const uint8_t *) ids[0]);
-        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) ids[1]);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) ids[1]);
         assert_int_equal(registry.n, 1);
         assert_string_equal(digest_of("web.service"), OLD);
 }
@@ -142,27 +136,20 @@ static void a_file_that_is_taken_after_all_is_asked_about(void **state) {
 // One of its units is gone when the registry has answered about the other.
 static void what_is_taken_by_then_is_asked_about_too(void **state) {
         static const uint64_t id[2] = {74, 1};
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile a = ARGOSY__NAMED_FILE__INIT, b = ARGOSY__NAMED_FILE__INIT,
-                          *files[] = {&a, &b};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile a = ARGOSY__NAMED_FILE__INIT, b = ARGOSY__NAMED_FILE__INIT, *files[] = {&a, &b};
         char *names[] = {(char *) "a.service", (char *) "b.service"};
-        RigAnswer *answer;
 
         assert_done(change(START, "b.service", SERVICE, false));
         a.name = a.path = names[0];
         b.name = b.path = names[1];
         a.content = b.content = (ProtobufCBinaryData){strlen(IMAGE), (uint8_t *) IMAGE};
-        m.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
-        m.verb = START;
-        m.names = names;
-        m.n_names = m.n_files = 2;
-        m.files = files;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &m;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id},
+                           .verb = START, .names = names, .n_names = 2, .n_files = 2, .files = files);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         for (uint32_t i = 1; i <= 3; i++)
                 rig_host(&g, i)->mute = true;
-        answer = rig_ask(&g, &request);
+        RigAnswer *answer = rig_ask(&g, &request);
         rig_settle(&g);
         assert_done(change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL, false));
         for (uint32_t i = 1; i <= 3; i++)
@@ -171,7 +158,6 @@ static void what_is_taken_by_then_is_asked_about_too(void **state) {
                 rig_host_off(&g, i);
                 rig_settle(&g);
                 rig_host_on(&g, i, true);
-                rig_settle(&g);
         }
         assert_done(rig_last(answer));
         assert_string_equal(digest_of("a.service"), OLD);
@@ -187,22 +173,19 @@ static const char *never_twice(Rig *rig, uint32_t host, const char *image, const
 
 static void what_is_asked_twice_is_refused_as_one(void **state) {
         uint64_t id[2] = {73, 1};
-        RigAnswer *first, *second;
 
         g.registry = never_twice;
-        first = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        second = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        RigAnswer *first = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
+        RigAnswer *second =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         assert_int_equal(rig_last(first)->status, EIO);
         assert_int_equal(rig_last(second)->status, EIO);
         assert_null(rig_record(&g, "web.service"));
 }
 
 static void what_the_registry_says_refuses_the_request(void **state) {
-        const Argosy__Response *r;
-
         registry.words = "manifest unknown";
-        r = change(START, "web.service", IMAGE, false);
+        const Argosy__Response *r = change(START, "web.service", IMAGE, false);
         assert_int_equal(r->status, EIO);
         assert_non_null(strstr(r->message, "reg.example/web:1 of web.service"));
         assert_non_null(strstr(r->message, "manifest unknown"));
@@ -228,10 +211,8 @@ static const char *never_reached(Rig *rig, uint32_t host, const char *image, con
 }
 
 static void if_no_host_reaches_the_registry_it_is_said_why(void **state) {
-        const Argosy__Response *r;
-
         g.registry = never_reached;
-        r = change(START, "web.service", IMAGE, false);
+        const Argosy__Response *r = change(START, "web.service", IMAGE, false);
         assert_int_equal(r->status, EIO);
         assert_non_null(strstr(r->message, "connection refused"));
         assert_int_equal(registry.n, 2); // hosts that may run it
@@ -239,14 +220,12 @@ static void if_no_host_reaches_the_registry_it_is_said_why(void **state) {
 
 static void a_host_that_is_lost_leaves_it_to_another_one(void **state) {
         uint64_t id[2] = {++g.id, 55};
-        uint32_t asked;
-        RigAnswer *a;
 
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
-        a = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         assert_int_equal(a->n, 0);
-        asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
+        uint32_t asked = rig_host(&g, 2)->calls > 0 ? 2 : 3;
         rig_host(&g, 5 - asked)->mute = false;
         rig_host_off_for(&g, asked, 2 * RIG_LEASE_MS);
         assert_true(a->final);
@@ -264,11 +243,10 @@ static void without_a_host_that_may_run_it_nothing_is_taken(void **state) {
 
 static void others_are_decided_meanwhile(void **state) {
         uint64_t id[2] = {++g.id, 55};
-        RigAnswer *a;
 
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
-        a = rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         assert_done(change(START, "plain.service", SERVICE, false));
         assert_int_equal(a->n, 0);
         rig_cancel(&g, a);
@@ -281,32 +259,25 @@ static void the_next_leader_asks_again(void **state) {
         uint64_t id[2] = {++g.id, 55};
 
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
-        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         rig_depose(&g);
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
         rig_elect(&g);
-        rig_settle(&g);
         assert_null(rig_record(&g, "web.service"));
-        (void) rig_change_with(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "web.service", IMAGE, false, (const uint8_t *) id);
         assert_string_equal(digest_of("web.service"), OLD);
 }
 
 static void it_runs_with_that_image_everywhere_and_after_undo(void **state) {
-        uint32_t host;
-        uint64_t job;
-
         assert_done(change(START, "web.service", IMAGE, false));
         registry.digest = NEW;
-        job = rig_change_as_job(&g, START, "web.service", NEW_FILE);
+        uint64_t job = rig_change_as_job(&g, START, "web.service", NEW_FILE);
         assert_string_equal(digest_of("web.service"), NEW);
-        host = rig_host_of(&g, "web.service");
+        uint32_t host = rig_host_of(&g, "web.service");
         rig_host_off_for(&g, host, 4 * RIG_LEASE_MS);
         assert_int_equal(rig_host_of(&g, "web.service"), 5 - host);
         assert_string_equal(digest_of("web.service"), NEW);
         rig_host_on(&g, host, true);
-        rig_settle(&g);
         assert_int_equal(rig_undo(&g, (RigUndo){.job = job})->status, 0);
         assert_string_equal(digest_of("web.service"), OLD);
         assert_int_equal(registry.n, 2);
@@ -344,11 +315,10 @@ static RigAnswer *start_unpinned(const char *name, const char *content) {
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
                 .verb = START, .names = (char **) &name, .n_names = 1, .files = &files, .n_files = 1,
                 .unpinned = true);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
 
         file.name = file.path = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
 }
 
 static void unpinned_it_is_taken_as_it_is(void **state) {
@@ -361,10 +331,8 @@ static void unpinned_it_is_taken_as_it_is(void **state) {
 }
 
 static void update(RigRollout w) {
-        const Argosy__Response *r;
-
         w.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-        r = rig_last(rig_rollout(&g, w));
+        const Argosy__Response *r = rig_last(rig_rollout(&g, w));
         if (r->status)
                 fail_msg("%s", r->message);
         rig_pass_ms(&g, 20000);
@@ -419,15 +387,14 @@ static void units_whose_digests_differ_have_one_file_to_pull(void **state) {
 }
 
 static void units_of_several_files_have_none_to_pull(void **state) {
-        const Argosy__Response *r;
-
         assert_done(rig_last(rig_change_many(&g, START, "web", 2, IMAGE "[X-Argosy]\nSpreadOver=host\n")));
         g.pull = refuse_pull;
         update((RigRollout){.name = "web@.service", .content = NEW_FILE, .pull = true});
         g.pull = NULL;
-        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
-                                                  .name = "web@.service",
-                                                  .pull = true}));
+        const Argosy__Response *r =
+                rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                      .name = "web@.service",
+                                                      .pull = true}));
         assert_int_equal(r->status, ENOENT);
         assert_non_null(strstr(r->message, "its units have several files"));
 }
@@ -453,12 +420,12 @@ static void an_image_that_depends_on_the_instance_is_resolved_for_each(void **st
 static void an_update_of_these_is_refused(void **state) {
         static const char file[] = "[Container]\nImage=reg.example/db:%i\n",
                           next[] = "[Container]\nImage=reg.example/db:%i\nExec=x\n";
-        const Argosy__Response *r;
 
         assert_done(rig_last(rig_change_many(&g, START, "db", 2, file)));
-        r = rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
-                                                  .name = "db@.service",
-                                                  .content = next}));
+        const Argosy__Response *r =
+                rig_last(rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                      .name = "db@.service",
+                                                      .content = next}));
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "--replace"));
 }

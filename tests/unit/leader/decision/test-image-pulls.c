@@ -37,7 +37,7 @@ static const char *pull(Rig *rig, uint32_t host, const char *image) {
         return pulls.down || host == pulls.lacks ? "dial tcp: connection refused" : NULL;
 }
 
-static int setup_podman(void **state) {
+FIXTURE(setup_podman) {
         rig_start(&g, HOSTS);
         memset(&pulls, 0, sizeof(pulls));
         g.pull = pull;
@@ -55,7 +55,6 @@ static int setup_podman(void **state) {
                         ->status,
                 0);
         rig_settle(&g);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -65,10 +64,9 @@ RIG_TEARDOWN
 static const char *image_of(unsigned i) {
         static char text[CONTENT_IMAGE_NAME_MAX];
         _cleanup_content_image_ ContentImage image = {};
-        const UnitEntry *e;
         _cleanup_free_ char *name = str_printf("web@%u.service", i);
+        const UnitEntry *e = cluster_state_find_unit(g.state, name);
 
-        e = cluster_state_find_unit(g.state, name);
         assert_non_null(e);
         assert_int_equal(content_image_read(name, e->spec->content, e->spec->len, &image), 0);
         snprintf(text, sizeof(text), "%s", image.name);
@@ -102,13 +100,11 @@ static void all_hosts_have_the_image_before_the_first_unit_stops(void **state) {
 
 // The start is decided in the entry before the update's.
 static void what_is_started_while_the_update_waits_has_it_too(void **state) {
-        RigAnswer *a;
-
         assert_int_equal(rig_change(&g, START, "x.service", IMAGE "[X-Argosy]\nHost=n3\n")->status, 0);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "x.service", NULL)->status, 0);
         (void) rig_change_with(&g, START, "x.service", IMAGE "[X-Argosy]\nHost=n3\nPriority=1\n", true,
                                NULL);
-        a = rig_rollout(
+        RigAnswer *a = rig_rollout(
                 &g, (RigRollout){.kind = UPDATE, .name = "x.service", .content = NEXT, .health_ms = 1000});
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(pulls.n, 1);
@@ -135,10 +131,9 @@ static void a_large_group_has_it_everywhere_too(void **state) {
 static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
         uint32_t host = rig_host_of(&g, "web@3.service");
         unsigned running = rig_unit_on(&g, host, "web@3.service")->starts;
-        const Argosy__Response *r;
 
         pulls.lacks = host;
-        r = rig_last(update(NEXT));
+        const Argosy__Response *r = rig_last(update(NEXT));
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(r->change->units[0]->message,
                                "keeps the file of before: dial tcp: connection refused"));
@@ -154,11 +149,10 @@ static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
 }
 
 static void a_registry_that_is_down_changes_nothing(void **state) {
-        const Argosy__Response *r;
         uint64_t revision = cluster_state_revision(g.state);
 
         pulls.down = true;
-        r = rig_last(update(NEXT));
+        const Argosy__Response *r = rig_last(update(NEXT));
         assert_int_equal(r->status, EIO);
         assert_non_null(strstr(r->message, "connection refused"));
         rig_pass_ms(&g, 5000);
@@ -187,11 +181,10 @@ static void link_breaks(uint32_t host) {
 
 static void a_host_that_is_back_while_others_pull_has_it_too(void **state) {
         uint32_t away = rig_host_of(&g, "web@3.service"), slow = rig_host_of(&g, "web@4.service");
-        RigAnswer *a;
 
         pulls.slow = 1u << slow;
         link_breaks(away);
-        a = update(NEXT);
+        RigAnswer *a = update(NEXT);
         assert_int_equal(pulls.n, N - 1);
         comes_now(away);
         comes_now(slow);
@@ -201,10 +194,9 @@ static void a_host_that_is_back_while_others_pull_has_it_too(void **state) {
 
 static void a_host_that_goes_with_its_answer_is_asked_again(void **state) {
         uint32_t away = rig_host_of(&g, "web@3.service"), slow = rig_host_of(&g, "web@4.service");
-        RigAnswer *a;
 
         pulls.slow = 1u << slow | 1u << away;
-        a = update(NEXT);
+        RigAnswer *a = update(NEXT);
         assert_int_equal(pulls.n, N);
         link_breaks(away);
         comes_now(away);
@@ -219,10 +211,9 @@ static void a_host_that_goes_with_its_answer_is_asked_again(void **state) {
 static void hosts_that_come_and_go_are_not_waited_for_for_ever(void **state) {
         enum { ASKED_MAX = 3 };
         uint32_t hosts[] = {rig_host_of(&g, "web@3.service"), rig_host_of(&g, "web@4.service")};
-        RigAnswer *a;
 
         pulls.slow = 1u << hosts[0] | 1u << hosts[1];
-        a = update(NEXT);
+        RigAnswer *a = update(NEXT);
         for (unsigned i = 0; i < 2 * ASKED_MAX; i++) {
                 assert_false(a->final);
                 link_breaks(hosts[i % 2]);
@@ -236,10 +227,8 @@ static void hosts_that_come_and_go_are_not_waited_for_for_ever(void **state) {
 
 // The job that gave all of them NEXT.
 static uint64_t give_next(void) {
-        uint64_t job;
-
         assert_int_equal(rig_last(update(NEXT))->status, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_pass_ms(&g, 60000);
         assert_int_equal(count("reg.example/web:2"), N);
         pulls.n = 0;
@@ -265,10 +254,9 @@ static void a_host_that_lacks_the_image_of_before_leaves_the_undo(void **state) 
                 uint64_t job = give_next();
                 uint32_t host = rig_host_of(&g, "web@3.service");
                 unsigned running = rig_unit_on(&g, host, "web@3.service")->starts;
-                const Argosy__Response *r;
 
                 pulls.lacks = host;
-                r = rig_undo(&g, (RigUndo){.job = job, .rolling = rolling});
+                const Argosy__Response *r = rig_undo(&g, (RigUndo){.job = job, .rolling = rolling});
                 assert_int_equal(r->status, 0);
                 for (size_t i = 0; i < r->change->n_units; i++)
                         if (rolling || streq(r->change->units[i]->name, "web@3.service"))
@@ -285,10 +273,9 @@ static void a_host_that_lacks_the_image_of_before_leaves_the_undo(void **state) 
 
 static void an_undo_that_no_host_can_do_changes_nothing(void **state) {
         uint64_t job = give_next(), revision = cluster_state_revision(g.state);
-        const Argosy__Response *r;
 
         pulls.down = true;
-        r = rig_undo(&g, (RigUndo){.job = job, .rolling = true});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){.job = job, .rolling = true});
         assert_int_equal(r->status, EIO);
         assert_non_null(strstr(r->message, "nothing was changed"));
         assert_int_equal(cluster_state_revision(g.state), revision);
@@ -302,13 +289,11 @@ static void an_undo_that_no_host_can_do_changes_nothing(void **state) {
 
 static void a_file_that_is_replaced_at_once_is_pulled_first(void **state) {
         uint64_t id[2] = {++g.id, 33};
-        const Argosy__Response__UnitResult *u;
-        RigAnswer *a;
 
         pulls.down = true;
-        a = rig_change_with(&g, START, "web@3.service", NEXT, true, (const uint8_t *) id);
-        rig_settle(&g);
-        u = rig_last(a)->change->units[0];
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web@3.service", NEXT, true, (const uint8_t *) id);
+        const Argosy__Response__UnitResult *u = rig_last(a)->change->units[0];
         assert_int_equal(u->status, EIO);
         assert_non_null(strstr(u->message, "connection refused"));
         assert_string_equal(image_of(3), "reg.example/web:1");
@@ -376,8 +361,7 @@ static void what_waits_for_an_image_takes_no_place(void **state) {
 
                 start_both(turns + 1);
                 rig_turns(&g, turns);
-                a = rig_change_with(&g, START, "small.service", SMALL, true, NULL);
-                rig_settle(&g);
+                a = rig_change_with_and_settle(&g, START, "small.service", SMALL, true, NULL);
                 assert_int_equal(rig_last(a)->change->units[0]->status, 0);
                 assert_string_equal(rig_last(a)->change->units[0]->message, "");
                 assert_string_equal(rig_node_name(&g, "small.service"), "n3");

@@ -31,27 +31,23 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         snprintf(heard + len, sizeof(heard) - len, "]%s", response->final ? "." : "");
 }
 
-static int setup(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
+FIXTURE(setup) {
         Argosy__Author author = ARGOSY__AUTHOR__INIT;
 
         tables_start(&t, 1);
         d = (Decision){.leader = t.leader};
         heard[0] = '\0';
-        change.verb = ARGOSY__VERB__VERB_START;
-        change.id = (ProtobufCBinaryData){sizeof(id), id};
-        pending = request_new(t.leader, &request, on_response, NULL);
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_START,
+                                                    .id = (ProtobufCBinaryData){sizeof(id), id});
+        pending = request_new(t.leader, A_REQUEST(CHANGE, change, &change), on_response, NULL);
         assert_non_null(pending);
         pending->author = message_copy(&author);
         assert_int_equal(log_chunk_begin(pending), 0);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         batch_builder_done(&d.batch);
         tables_stop(&t);
-        return 0;
 }
 
 // The units up to `end`, of which the first `n` are stored.

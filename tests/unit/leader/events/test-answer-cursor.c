@@ -80,10 +80,8 @@ static void what_changes_no_unit_has_one_too(void **state) {
 
 static void what_is_refused_or_only_asked_has_none(void **state) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
-        const RigAnswer *a;
+        const RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(LIST_NODES, list_nodes, &list));
 
-        a = rig_ask_and_settle(&g, &request);
         assert_string_equal(rig_last(a)->cursor, "");
         a = rig_set_mode(&g, "nowhere", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         assert_int_not_equal(rig_last(a)->status, 0);
@@ -118,12 +116,11 @@ static void and_the_same_leader(void **state) {
 // It has the sequence of before the change, so it has the index of the log of before it, too.
 static void who_goes_on_under_the_next_leader_is_told_the_change_too(void **state) {
         Asked first = {.from_now = true}, a;
-        const RigAnswer *answer;
 
         (void) change(START, "web.service", SERVICE, NULL);
         assert_true(asked_pull(&g, &first));
         // its job ends with its entry
-        answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
+        const RigAnswer *answer = change(ARGOSY__VERB__VERB_SUBMIT, "db.service", SERVICE, NULL);
         rig_pass_ms(&g, 3000);
         go_on_from(&a, answer);
         rig_elect_anew(&g);

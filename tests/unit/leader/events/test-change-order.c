@@ -45,7 +45,7 @@ static void assert_whole(const ChangeOrder *o) {
 }
 
 static void objects_stand_in_the_order_of_their_last_changes(void **state) {
-        ChangeOrder o = {};
+        _cleanup_(change_order_done) ChangeOrder o = {};
         uint64_t last = 0;
 
         seed = 1;
@@ -69,7 +69,6 @@ static void objects_stand_in_the_order_of_their_last_changes(void **state) {
         }
         assert_whole(&o);
         assert_next(&o, last);
-        change_order_done(&o);
 }
 
 static void put(ChangeOrder *o, size_t i, uint64_t *last) {
@@ -78,7 +77,7 @@ static void put(ChangeOrder *o, size_t i, uint64_t *last) {
 }
 
 static void holes_are_closed(void **state) {
-        ChangeOrder o = {};
+        _cleanup_(change_order_done) ChangeOrder o = {};
         uint64_t last = 0;
 
         memset(seqs, 0, sizeof(seqs));
@@ -98,19 +97,17 @@ static void holes_are_closed(void **state) {
         }
         assert_int_equal(change_order_n_slots(&o), 0);
         assert_whole(&o);
-        change_order_done(&o);
 }
 
 static void another_takes_the_place(void **state) {
         uint64_t other = 2, seq;
-        ChangeOrder o = {};
+        _cleanup_(change_order_done) ChangeOrder o = {};
 
         for (uint64_t i = 1; i <= 3; i++)
                 assert_int_equal(change_order_add(&o, i, &seqs[i]), 0);
         change_order_replace(&o, 2, &other);
         assert_ptr_equal(change_order_next(&o, 1, &seq), &other);
         assert_int_equal(seq, 2);
-        change_order_done(&o);
 }
 
 RUN_TESTS(

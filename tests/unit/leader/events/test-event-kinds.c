@@ -30,34 +30,30 @@ static void ask(const Argosy__Request *request) {
 }
 
 static void set_role(const char *name, uint32_t weight, uint64_t guarantee, bool remove) {
-        Argosy__Request__RoleChange change =
-                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
         Argosy__Amount amount = MESSAGE_OF(amount, .resource = (char *) "slot", .amount = guarantee),
                        *amounts = &amount;
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove,
+                           .guarantee = &amounts, .n_guarantee = guarantee > 0);
 
-        change.guarantee = &amounts;
-        change.n_guarantee = guarantee > 0;
-        ask(&request);
+        ask(A_REQUEST(ROLE_CHANGE, role_change, &change));
 }
 
 static void set_pool(const char *name, const char *host, bool remove) {
         Argosy__Request__PoolChange change =
                 MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
                            .n_hosts = !remove, .remove = remove);
-        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
 
-        ask(&request);
+        ask(A_REQUEST(POOL_CHANGE, pool_change, &change));
 }
 
 static void set_access(Argosy__Right right, const char *user, const char *host, const char *role,
                        bool revoke) {
-        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke, .right = right,
-                                                                .user = (char *) user, .host = (char *) host,
-                                                                .role = (char *) role);
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.revoke = revoke, .right = right, .user = (char *) user,
+                                 .host = (char *) host, .role = (char *) role);
 
-        ask(&request);
+        ask(A_REQUEST(ACCESS_CHANGE, access_change, &change));
 }
 
 static void from_now(Asked *a, Argosy__EventKind kind) {
@@ -67,10 +63,8 @@ static void from_now(Asked *a, Argosy__EventKind kind) {
 
 // The newest event of that name among those that have come since.
 static const Argosy__Event *next(Asked *a, const char *name) {
-        const Argosy__Event *e;
-
         assert_true(asked_pull(&g, a));
-        e = asked_find(a, a->kind, name);
+        const Argosy__Event *e = asked_find(a, a->kind, name);
         assert_non_null(e);
         assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
         return e;
@@ -79,13 +73,12 @@ static const Argosy__Event *next(Asked *a, const char *name) {
 // ------------------------------------------------------------------------------------------------ tests
 
 static void a_role_is_told_of_when_it_is_made_changed_and_removed(void **state) {
-        const Argosy__Event *e;
         Asked a;
 
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_ROLE);
         set_role("web", 5, 0, false);
         set_role("db", 1, 0, false);
-        e = next(&a, "web");
+        const Argosy__Event *e = next(&a, "web");
         assert_int_equal(a.n, 2);
         assert_string_equal(event_field(e, "weight"), "5");
         set_role("web", 7, 3, false);
@@ -103,12 +96,11 @@ static void a_role_is_told_of_when_it_is_made_changed_and_removed(void **state) 
 }
 
 static void a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it(void **state) {
-        const Argosy__Event *e;
         Asked a;
 
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_POOL);
         set_pool("fast", "n2", false);
-        e = next(&a, "fast");
+        const Argosy__Event *e = next(&a, "fast");
         assert_string_equal(event_field(e, "hosts"), "n2");
         (void) rig_label(&g, "n3", "disk", "ssd");
         assert_false(asked_pull(&g, &a));
@@ -118,13 +110,12 @@ static void a_pool_is_told_of_and_a_host_that_changes_is_no_news_of_it(void **st
 }
 
 static void a_right_is_told_of_as_it_is_given(void **state) {
-        const Argosy__Event *e;
         Asked a;
 
         set_role("web", 1, 0, false);
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_GRANT);
         set_access(ARGOSY__RIGHT__RIGHT_OPERATE, "ann", "n2", "web", false);
-        e = next(&a, "operate to user:ann@n2 on role web");
+        const Argosy__Event *e = next(&a, "operate to user:ann@n2 on role web");
         assert_string_equal(event_field(e, "right"), "operate");
         assert_string_equal(event_field(e, "user"), "ann");
         assert_string_equal(event_field(e, "group"), "");
@@ -139,13 +130,12 @@ static void a_right_is_told_of_as_it_is_given(void **state) {
 static void an_update_has_its_own_story(void **state) {
         RigRollout update = {
                 .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = "web.service", .health_ms = 1000};
-        const Argosy__Event *e;
         Asked a;
 
         rig_change(&g, START, "web.service", SERVICE);
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT);
         (void) rig_rollout(&g, update);
-        e = next(&a, "web.service");
+        const Argosy__Event *e = next(&a, "web.service");
         assert_string_equal(event_field(e, "verb"), "restart");
         assert_string_equal(event_field(e, "phase"), "running");
         rig_pass_ms(&g, 20000);
@@ -196,24 +186,23 @@ static void change_queue(const Argosy__Request__QueueChange *change, const char 
 }
 
 static void add_rule(Argosy__QueueAction action, const char *unit, uint32_t before) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule =
+                QUEUE_RULE_OF(.action = action, .unit = (char *) unit,
+                              .text = (char *) (action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE ? "not today"
+                                                                                             : ""));
         Argosy__Request__QueueChange change =
                 MESSAGE_OF(request__queue_change, .add = &rule, .before = before);
 
-        rule.action = action;
-        rule.unit = (char *) unit;
-        rule.text = (char *) (action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE ? "not today" : "");
         change_queue(&change, "");
 }
 
 static void a_rule_of_the_queue_is_told_of_with_its_place(void **state) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        const Argosy__Event *e;
+        Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .remove = 2);
         Asked a;
 
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_RULE);
         add_rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db*", 0);
-        e = next(&a, "1");
+        const Argosy__Event *e = next(&a, "1");
         assert_string_equal(event_field(e, "action"), "hold");
         assert_string_equal(event_field(e, "unit"), "db*");
         assert_string_equal(event_field(e, "place"), "1");
@@ -224,20 +213,18 @@ static void a_rule_of_the_queue_is_told_of_with_its_place(void **state) {
         e = asked_find(&a, a.kind, "1");
         assert_string_equal(event_field(e, "place"), "2");
         assert_int_equal(e->n_changed, 1);
-        change.remove = 2;
         change_queue(&change, "");
         assert_true(next(&a, "2")->gone);
         asked_forget(&a);
 }
 
 static void that_the_queue_is_closed_is_told_and_that_it_is_open(void **state) {
-        Argosy__Request__QueueChange change = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .close = true);
         Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_QUEUE};
 
         assert_true(asked_pull(&g, &a));
         assert_int_equal(a.n, 1);
         assert_string_equal(event_field(a.events[0], "closed"), "");
-        change.close = true;
         change_queue(&change, "holidays");
         assert_true(asked_pull(&g, &a));
         assert_int_equal(a.n, 1);
@@ -262,13 +249,12 @@ static void replace(const char *name, const char *content) {
 }
 
 static void new_content_is_told_of_and_that_it_is_removed(void **state) {
-        const Argosy__Event *e;
         char before[65];
         Asked a;
 
         from_now(&a, ARGOSY__EVENT_KIND__EVENT_CONTENT);
         rig_change(&g, START, "web.service", SERVICE);
-        e = next(&a, "web.service");
+        const Argosy__Event *e = next(&a, "web.service");
         assert_int_equal(strlen(event_field(e, "sha256")), 64);
         assert_int_equal(atoi(event_field(e, "bytes")), strlen(SERVICE));
         snprintf(before, sizeof(before), "%s", event_field(e, "sha256"));

@@ -22,9 +22,9 @@ RIG_OF(3)
 static void set_role(const char *name, bool remove) {
         Argosy__Request__RoleChange change =
                 MESSAGE_OF(request__role_change, .name = (char *) name, .remove = remove);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ROLE_CHANGE, role_change, &change)))->status, 0);
 }
 
 static void another_leader(void) {
@@ -73,11 +73,10 @@ static void who_follows_jobs_is_told_of_those_that_have_come_since_and_of_no_oth
 
 static void the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader(void **state) {
         Asked a = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
-        const Argosy__Event *e;
 
         rig_change(&g, START, "a.service", SERVICE);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "running");
         rig_pass_ms(&g, 3000);
@@ -92,7 +91,6 @@ static void the_end_of_a_job_that_he_knows_of_is_told_by_the_next_leader(void **
 static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
         enum { TOLD = 3 };
         Asked a = {};
-        uint64_t last;
 
         rig_change(&g, START, "a.service", SERVICE);
         tell_all(&a);
@@ -104,7 +102,7 @@ static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
         set_role("web", false);
         set_role("db", false);
         rig_pass_ms(&g, 3000);
-        last = cluster_state_last_job(g.state);
+        uint64_t last = cluster_state_last_job(g.state);
         assert_true(asked_pull(&g, &a));
         assert_non_null(strstr(event_field(begins(&a), "kinds"), "job"));
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), TOLD);
@@ -117,7 +115,6 @@ static void jobs_that_the_next_leader_tells_no_more_begin_anew(void **state) {
 }
 
 static void only_what_nodes_say_begins_anew(void **state) {
-        const Argosy__Event *e;
         Asked a = {};
 
         set_role("web", false);
@@ -126,7 +123,7 @@ static void only_what_nodes_say_begins_anew(void **state) {
         tell_all(&a);
         another_leader();
         assert_true(asked_pull(&g, &a));
-        e = begins(&a);
+        const Argosy__Event *e = begins(&a);
         assert_string_equal(event_field(e, "kinds"), "leader node unit state drain content");
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_JOB), 0);
         assert_int_equal(count(&a, ARGOSY__EVENT_KIND__EVENT_ROLE), 0);
@@ -139,7 +136,6 @@ static void only_what_nodes_say_begins_anew(void **state) {
 }
 
 static void a_table_that_was_changed_meanwhile_begins_anew_too(void **state) {
-        const Argosy__Event *e;
         Asked a = {};
 
         set_role("web", false);
@@ -148,7 +144,7 @@ static void a_table_that_was_changed_meanwhile_begins_anew_too(void **state) {
         set_role("web", true);
         another_leader();
         assert_true(asked_pull(&g, &a));
-        e = begins(&a);
+        const Argosy__Event *e = begins(&a);
         assert_string_equal(event_field(e, "kinds"), "leader node unit state drain role content");
         assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "db"));
         assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, "web"));
@@ -169,7 +165,6 @@ static void what_is_about_units_names_only_kinds_that_he_watches(void **state) {
 
 // Nodes are told of at once; what they have not said yet is unknown.
 static void states_of_hosts_that_the_next_leader_has_not_heard_are_unknown(void **state) {
-        const Argosy__Event *e;
         Asked a = {};
 
         (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -179,7 +174,7 @@ static void states_of_hosts_that_the_next_leader_has_not_heard_are_unknown(void 
         rig_host_off(&g, 3);
         another_leader();
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "a.service");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "a.service");
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "unknown");
         asked_forget(&a);

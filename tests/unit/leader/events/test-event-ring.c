@@ -23,7 +23,7 @@ static void assert_has(const EventRing *r, uint64_t seq, uint8_t content) {
 }
 
 static void the_oldest_go_and_the_others_stay(void **state) {
-        EventRing r = {.bytes_max = 100 * 1024};
+        _cleanup_(event_ring_done) EventRing r = {.bytes_max = 100 * 1024};
 
         event_ring_clear(&r, 1000);
         for (unsigned i = 0; i < 10000; i++)
@@ -35,22 +35,20 @@ static void the_oldest_go_and_the_others_stay(void **state) {
         assert_null(event_ring_find(&r, 11000));
         for (uint64_t seq = r.first; seq < 11000; seq++)
                 assert_has(&r, seq, (uint8_t) (seq - 1000));
-        event_ring_done(&r);
 }
 
 static void one_that_is_longer_than_all_is_kept(void **state) {
-        EventRing r = {.bytes_max = 10};
+        _cleanup_(event_ring_done) EventRing r = {.bytes_max = 10};
 
         add(&r, 1);
         assert_has(&r, 0, 1);
         add(&r, 2);
         assert_null(event_ring_find(&r, 0));
         assert_has(&r, 1, 2);
-        event_ring_done(&r);
 }
 
 static void it_begins_anew_where_it_is_told(void **state) {
-        EventRing r = {.bytes_max = 100 * 1024};
+        _cleanup_(event_ring_done) EventRing r = {.bytes_max = 100 * 1024};
 
         add(&r, 1);
         event_ring_clear(&r, 50);
@@ -58,7 +56,6 @@ static void it_begins_anew_where_it_is_told(void **state) {
         assert_null(event_ring_find(&r, 0));
         add(&r, 2);
         assert_has(&r, 50, 2);
-        event_ring_done(&r);
 }
 
 RUN_TESTS(

@@ -23,16 +23,16 @@ static Rig g;
 static Argosy__Author alice;
 
 static void change_access(bool revoke, const char *role) {
-        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.revoke = revoke,
-                                                                .right = ARGOSY__RIGHT__RIGHT_VIEW,
-                                                                .user = (char *) "alice",
-                                                                .role = (char *) role);
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.revoke = revoke, .right = ARGOSY__RIGHT__RIGHT_VIEW,
+                                 .user = (char *) "alice", .role = (char *) role);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change)))->status,
+                0);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         argosy__author__init(&alice);
         alice.host = 2;
@@ -40,7 +40,6 @@ static int setup(void **state) {
         alice.user = (char *) "alice";
         rig_make_role(&g, "web");
         change_access(false, "web");
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -113,7 +112,6 @@ static void what_happens_is_told_of_his_units_also_that_they_go(void **state) {
 
 static void he_is_told_that_they_went_while_he_was_away(void **state) {
         Asked a = {.author = &alice};
-        const Argosy__Event *e;
 
         rig_change(&g, START, "web.service", WEB);
         rig_change(&g, START, "db.service", DB);
@@ -123,7 +121,7 @@ static void he_is_told_that_they_went_while_he_was_away(void **state) {
         rig_change(&g, DESTROY, "db.service", NULL);
         rig_settle(&g);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, UNIT, "web.service");
+        const Argosy__Event *e = asked_find(&a, UNIT, "web.service");
         assert_non_null(e);
         assert_true(e->gone);
         assert_null(asked_find(&a, UNIT, "db.service"));

@@ -25,14 +25,12 @@ enum { MANY = 200 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        return 0;
 }
 
-static int setup_many(void **state) {
+FIXTURE(setup_many) {
         rig_start(&g, MANY);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -85,13 +83,12 @@ static void leave_one_open(const char *name) {
 // -------------------------------------------------------------------------------------------- what it costs
 
 static void what_one_node_says_of_a_unit_on_all_nodes_is_one_row(void **state) {
-        uint64_t rows;
         Asked a;
 
         rig_change(&g, START, "all.service", EVERYWHERE);
         assert_int_equal(rig_count_running(&g, "all.service"), MANY);
         from_now(&a);
-        rows = g.leader->events->n_rows;
+        uint64_t rows = g.leader->events->n_rows;
         rig_host_report(&g, rig_host(&g, 7), rig_unit_on(&g, 7, "all.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_true(asked_pull(&g, &a));
@@ -104,7 +101,6 @@ static void what_one_node_says_of_a_unit_on_all_nodes_is_one_row(void **state) {
 
 static void a_host_that_attaches_anew_costs_its_own_rows(void **state) {
         enum { UNITS = 3 };
-        uint64_t rows;
         Asked a;
 
         for (unsigned i = 0; i < UNITS; i++) {
@@ -114,7 +110,7 @@ static void a_host_that_attaches_anew_costs_its_own_rows(void **state) {
         }
         from_now(&a);
         tell_all(&a);
-        rows = g.leader->events->n_rows;
+        uint64_t rows = g.leader->events->n_rows;
         rig_host(&g, 7)->attached = false;
         rig_settle(&g);
         tell_all(&a);
@@ -124,7 +120,6 @@ static void a_host_that_attaches_anew_costs_its_own_rows(void **state) {
 
 static void another_unit_on_all_nodes_costs_no_rows_of_the_others(void **state) {
         enum { UNITS = 8 };
-        uint64_t rows;
         Asked a;
 
         for (unsigned i = 0; i < UNITS; i++) {
@@ -133,7 +128,7 @@ static void another_unit_on_all_nodes_costs_no_rows_of_the_others(void **state) 
                 rig_change(&g, START, name, EVERYWHERE);
         }
         from_now(&a);
-        rows = g.leader->events->n_rows;
+        uint64_t rows = g.leader->events->n_rows;
         rig_change(&g, START, "another.service", EVERYWHERE);
         assert_true(g.leader->events->n_rows - rows >= MANY);
         assert_true(g.leader->events->n_rows - rows <= UNITS / 2 * MANY);
@@ -255,7 +250,6 @@ static void units_that_go_again_before_they_were_told_of_are_told_to_be_gone(voi
 // ----------------------------------------------------------------------------------------- who is not heard
 
 static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) {
-        const Argosy__Event *e;
         Asked a;
 
         leave_one_open("n2");
@@ -263,7 +257,7 @@ static void what_a_host_has_said_is_unknown_when_its_link_is_lost(void **state) 
         from_now(&a);
         cut_off(2);
         assert_true(asked_pull(&g, &a));
-        e = state_of(&a, "web.service", "n2");
+        const Argosy__Event *e = state_of(&a, "web.service", "n2");
         assert_non_null(e);
         assert_string_equal(event_field(e, "active"), "unknown");
         e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
@@ -422,7 +416,6 @@ static void of_many_units_that_are_as_they_were_nothing_new_is_told(void **state
 }
 
 static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_they_said(void **state) {
-        const Argosy__Event *e;
         Asked a = {};
 
         leave_one_open("n2");
@@ -431,7 +424,7 @@ static void hosts_that_a_new_leader_has_not_heard_are_unknown_and_so_is_what_the
         rig_host_off(&g, 2);
         rig_elect_anew(&g);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n2");
         assert_string_equal(event_field(e, "state"), "unknown");
         assert_string_equal(event_field(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_NODE, "n3"), "state"),
                             "online");

@@ -80,7 +80,7 @@ static void live(void) {
 
 static void copies_are_like_the_cluster_whatever_happens(bool few_jobs) {
         enum { ROUNDS = 200 };
-        Copy *copies = calloc(3, sizeof(*copies));
+        _cleanup_free_ Copy *copies = calloc(3, sizeof(*copies));
 
         assert_non_null(copies);
         copies[1].asked.max_bytes = 1024;
@@ -111,7 +111,6 @@ static void copies_are_like_the_cluster_whatever_happens(bool few_jobs) {
                 assert_like_it_with_its_jobs(&copies[i], few_jobs);
                 end(&copies[i]);
         }
-        free(copies);
 }
 
 static void live_from_seed(unsigned first, bool few_jobs) {
@@ -143,7 +142,7 @@ static void change_leader(void) {
 }
 
 static void twenty_changes_of_leader(void) {
-        Copy *copies = calloc(2, sizeof(*copies));
+        _cleanup_free_ Copy *copies = calloc(2, sizeof(*copies));
 
         assert_non_null(copies);
         copies[1].asked.max_bytes = 1024;
@@ -161,7 +160,6 @@ static void twenty_changes_of_leader(void) {
         assert_like_it_with_its_jobs(&copies[1], false);
         end(&copies[0]);
         end(&copies[1]);
-        free(copies);
 }
 
 static void a_copy_is_like_the_cluster_through_twenty_changes_of_leader(void **state) {
@@ -196,7 +194,7 @@ static void die_behind_each_event_from(const Copy *before) {
 }
 
 static void who_dies_in_the_middle_of_a_unit_is_told_all_of_it(void **state) {
-        Copy *c = calloc(1, sizeof(*c));
+        _cleanup_free_ Copy *c = calloc(1, sizeof(*c));
 
         assert_non_null(c);
         rig_change(&g, START, "a.service", EVERYWHERE);
@@ -205,11 +203,9 @@ static void who_dies_in_the_middle_of_a_unit_is_told_all_of_it(void **state) {
         watch_all(c);
         g.leader->events->ring.bytes_max = 1;
         (void) rig_change_with(&g, START, "a.service", OTHER GLOBAL, true, NULL);
-        (void) rig_change_with(&g, START, "b.service", OTHER GLOBAL, true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "b.service", OTHER GLOBAL, true, NULL);
         die_behind_each_event_from(c); // from where he was
         end(c);
-        free(c);
 }
 
 RUN_TESTS(

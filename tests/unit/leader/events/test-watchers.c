@@ -12,7 +12,7 @@
 #include "watchers.h"
 
 static void whoever_comes_from_nothing_is_told_everything_that_is_so(void **state) {
-        Copy c = {};
+        _cleanup_(end) Copy c = {};
 
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "all.service", EVERYWHERE);
@@ -29,11 +29,9 @@ static void whoever_comes_from_nothing_is_told_everything_that_is_so(void **stat
         assert_int_equal(c.n, 3 + 3 + 1 + 3); // units, contents, and what nodes say
         assert_like_the_cluster(&c);
         assert_false(asked_pull(&g, &c.asked));
-        end(&c);
 }
 
 static void what_happens_is_told_once_with_what_has_changed(void **state) {
-        const Argosy__Event *e;
         Asked a = {.from_now = true};
 
         rig_change(&g, START, "web.service", SERVICE);
@@ -41,7 +39,7 @@ static void what_happens_is_told_once_with_what_has_changed(void **state) {
         assert_int_equal(a.n, 0);
         rig_change(&g, STOP, "web.service", NULL);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_UNIT, "web.service");
         assert_non_null(e);
         assert_int_equal(e->mark, ARGOSY__EVENT_MARK__EVENT_NEW);
         assert_string_equal(event_field(e, "desired"), "loaded");
@@ -89,12 +87,11 @@ static void who_waits_is_told_in_the_turn_in_which_it_happens(void **state) {
 
 static void a_job_is_told_of_when_it_begins_and_when_it_has_ended(void **state) {
         Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB};
-        const Argosy__Event *e;
 
         assert_true(asked_pull(&g, &a));
         rig_change(&g, START, "web.service", SERVICE);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "running");
         rig_pass_ms(&g, 3000);
@@ -113,7 +110,6 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         Asked a = {.from_now = true, .kind = ARGOSY__EVENT_KIND__EVENT_JOB},
               behind = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB},
               late = {.kind = ARGOSY__EVENT_KIND__EVENT_JOB};
-        const Argosy__Event *e;
 
         assert_true(asked_pull(&g, &a));
         rig_set_lazy(&g, true);
@@ -121,7 +117,7 @@ static void a_job_that_the_log_forgets_is_told_to_be_gone(void **state) {
         rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "young.service", SERVICE);
         assert_true(asked_pull(&g, &a));
-        e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
+        const Argosy__Event *e = asked_find(&a, ARGOSY__EVENT_KIND__EVENT_JOB, "1");
         assert_non_null(e);
         assert_string_equal(event_field(e, "state"), "running");
         memcpy(behind.cursor, a.cursor, sizeof(a.cursor));
@@ -191,7 +187,7 @@ static void only_what_is_asked_for_is_told(void **state) {
 }
 
 static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **state) {
-        Copy c = {};
+        _cleanup_(end) Copy c = {};
 
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
@@ -214,7 +210,6 @@ static void who_has_fallen_behind_is_told_the_newest_of_what_has_changed(void **
         rig_change(&g, DESTROY, "a.service", NULL);
         watch_all(&c);
         assert_int_equal(c.n, 0);
-        end(&c);
 }
 
 // Who does not wait hears at once that there is nothing more, and never before he was told everything.
@@ -247,7 +242,7 @@ static void who_does_not_wait_is_answered_at_once(void **state) {
 }
 
 static void a_cursor_of_another_leader_begins_anew(void **state) {
-        Copy c = {};
+        _cleanup_(end) Copy c = {};
 
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", SERVICE);
@@ -260,7 +255,6 @@ static void a_cursor_of_another_leader_begins_anew(void **state) {
         for (size_t i = 0; i < c.asked.n; i++)
                 take(&c, c.asked.events[i]);
         watch_all(&c);
-        end(&c);
 }
 
 static void who_waits_hears_that_his_leader_is_gone(void **state) {
@@ -340,14 +334,13 @@ static void on_one_of_many(const Argosy__Response *r, void *userdata) {
 
 static void of_ten_thousand_all_but_so_many_are_refused_and_these_are_told(void **state) {
         enum { MANY = 10000 };
-        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
         Asked first = {.from_now = true};
         Crowd crowd = {};
         uint64_t cancel;
 
         assert_true(asked_pull(&g, &first));
-        q.cursor = first.cursor;
+        Argosy__Request__Events q = MESSAGE_OF(request__events, .cursor = first.cursor);
+        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
         for (unsigned i = 1; i <= MANY; i++) {
                 crowd.waiting++;
                 assert_int_equal(leader_request(g.leader, NULL, &request, on_one_of_many, &crowd, &cancel),
@@ -376,12 +369,12 @@ static void on_answered(const Argosy__Response *r, void *userdata) {
 }
 
 static void ask_as(Asker *a, const char *cursor) {
-        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
+        Argosy__Request__Events q = MESSAGE_OF(request__events, .cursor = (char *) cursor);
 
         *a = (Asker){};
-        q.cursor = (char *) cursor;
-        assert_int_equal(leader_request(g.leader, NULL, &request, on_answered, a, &a->cancel), 0);
+        assert_int_equal(
+                leader_request(g.leader, NULL, A_REQUEST(EVENTS, events, &q), on_answered, a, &a->cancel),
+                0);
 }
 
 static void who_waits_does_not_wait_for_those_who_are_told_everything(void **state) {
@@ -417,7 +410,7 @@ static void patterns_that_take_long_to_compare_are_refused(void **state) {
 }
 
 static void an_answer_is_no_longer_than_was_asked_for(void **state) {
-        Copy c = {.asked = {.max_bytes = 1024}};
+        _cleanup_(end) Copy c = {.asked = {.max_bytes = 1024}};
         unsigned n = 0;
 
         for (int i = 0; i < 20; i++) {
@@ -433,11 +426,10 @@ static void an_answer_is_no_longer_than_was_asked_for(void **state) {
         }
         assert_true(n > 3);
         assert_like_the_cluster(&c);
-        end(&c);
 }
 
 static void nothing_is_kept_that_nobody_watches(void **state) {
-        Copy c = {};
+        _cleanup_(end) Copy c = {};
 
         rig_change(&g, START, "a.service", SERVICE);
         assert_false(g.leader->event_news.kept);
@@ -452,7 +444,6 @@ static void nothing_is_kept_that_nobody_watches(void **state) {
         watch_all(&c);
         rig_change(&g, STOP, "a.service", NULL);
         watch_all(&c);
-        end(&c);
 }
 
 static void what_was_told_in_an_earlier_ring_is_news_again(void **state) {
@@ -472,7 +463,7 @@ static void what_was_told_in_an_earlier_ring_is_news_again(void **state) {
 }
 
 static void objects_that_are_gone_for_long_are_forgotten(void **state) {
-        Copy c = {};
+        _cleanup_(end) Copy c = {};
 
         rig_change(&g, START, "a.service", SERVICE);
         watch_all(&c);
@@ -488,7 +479,6 @@ static void objects_that_are_gone_for_long_are_forgotten(void **state) {
                 take(&c, c.asked.events[i]);
         watch_all(&c);
         g.leader->events->n_gone = 1;
-        end(&c);
 }
 
 static size_t n_known_jobs(const Copy *c) {
@@ -515,7 +505,7 @@ static void many_jobs_end_behind_his_back(Copy *c) {
 }
 
 static void who_has_missed_more_jobs_than_are_told_knows_the_newest(void **state) {
-        Copy *c = calloc(1, sizeof(*c));
+        _cleanup_free_ Copy *c = calloc(1, sizeof(*c));
 
         assert_non_null(c);
         c->asked.max_bytes = 8192;
@@ -530,11 +520,10 @@ static void who_has_missed_more_jobs_than_are_told_knows_the_newest(void **state
         compare_newest_jobs(c);
         assert_like_the_cluster(c); // of units, what was so before still counts
         end(c);
-        free(c);
 }
 
 static void only_jobs_begin_anew_for_him(void **state) {
-        Copy *c = calloc(1, sizeof(*c));
+        _cleanup_free_ Copy *c = calloc(1, sizeof(*c));
         size_t n = 0;
 
         assert_non_null(c);
@@ -552,7 +541,6 @@ static void only_jobs_begin_anew_for_him(void **state) {
                 }
         assert_int_equal(n, 1);
         end(c);
-        free(c);
 }
 
 RUN_TESTS(

@@ -12,7 +12,7 @@ enum { HOSTS = 6, UNITS = 30 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         g.leader->config.mass_loss_percent = 50;
         for (unsigned i = 0; i < UNITS; i++) {
@@ -20,7 +20,6 @@ static int setup(void **state) {
 
                 rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -44,7 +43,6 @@ static void units_of_more_hosts_stay_until_enough_are_back(void **state) {
         lose(3, 6);
         assert_int_equal(units_on(1) + units_on(2), 10);
         rig_host_on(&g, 6, false);
-        rig_settle(&g);
         // Three of six are missing now: theirs move, and the one that is back has its own.
         assert_int_equal(units_on(1) + units_on(2) + units_on(6), UNITS);
         for (unsigned i = 0; i < UNITS; i++) {

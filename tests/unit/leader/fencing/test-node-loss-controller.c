@@ -20,9 +20,7 @@ enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 RIG_OF(3)
 
 static uint32_t node_of(const char *name) {
-        const Argosy__UnitRecord *r = rig_record(&g, name);
-
-        return r->node;
+        return rig_record(&g, name)->node;
 }
 
 static void lose(uint32_t host) {
@@ -31,9 +29,8 @@ static void lose(uint32_t host) {
 
 static const char *reason_of(const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+        return rig_ask(&g, A_REQUEST(WHY, why, &why))->responses[0]->status_reply->why;
 }
 
 // Puts x.service on a host that is not the leader's, and says which.
@@ -107,7 +104,6 @@ static void a_kept_unit_waits_for_its_node(void **state) {
         assert_string_equal(reason_of("x.service"),
                             "its node is lost, and NodeLost=keep: it waits for the node");
         rig_host_on(&g, h, true);
-        rig_settle(&g);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
@@ -126,18 +122,15 @@ static const Argosy__Response__UnitResult *result_of(const RigAnswer *a) {
 
 static void start_what_waits(const char *content, const char *why) {
         uint32_t h = start_away(content), node = node_of("x.service");
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
 
         lose(h);
-        r = rig_change(&g, START, "x.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "x.service", NULL);
         assert_int_equal(r->status, 0);
-        a = rig_wait(&g, START, "x.service", r->revision);
+        RigAnswer *a = rig_wait(&g, START, "x.service", r->revision);
         assert_int_equal(result_of(a)->status, EAGAIN);
         assert_string_equal(result_of(a)->message, why);
         assert_int_equal(result_of(a)->n_refusals, 0); // others would take it
         rig_host_on(&g, h, true);
-        rig_settle(&g);
         assert_int_equal(node_of("x.service"), node);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
         assert_int_equal(rig_unit_on(&g, h, "x.service")->order.start_rev, r->revision);
@@ -151,13 +144,11 @@ static void a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept(void 
 
 static void a_start_of_what_moves_later_waits_for_that(void **state) {
         uint32_t h = start_away(DELAYED), node = node_of("x.service");
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
 
         lose(h);
-        r = rig_change(&g, START, "x.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "x.service", NULL);
         assert_int_equal(r->status, 0);
-        a = rig_wait(&g, START, "x.service", r->revision);
+        RigAnswer *a = rig_wait(&g, START, "x.service", r->revision);
         assert_false(a->final);
         rig_pass_ms(&g, 65000);
         assert_int_equal(result_of(a)->status, 0);
@@ -201,11 +192,9 @@ static void assert_says_of_n(const char *format, uint32_t host) {
 }
 
 static void a_container_stays_where_its_data_is_and_why_says_so(void **state) {
-        uint32_t h, node;
-
         give_podman();
-        h = start_away(DATA);
-        node = node_of("x.service");
+        uint32_t h = start_away(DATA);
+        uint32_t node = node_of("x.service");
         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_says_of_n("its data is on n%u, which is to be emptied", h);
         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_OPEN, 0);
@@ -214,7 +203,6 @@ static void a_container_stays_where_its_data_is_and_why_says_so(void **state) {
         rig_pass_ms(&g, 60000);
         assert_int_equal(node_of("x.service"), node);
         rig_host_on(&g, h, true);
-        rig_settle(&g);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
@@ -232,11 +220,9 @@ static const Argosy__Response__UnitResult *give_x(const char *content) {
 }
 
 static void a_replaced_container_waits_for_the_node_of_its_data(void **state) {
-        uint32_t h, node;
-
         give_podman();
-        h = start_away(DATA);
-        node = node_of("x.service");
+        uint32_t h = start_away(DATA);
+        uint32_t node = node_of("x.service");
         assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), 0);
@@ -252,11 +238,9 @@ static void a_replaced_container_waits_for_the_node_of_its_data(void **state) {
 }
 
 static void a_container_that_was_unloaded_begins_where_its_data_is(void **state) {
-        uint32_t h, node;
-
         give_podman();
-        h = start_away(DATA);
-        node = node_of("x.service");
+        uint32_t h = start_away(DATA);
+        uint32_t node = node_of("x.service");
         rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "x.service", NULL);
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), 0);
@@ -265,16 +249,13 @@ static void a_container_that_was_unloaded_begins_where_its_data_is(void **state)
         assert_int_equal(node_of("x.service"), 0);
         assert_says_of_n("its data is on n%u", h);
         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_OPEN, 0);
-        rig_settle(&g);
         assert_int_equal(node_of("x.service"), node);
 }
 
 static void what_needs_no_data_any_more_goes_anywhere(void **state) {
-        uint32_t h, node;
-
         give_podman();
-        h = start_away(DATA);
-        node = node_of("x.service");
+        uint32_t h = start_away(DATA);
+        uint32_t node = node_of("x.service");
         assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), 0);
@@ -284,13 +265,10 @@ static void what_needs_no_data_any_more_goes_anywhere(void **state) {
 }
 
 static void a_start_that_would_leave_its_data_is_refused(void **state) {
-        const Argosy__Response__UnitResult *r;
-        uint32_t node;
-
         give_podman();
         (void) start_away(DATA);
-        node = node_of("x.service");
-        r = give_x(DATA "[X-Argosy]\nHost=n1\n");
+        uint32_t node = node_of("x.service");
+        const Argosy__Response__UnitResult *r = give_x(DATA "[X-Argosy]\nHost=n1\n");
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "VolumeLoss=accept"));
         assert_int_equal(node_of("x.service"), node);
@@ -300,11 +278,9 @@ static void a_start_that_would_leave_its_data_is_refused(void **state) {
 }
 
 static void data_of_a_node_that_is_to_be_empty_by_now_keeps_nobody(void **state) {
-        uint32_t h, node;
-
         give_podman();
-        h = start_away(DATA);
-        node = node_of("x.service");
+        uint32_t h = start_away(DATA);
+        uint32_t node = node_of("x.service");
         assert_int_equal(start_on("y.service", h, "Replaces=x.service\n")->status, 0);
         rig_settle(&g);
         assert_int_equal(node_of("x.service"), 0);
@@ -315,14 +291,13 @@ static void data_of_a_node_that_is_to_be_empty_by_now_keeps_nobody(void **state)
 }
 
 static void who_destroys_a_container_is_told_where_its_volumes_stay(void **state) {
-        const Argosy__Response__UnitResult *r;
         char expected[64];
-        uint32_t h;
 
         give_podman();
-        h = start_away(DATA);
+        uint32_t h = start_away(DATA);
         snprintf(expected, sizeof(expected), "its volume stays on n%u: data", h);
-        r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "x.service", NULL);
+        const Argosy__Response__UnitResult *r =
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "x.service", NULL);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, expected);
 }
@@ -357,30 +332,25 @@ static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state)
         uint32_t h = start_away(FENCED), node = node_of("x.service");
         Argosy__ToVoter__Goodbye goodbye =
                 MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
-        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
 
         rig_host(&g, h)->up = false;
-        leader_on_message(g.leader, h, &m);
+        leader_on_message(g.leader, h, A_TO_VOTER(GOODBYE, goodbye, &goodbye));
         rig_settle(&g);
         assert_int_not_equal(node_of("x.service"), node);
 }
 
 // The host's last words, and that x.service may still run there.
 static void send_goodbye_but_for_x(uint32_t h, uint32_t node) {
-        Argosy__ToVoter__Goodbye goodbye =
-                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
-        Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
-                                          *list = &running;
-        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
         char *names[] = {"x.service", "nobody.service"};
+        Argosy__ToVoter__Goodbye__Running running = MESSAGE_OF(to_voter__goodbye__running, .node = node,
+                                                               .units = names, .n_units = ELEMENTSOF(names)),
+                                          *list = &running;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN,
+                           .running = &list, .n_running = 1);
 
-        running.node = node;
-        running.units = names;
-        running.n_units = ELEMENTSOF(names);
-        goodbye.running = &list;
-        goodbye.n_running = 1;
         rig_host(&g, h)->up = false;
-        leader_on_message(g.leader, h, &m);
+        leader_on_message(g.leader, h, A_TO_VOTER(GOODBYE, goodbye, &goodbye));
         rig_settle(&g);
 }
 

@@ -24,9 +24,8 @@ RIG_OF(3)
 
 static const char *reason_of(const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+        return rig_ask(&g, A_REQUEST(WHY, why, &why))->responses[0]->status_reply->why;
 }
 
 // The host is up and its units run, but nothing reaches it or comes from it, and both ends have noticed.
@@ -70,20 +69,15 @@ static void assert_moved(void) {
 
 // What an agent says of a unit while it obeys an order.
 static void report(uint32_t host, uint32_t node, Argosy__ActiveState active, bool leaving) {
-        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
-        Argosy__UnitReport report = ARGOSY__UNIT_REPORT__INIT, *pointer = &report;
-        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
-
         rig_unit_on(&g, host, X)->active = active;
-        report.node = node;
-        report.name = X;
-        report.revision = rig_unit_on(&g, host, X)->order.revision;
-        report.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
-        report.active = active;
-        report.leaving = leaving;
-        reports.reports = &pointer;
-        reports.n_reports = 1;
-        leader_on_message(g.leader, host, &m);
+        Argosy__UnitReport report = UNIT_REPORT_OF(.node = node, .name = X,
+                                                   .revision = rig_unit_on(&g, host, X)->order.revision,
+                                                   .load = ARGOSY__LOAD_STATE__LOAD_LOADED, .active = active,
+                                                   .leaving = leaving),
+                           *pointer = &report;
+        Argosy__ToVoter__Reports reports =
+                MESSAGE_OF(to_voter__reports, .reports = &pointer, .n_reports = 1);
+        leader_on_message(g.leader, host, A_TO_VOTER(REPORTS, reports, &reports));
         rig_settle(&g);
 }
 
@@ -104,22 +98,15 @@ static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
 
 // It begins to say again what it has, and the part that is about the unit does not come.
 static void attach_in_parts(uint32_t host) {
-        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
-        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(ATTACH, attach, &attach);
         const Argosy__HostRecord *record = cluster_state_find_host(g.state, host);
         char *system = (char *) "system";
+        Argosy__ToVoter__Hello hello = HELLO_OF(.feature_level = rig_host(&g, host)->feature_level);
 
-        hello.feature_level = rig_host(&g, host)->feature_level;
         leader_on_host_link(g.leader, host, &hello);
-        attach.seq = 1000;
-        attach.parts = true;
-        attach.name = record->name;
-        attach.address = record->address;
-        attach.port = record->port;
-        attach.managers = &system;
-        attach.n_managers = 1;
-        leader_on_message(g.leader, host, &m);
+        Argosy__ToVoter__Attach attach =
+                ATTACH_OF(.seq = 1000, .parts = true, .name = record->name, .address = record->address,
+                          .port = record->port, .managers = &system, .n_managers = 1);
+        leader_on_message(g.leader, host, A_TO_VOTER(ATTACH, attach, &attach));
         rig_settle(&g);
 }
 
@@ -204,11 +191,9 @@ static void what_was_down_before_it_heard_that_it_is_to_go_may_be_starting(void 
 }
 
 static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
-        uint32_t there;
-
         rig_host_set_manager(&g, 2, "user@1000");
         assert_int_equal(rig_change(&g, START, X, FOR_USERS)->status, 0);
-        there = rig_record(&g, X)->node;
+        uint32_t there = rig_record(&g, X)->node;
         assert_int_equal(there, rig_host(&g, 2)->virtual.manager_node);
         rig_host_set_manager(&g, 3, "user@1000");
         rig_host(&g, 2)->deaf = true;
@@ -382,13 +367,10 @@ static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
 
 // x.service on all three, and from now on on host 2 alone, which the others have not heard.
 static void place_what_is_everywhere_as(const char *content) {
-        RigAnswer *placed;
-
         (void) rig_set_host_mode(&g, 1, CORDONED, 0);
         (void) rig_set_host_mode(&g, 3, CORDONED, 0);
         rig_host(&g, 1)->deaf = rig_host(&g, 3)->deaf = true;
-        placed = rig_change_with(&g, START, X, content, true, NULL);
-        rig_settle(&g);
+        RigAnswer *placed = rig_change_with_and_settle(&g, START, X, content, true, NULL);
         assert_int_equal(rig_change_answered(placed)->units[0]->status, 0);
         assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 2)->virtual.node);
 }
@@ -398,11 +380,9 @@ static void place_what_is_everywhere(void) {
 }
 
 static void what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere(void **state) {
-        const VirtualUnit *u;
-
         assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
         place_what_is_everywhere();
-        u = rig_unit_on(&g, 2, X);
+        const VirtualUnit *u = rig_unit_on(&g, 2, X);
         assert_true(runs_on(2) && runs_on(1) && runs_on(3));
         assert_int_equal(u->restarts, 0); // it runs on as it was
         assert_non_null(strstr(reason_of(X), "it waits until it has ended on n"));
@@ -414,13 +394,11 @@ static void what_ran_everywhere_begins_anew_when_it_has_ended_elsewhere(void **s
 }
 
 static void what_waits_to_begin_anew_runs_on_when_its_host_comes_back(void **state) {
-        const VirtualUnit *u;
-
         assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
         place_what_is_everywhere();
         cut(2);
         heal(2);
-        u = rig_unit_on(&g, 2, X);
+        const VirtualUnit *u = rig_unit_on(&g, 2, X);
         assert_true(runs_on(2));
         assert_true(u->starts == 1 && u->restarts == 0);
         heal(1);
@@ -433,8 +411,7 @@ static void what_is_being_stopped_begins_anew_when_it_has_ended_elsewhere(void *
         assert_int_equal(rig_change(&g, START, X, EVERYWHERE)->status, 0);
         place_what_is_everywhere();
         g.stop_ms = 500;
-        (void) rig_change_with(&g, ARGOSY__VERB__VERB_STOP, X, NULL, false, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_STOP, X, NULL, false, NULL);
         assert_int_equal(rig_unit_on(&g, 2, X)->active, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING);
         (void) rig_change_with(&g, START, X, NULL, false, NULL);
         rig_pass_ms(&g, 1000);
@@ -451,14 +428,12 @@ static void what_waits_to_begin_anew_ends_with_what_it_is_bound_to(void **state)
         assert_int_equal(rig_change(&g, START, X, EVERYWHERE "BindsTo=b.service\n")->status, 0);
         place_what_is_everywhere_as(SERVICE "[X-Argosy]\nBindsTo=b.service\n");
         assert_true(runs_on(2));
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_false(runs_on(2));
         heal(1);
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "b.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         assert_false(runs_on(2));
         heal(3);
         assert_true(runs_on(2) && !runs_on(1) && !runs_on(3));
@@ -478,8 +453,7 @@ static void what_a_node_refused_waits_there_like_any_other(void **state) {
 
 static void a_record_names_where_it_is_about_to_be_ordered(void **state) {
         (void) rig_change_with(&g, START, X, EVERYWHERE, false, NULL);
-        (void) rig_change_with(&g, START, X, SERVICE, true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, X, SERVICE, true, NULL);
         assert_false(rig_record(&g, X)->global);
         assert_int_equal(rig_record(&g, X)->n_left, 2);
 }

@@ -96,9 +96,8 @@ static void destroy(char **names, size_t n) {
         Argosy__Request__Change change =
                 MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
                            .verb = DESTROY, .names = names, .n_names = n);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        (void) rig_ask_and_settle(&g, &request);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change));
 }
 
 // One entry for what is destroyed, and at most one for each host that has let go.
@@ -131,12 +130,9 @@ static void what_one_host_has_not_let_go_keeps_no_other_from_it(void **state) {
 }
 
 static void nobody_says_that_it_is_gone_before_its_host_has_said_so(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         start_on_2(KEPT);
         lose_2();
-        change = rig_change(&g, DESTROY, X, NULL);
+        const Argosy__Response__UnitResult *change = rig_change(&g, DESTROY, X, NULL);
         assert_int_equal(change->status, 0);
         assert_int_equal(change->n_may_run_on, 1);
         assert_string_equal(change->may_run_on[0], "n2");
@@ -145,7 +141,7 @@ static void nobody_says_that_it_is_gone_before_its_host_has_said_so(void **state
         assert_string_equal(rig_list_units(&g), X " n2 unknown unknown unknown\n");
 
         change_leader();
-        wait = wait_for(DESTROY, change);
+        RigAnswer *wait = wait_for(DESTROY, change);
         assert_null(result_of(wait)); // this leader gives the host its lease
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
@@ -162,11 +158,9 @@ static void nobody_says_that_it_is_gone_before_its_host_has_said_so(void **state
 }
 
 static void a_host_that_is_silent_for_a_moment_is_waited_for(void **state) {
-        RigAnswer *wait;
-
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
-        wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
+        RigAnswer *wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
         rig_pass_ms(&g, RIG_LEASE_MS / 4);
         assert_null(result_of(wait));
         rig_host(&g, 2)->deaf = false;
@@ -188,29 +182,24 @@ static void a_unit_that_has_moved_may_run_where_it_was(void **state) {
 }
 
 static void a_host_that_is_removed_ends_them(void **state) {
-        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
+        Argosy__Request__ClusterRemove remove =
+                MESSAGE_OF(request__cluster_remove, .host = "n2", .force = true);
 
         start_on_2(KEPT);
         lose_2();
         (void) rig_change(&g, DESTROY, X, NULL);
-        remove.host = "n2";
-        remove.force = true;
-        (void) rig_ask_and_settle(&g, &request);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));
         assert_int_equal(n_tombstones(), 0);
         assert_string_equal(reason(), X ": no such unit");
 }
 
 static void a_unit_that_is_unloaded_may_run_as_well(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         start_on_2(KEPT);
         lose_2();
-        change = rig_change(&g, UNLOAD, X, NULL);
+        const Argosy__Response__UnitResult *change = rig_change(&g, UNLOAD, X, NULL);
         assert_may_run_on_2(wait_for(UNLOAD, change));
         change_leader();
-        wait = wait_for(UNLOAD, change);
+        RigAnswer *wait = wait_for(UNLOAD, change);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
         (void) rig_change(&g, DESTROY, X, NULL);
@@ -257,13 +246,10 @@ static void without_a_guard_it_waits_only_until_the_host_is_lost(void **state) {
 }
 
 static void a_guard_ends_them(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         start_on_2(FENCED);
         lose_2();
-        change = rig_change(&g, DESTROY, X, NULL);
-        wait = wait_for(DESTROY, change);
+        const Argosy__Response__UnitResult *change = rig_change(&g, DESTROY, X, NULL);
+        RigAnswer *wait = wait_for(DESTROY, change);
         assert_null(result_of(wait));
         rig_pass_ms(&g, FENCE_MS - 3000);
         assert_null(result_of(wait));
@@ -276,24 +262,20 @@ static void a_guard_ends_them(void **state) {
 
 // A host that is switched off and said that the unit may run on: as if it were lost when its lease ends.
 static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void **state) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
-                                          *list = &running;
-        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
         char *name = X;
-        RigAnswer *wait;
 
         start_on_2(FENCED);
-        running.node = rig_host(&g, 2)->virtual.node;
-        running.units = &name;
-        running.n_units = 1;
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        goodbye.running = &list;
-        goodbye.n_running = 1;
+        Argosy__ToVoter__Goodbye__Running running = MESSAGE_OF(to_voter__goodbye__running,
+                                                               .node = rig_host(&g, 2)->virtual.node,
+                                                               .units = &name, .n_units = 1),
+                                          *list = &running;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN,
+                           .running = &list, .n_running = 1);
         rig_host(&g, 2)->up = false;
-        leader_on_message(g.leader, 2, &m);
+        leader_on_message(g.leader, 2, A_TO_VOTER(GOODBYE, goodbye, &goodbye));
         rig_settle(&g);
-        wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
+        RigAnswer *wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
         rig_pass_ms(&g, FENCE_MS + RIG_LEASE_MS / 2);
         assert_null(result_of(wait));
         assert_int_equal(n_tombstones(), 1);
@@ -305,15 +287,12 @@ static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void 
 // ------------------------------------------------------------------------------------------------ all nodes
 
 static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
         assert_int_equal(rig_count_running(&g, X), 3);
         lose_2();
         change_leader(); // it does not know what host 2 holds, only what it should
-        change = rig_change(&g, DESTROY, X, NULL);
-        wait = wait_for(DESTROY, change);
+        const Argosy__Response__UnitResult *change = rig_change(&g, DESTROY, X, NULL);
+        RigAnswer *wait = wait_for(DESTROY, change);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
         assert_int_equal(n_tombstones(), 1);
@@ -358,15 +337,12 @@ static void what_is_started_again_before_it_has_gone_is_remembered_no_more(void 
         assert_int_equal(rig_change(&g, START, "y.service", SERVICE)->status, 0);
         assert_int_equal(n_tombstones(), 1);
         rig_host_drain(&g, 3);
-        rig_settle(&g);
         assert_int_equal(n_tombstones(), 0);
 }
 
 static void what_is_left_again_is_looked_at_anew(void **state) {
-        const Node *n;
-
         assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
-        n = node_find(g.leader, cluster_state_find_host(g.state, 2)->nodes[0]->node);
+        const Node *n = node_find(g.leader, cluster_state_find_host(g.state, 2)->nodes[0]->node);
         lose_2();
         rig_change(&g, DESTROY, X, NULL);
         rig_pass_ms(&g, RIG_LEASE_MS);
@@ -382,16 +358,13 @@ static void what_is_left_again_is_looked_at_anew(void **state) {
 }
 
 static void a_stop_of_a_global_unit_waits_for_all_nodes(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
         lose_2();
-        change = rig_change(&g, STOP, X, NULL);
+        const Argosy__Response__UnitResult *change = rig_change(&g, STOP, X, NULL);
         assert_int_equal(change->n_may_run_on, 1);
         assert_may_run_on_2(wait_for(STOP, change));
         change_leader();
-        wait = wait_for(STOP, change);
+        RigAnswer *wait = wait_for(STOP, change);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
         rig_host_on(&g, 2, false);
@@ -399,14 +372,11 @@ static void a_stop_of_a_global_unit_waits_for_all_nodes(void **state) {
 }
 
 static void a_global_unit_that_is_unloaded_is_remembered(void **state) {
-        const Argosy__Response__UnitResult *change;
-        RigAnswer *wait;
-
         assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
         lose_2();
-        change = rig_change(&g, UNLOAD, X, NULL);
+        const Argosy__Response__UnitResult *change = rig_change(&g, UNLOAD, X, NULL);
         change_leader();
-        wait = wait_for(UNLOAD, change);
+        RigAnswer *wait = wait_for(UNLOAD, change);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
 }
@@ -442,14 +412,10 @@ static void a_node_that_thousands_of_global_units_leave_is_remembered_by_all(voi
                 start_instances(i, AT_A_TIME);
         lose_2();
         (void) rig_label(&g, "n2", "role", "db");
-        rig_settle(&g);
         assert_int_equal(n_tombstones(), UNITS);
 }
 
 static void a_node_that_a_global_unit_has_left_is_remembered(void **state) {
-        RigAnswer *wait;
-        const Argosy__Response__UnitResult *change;
-
         for (unsigned i = 1; i <= 3; i++)
                 (void) rig_label(&g, (const char *[]){"n1", "n2", "n3"}[i - 1], "role", "web");
         assert_int_equal(rig_change(&g, START, X, LABELLED)->status, 0);
@@ -459,8 +425,8 @@ static void a_node_that_a_global_unit_has_left_is_remembered(void **state) {
         assert_null(rig_unit_on(&g, 3, X));
         assert_int_equal(n_tombstones(), 1);
         change_leader();
-        change = rig_change(&g, DESTROY, X, NULL);
-        wait = wait_for(DESTROY, change);
+        const Argosy__Response__UnitResult *change = rig_change(&g, DESTROY, X, NULL);
+        RigAnswer *wait = wait_for(DESTROY, change);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_may_run_on_2(wait);
         rig_host_on(&g, 2, false);
@@ -481,7 +447,6 @@ static void what_drives_a_global_unit_out_brings_its_tombstone(void **state) {
         assert_int_equal(n_tombstones(), 1);
         assert_int_equal(g.batches, batches + 1);
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         (void) rig_label(&g, "n2", "role", "web");
         assert_int_equal(n_tombstones(), 0);
         assert_non_null(rig_unit_on(&g, 2, X));
@@ -502,21 +467,17 @@ static void run_where_role_is_web(void) {
 }
 
 static void what_the_log_has_no_room_to_remember_is_refused(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         run_where_role_is_web();
         cluster_state_set_limit(g.state, REFUSAL_TOMBSTONES, 0);
         lose_2();
-        a = rig_label(&g, "n2", "role", "db");
+        RigAnswer *a = rig_label(&g, "n2", "role", "db");
         assert_int_equal(rig_last(a)->status, ENOSPC);
         assert_string_equal(rig_last(a)->message, FULL ": nothing was changed");
-        r = rig_change(&g, DESTROY, X, NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, DESTROY, X, NULL);
         assert_int_equal(r->status, ENOSPC);
         assert_string_equal(r->message, FULL);
         assert_non_null(rig_record(&g, X));
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         assert_non_null(rig_unit_on(&g, 2, X)); // it is to run there, as before
         assert_int_equal(leader_stats(g.leader).nodes_not_remembered, 0);
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);

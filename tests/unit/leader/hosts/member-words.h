@@ -30,18 +30,12 @@ static inline void end_with_ca(void) {
 }
 
 static inline RigAnswer *cluster_remove(const char *host) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
         uint64_t id[2] = {++g.id, 88};
-        RigAnswer *a;
         Argosy__Request__Job job = JOB_OF(
                 .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
+        RigAnswer *a = rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m, .job = &job));
 
-        request.job = &job;
-        m.host = (char *) host;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &m;
-        a = rig_ask(&g, &request);
         if (g.slow)
                 rig_turns(&g, 10);
         else
@@ -50,13 +44,11 @@ static inline RigAnswer *cluster_remove(const char *host) {
 }
 
 static inline RigAnswer *cluster_voters(uint32_t wanted) {
-        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
-        RigAnswer *a;
+        Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = wanted);
         Argosy__Request request =
                 MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS, .cluster_voters = &m);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
 
-        m.wanted = wanted;
-        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a;
 }

@@ -11,14 +11,12 @@
 
 static Tables t;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         tables_start(&t, 3);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         tables_stop(&t);
-        return 0;
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -27,14 +25,10 @@ static uint64_t last_seq;
 
 // As the host's record has it, valid as long as that; the test changes what it likes.
 static inline Argosy__ToVoter__Attach attach_of(uint32_t host) {
-        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
         const Argosy__HostRecord *r = cluster_state_find_host(t.state, host);
 
-        a.seq = ++last_seq;
-        a.name = r->name;
-        a.address = r->address;
-        a.port = r->port;
-        return a;
+        return (Argosy__ToVoter__Attach) ATTACH_OF(.seq = ++last_seq, .name = r->name, .address = r->address,
+                                                   .port = r->port);
 }
 
 static inline void attach_with(uint32_t host, Argosy__ToVoter__Attach a) {

@@ -37,15 +37,13 @@ typedef struct Key {
         Argosy__Author author;
 } Key;
 
-static int setup(void **state) {
-        Argosy__Request__RoleChange role = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &role);
+FIXTURE(setup) {
+        Argosy__Request__RoleChange role = MESSAGE_OF(request__role_change, .name = (char *) "web");
 
         rig_start(&g, 3);
         g.author = NULL;
-        role.name = (char *) "web";
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
-        return 0;
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ROLE_CHANGE, role_change, &role)))->status, 0);
 }
 
 RIG_TEARDOWN
@@ -61,9 +59,8 @@ static void key_init(Key *k, const char *secret) {
 // ------------------------------------------------------------------------------------------------ asking
 
 static const Argosy__Response *ask(Argosy__Request *request) {
-        RigAnswer *a;
+        RigAnswer *a = rig_ask_and_settle(&g, request);
 
-        a = rig_ask_and_settle(&g, request);
         assert_true(a->final);
         return rig_last(a);
 }
@@ -80,9 +77,8 @@ static const Argosy__Response *create(const Key *k, Make make) {
                 request__token_create, .name = (char *) (make.name ?: "ci"),
                 .hash = (ProtobufCBinaryData){make.hash_len ?: HASH_SIZE, (uint8_t *) k->hash.bytes},
                 .right = make.right, .role = (char *) (make.role ?: ""), .ttl_sec = make.ttl_sec);
-        Argosy__Request request = REQUEST_OF(TOKEN_CREATE, token_create, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(TOKEN_CREATE, token_create, &m));
 }
 
 static void create_well(Key *k, const char *name, Argosy__Right right, const char *role, uint64_t ttl_sec) {
@@ -95,30 +91,26 @@ static void create_well(Key *k, const char *name, Argosy__Right right, const cha
 static const Argosy__Response *end_token(const char *word) {
         Argosy__Request__TokenRevoke m =
                 MESSAGE_OF(request__token_revoke, .tokens = (char **) &word, .n_tokens = 1);
-        Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(TOKEN_REVOKE, token_revoke, &m));
 }
 
 static const Argosy__Response *list(void) {
         Argosy__Request__TokenList m = ARGOSY__REQUEST__TOKEN_LIST__INIT;
-        Argosy__Request request = REQUEST_OF(TOKEN_LIST, token_list, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(TOKEN_LIST, token_list, &m));
 }
 
 static const Argosy__Response *nodes(void) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(LIST_NODES, list_nodes, &m));
 }
 
 static const Argosy__Response *check(Argosy__Right right) {
         Argosy__Request__RightCheck m = MESSAGE_OF(request__right_check, .right = right);
-        Argosy__Request request = REQUEST_OF(RIGHT_CHECK, right_check, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(RIGHT_CHECK, right_check, &m));
 }
 
 static int change(Argosy__Verb verb, const char *name, const char *content) {
@@ -142,11 +134,10 @@ static const Argosy__AccessTokenRecord *record(const Key *k) {
 // ------------------------------------------------------------------------------------------------ making
 
 static void one_is_made_and_listed(void **state) {
-        const Argosy__Response *r;
         Key k;
 
         key_init(&k, "a");
-        r = create(&k, (Make){.name = "ci", .right = OPERATE});
+        const Argosy__Response *r = create(&k, (Make){.name = "ci", .right = OPERATE});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_TOKENS);
         assert_string_equal(r->tokens->rows[0]->token->id, k.id);
@@ -289,12 +280,11 @@ static void its_jobs_bear_its_name(void **state) {
 }
 
 static void an_unknown_one_is_refused_by_that(void **state) {
-        const Argosy__Response *r;
         Key k;
 
         key_init(&k, "nobody's");
         g.author = &k.author;
-        r = nodes();
+        const Argosy__Response *r = nodes();
         assert_int_equal(r->status, EKEYREJECTED);
         assert_string_equal(r->message, "this token is not known");
         assert_int_equal(check(ARGOSY__RIGHT__RIGHT_NONE)->status, EKEYREJECTED); // even what needs no right
@@ -326,17 +316,15 @@ static void who_listens_with_one_that_is_revoked_hears_no_more(void **state) {
 }
 
 static void who_listens_with_one_that_expires_hears_no_more(void **state) {
-        Asked a = {.from_now = true};
-        uint64_t revision;
         Key k;
 
         create_well(&k, "ci", VIEW, NULL, 60);
-        a.author = &k.author;
+        Asked a = {.from_now = true, .author = &k.author};
         assert_true(asked_pull(&g, &a));
         asked_ask(&g, &a);
         pass(59);
         assert_false(a.answered);
-        revision = authorization_revision(g.leader);
+        uint64_t revision = authorization_revision(g.leader);
         pass(2);
         assert_true(a.answered);
         assert_int_equal(a.status, EKEYEXPIRED);
@@ -361,7 +349,6 @@ static void a_clock_that_is_set_back_lets_nobody_in_again(void **state) {
 }
 
 static void what_waits_for_its_turn_is_judged_again(void **state) {
-        RigAnswer *a;
         Key k;
 
         create_well(&k, "ci", DEPLOY, NULL, 0);
@@ -370,44 +357,35 @@ static void what_waits_for_its_turn_is_judged_again(void **state) {
                 char *name = (char *) "ci";
                 Argosy__Request__TokenRevoke m =
                         MESSAGE_OF(request__token_revoke, .tokens = &name, .n_tokens = 1);
-                Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
-                rig_ask(&g, &request);
+                rig_ask(&g, A_REQUEST(TOKEN_REVOKE, token_revoke, &m));
                 rig_turns(&g, 3);
         }
         g.author = &k.author;
-        a = rig_change_with(&g, START, "web.service", WEB, false, NULL);
+        RigAnswer *a = rig_change_with(&g, START, "web.service", WEB, false, NULL);
         rig_turns(&g, 3);
         assert_false(a->final);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, EKEYREVOKED);
 }
 
 // What is kept of who asked is judged when its time comes, and is no way in.
 static void a_job_that_is_held_goes_with_its_token(void **state) {
-        Argosy__Request__JobRelease release = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+        Argosy__Request__Job job = JOB_OF(.hold = true);
         _cleanup_buf_ Buf image = {};
         char *name = (char *) "web.service";
         uint64_t id[2] = {4, 5}, number;
         Key k;
 
         create_well(&k, "ci", DEPLOY, NULL, 0);
-        m.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
-        m.verb = START;
-        m.names = &name;
-        m.n_names = 1;
-        file.name = file.path = name;
-        file.content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB};
-        m.files = &files;
-        m.n_files = 1;
-        job.hold = true;
-        request.job = &job;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = name, .path = name,
+                                            .content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB}),
+                          *files = &file;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id},
+                           .verb = START, .names = &name, .n_names = 1, .files = &files, .n_files = 1);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &m, .job = &job);
         g.author = &k.author;
         assert_int_equal(ask(&request)->status, 0);
         number = cluster_state_last_job(g.state);
@@ -417,8 +395,8 @@ static void a_job_that_is_held_goes_with_its_token(void **state) {
         assert_non_null(memmem(image.data, image.len, k.hash.bytes, HASH_SIZE));
         g.author = NULL;
         assert_int_equal(end_token("ci")->status, 0);
-        release.numbers = &number;
-        release.n_numbers = 1;
+        Argosy__Request__JobRelease release =
+                MESSAGE_OF(request__job_release, .numbers = &number, .n_numbers = 1);
         argosy__request__init(&request);
         request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
         request.job_release = &release;
@@ -432,14 +410,13 @@ static void a_job_that_is_held_goes_with_its_token(void **state) {
 
 static void the_log_hears_of_its_use_once_a_day(void **state) {
         unsigned batches;
-        uint64_t first;
         Key k;
 
         create_well(&k, "ci", VIEW, NULL, 0);
         g.author = &k.author;
         assert_int_equal(nodes()->status, 0);
         rig_settle(&g);
-        first = record(&k)->used_us;
+        uint64_t first = record(&k)->used_us;
         assert_true(first > 0);
         batches = g.batches;
         for (unsigned i = 0; i < 20; i++) {
@@ -469,7 +446,6 @@ static void it_outlives_its_leader(void **state) {
         rig_depose(&g);
         rig_turns(&g, 3);
         rig_elect(&g);
-        rig_settle(&g);
         g.author = &k.author;
         assert_int_equal(nodes()->status, 0);
         g.author = &l.author;

@@ -21,26 +21,23 @@ static Argosy__Label *labels[TOO_MANY];
 
 RIG_OF(4)
 
-static int make_labels(void **state) {
+FIXTURE(make_labels) {
         for (unsigned i = 0; i < TOO_MANY; i++) {
                 _cleanup_free_ char *key = str_printf("key%u-%050u", i, i);
 
                 labels[i] = label_new(key, "some-value");
         }
-        return 0;
 }
 
-static int drop_labels(void **state) {
+FIXTURE(drop_labels) {
         for (unsigned i = 0; i < TOO_MANY; i++)
                 message_free(labels[i]);
-        return 0;
 }
 
 static const Argosy__Response__NodeRow *row_of(uint32_t host) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &list);
 
-        return rig_ask(&g, &q)->responses[0]->nodes->rows[host - 1];
+        return rig_ask(&g, A_REQUEST(LIST_NODES, list_nodes, &list))->responses[0]->nodes->rows[host - 1];
 }
 
 static void announce(uint32_t host, size_t n) {
@@ -67,11 +64,9 @@ static void lose(uint32_t host) {
 }
 
 static void a_host_with_too_many_labels_stops_no_failover(void **state) {
-        const Argosy__Response__NodeRow *row;
-
         announce(2, TOO_MANY);
         rig_settle(&g);
-        row = row_of(2);
+        const Argosy__Response__NodeRow *row = row_of(2);
         assert_string_equal(row->state, "online");
         assert_non_null(strstr(row->reason, "20000 labels, more than 64"));
         assert_int_equal(row->n_labels, 0);
@@ -103,13 +98,11 @@ static void what_no_entry_can_hold_is_dropped_and_the_rest_goes_on(void **state)
 
 static void a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on(void **state) {
         _cleanup_free_ char *long_file = calloc(1, 5001);
-        RigAnswer *big, *small;
 
         memset(long_file, '#', 5000);
         g.batch_max = 4000;
-        big = rig_change_with(&g, START, "big.service", long_file, false, NULL);
-        small = rig_change_with(&g, START, "small.service", SERVICE, false, NULL);
-        rig_settle(&g);
+        RigAnswer *big = rig_change_with(&g, START, "big.service", long_file, false, NULL);
+        RigAnswer *small = rig_change_with_and_settle(&g, START, "small.service", SERVICE, false, NULL);
         assert_true(big->final);
         assert_int_equal(big->responses[0]->status, E2BIG);
         assert_true(small->final);
@@ -119,14 +112,11 @@ static void a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on(voi
 }
 
 static void an_outcome_that_nobody_knows_is_none(void **state) {
-        VirtualUnit *u;
-
         rig_host_set_labels(&g, 1, "where", "here");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
-        u = rig_unit_on(&g, 1, "web.service");
-        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
-                        (Argosy__Outcome__Kind) 17);
-        rig_settle(&g);
+        VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
+        rig_host_report_and_settle(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                                   (Argosy__Outcome__Kind) 17);
         assert_int_equal(rig_record(&g, "web.service")->n_outcomes, 0);
         assert_int_equal(rig_change(&g, START, "small.service", SERVICE)->status, 0);
 }
@@ -134,29 +124,22 @@ static void an_outcome_that_nobody_knows_is_none(void **state) {
 static void texts_of_a_report_are_cut(void **state) {
         static char text[100000];
         RigHost *h = rig_host(&g, 1);
-        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
-        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
-        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
-        const UnitOnNode *s;
-        Unit *u;
 
         memset(text, 'x', sizeof(text) - 1);
         rig_host_set_labels(&g, 1, "where", "here");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
-        r.node = h->virtual.node;
-        r.name = "web.service";
-        r.revision = rig_record(&g, "web.service")->revision;
-        r.sub = r.result = r.error = text;
-        r.outcome = &outcome;
-        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
-        outcome.start_rev = rig_record(&g, "web.service")->start_rev;
-        outcome.result = text;
-        reports.reports = &list;
-        reports.n_reports = 1;
-        leader_on_message(g.leader, 1, &m);
-        u = unit_find(g.leader, "web.service");
-        s = unit_on_node_find(u, node_find(g.leader, h->virtual.node));
+        Argosy__Outcome outcome =
+                MESSAGE_OF(outcome, .kind = ARGOSY__OUTCOME__KIND__FAILED,
+                           .start_rev = rig_record(&g, "web.service")->start_rev, .result = text);
+        Argosy__UnitReport r = UNIT_REPORT_OF(.node = h->virtual.node, .name = "web.service",
+                                              .revision = rig_record(&g, "web.service")->revision,
+                                              .sub = text, .result = text, .error = text,
+                                              .outcome = &outcome),
+                           *list = &r;
+        Argosy__ToVoter__Reports reports = MESSAGE_OF(to_voter__reports, .reports = &list, .n_reports = 1);
+        leader_on_message(g.leader, 1, A_TO_VOTER(REPORTS, reports, &reports));
+        Unit *u = unit_find(g.leader, "web.service");
+        const UnitOnNode *s = unit_on_node_find(u, node_find(g.leader, h->virtual.node));
         assert_int_equal(strlen(unit_on_node_error(s)), REASON_MAX);
         assert_int_equal(strlen(unit_on_node_sub(s)), WORD_MAX);
         assert_int_equal(strlen(unit_on_node_work_seen(s)->outcome->result), WORD_MAX);
@@ -166,14 +149,11 @@ static void texts_of_a_report_are_cut(void **state) {
 }
 
 static void what_a_host_may_say_of_itself_has_limits(void **state) {
-        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter__Attach a =
+                ATTACH_OF(.name = "web-1.example.org", .address = "2001:db8::1", .port = 7867,
+                          .labels = labels, .n_labels = HOST_OWN_LABELS_MAX);
         char why[200], text[100] = "";
 
-        a.name = "web-1.example.org";
-        a.address = "2001:db8::1";
-        a.port = 7867;
-        a.labels = labels;
-        a.n_labels = HOST_OWN_LABELS_MAX;
         assert_true(host_attach_is_sound(&a, why, sizeof(why)));
         a.n_labels++;
         assert_false(host_attach_is_sound(&a, why, sizeof(why)));

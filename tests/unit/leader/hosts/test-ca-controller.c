@@ -2,23 +2,18 @@
 //
 // A rotation of the CA from its beginning to its end. Disks and certificates are the test's: a voter answers
 // in the turn after it was told, and a host that is asked has a certificate of the CA that signs then.
-#include "leader-asks.h"
-#include "leader-private.h"
+enum { HOSTS = 5 };
+
 #include "ca-controller.h"
 #include "ca.h"
 #include "message.h"
-#include "messages.h"
 #include "registry.h"
 #include "str.h"
-#include "voter-secrets-controller.h"
+#include "voter-disks.h"
 
-enum { HOSTS = 5 };
-
-static Rig g;
 static Ca first;
-static VoterSecrets disks[HOSTS + 1]; // by host
-static Hash has[HOSTS + 1];           // the CA of its certificate
-static bool keeps[HOSTS + 1], renews[HOSTS + 1], due[HOSTS + 1], asked[HOSTS + 1], mute[HOSTS + 1];
+static Hash has[HOSTS + 1]; // the CA of its certificate
+static bool renews[HOSTS + 1], asked[HOSTS + 1], mute[HOSTS + 1];
 static unsigned n_asked[HOSTS + 1];
 
 static const Argosy__CaRecord *ca(void) {
@@ -30,31 +25,10 @@ static Hash hash_of_today(void) {
 }
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
-        bool changed;
-
-        switch (m->msg_case) {
-        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
-                                                       m->store_open->n_secrets, &changed),
-                                 0);
-                break;
-        case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
-                if (!keeps[host])
-                        break;
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
-                                                       m->voter_secrets->n_secrets, &changed),
-                                 0);
-                due[host] = true;
-                break;
-        case ARGOSY__TO_HOST__MSG_WELCOME:
-                due[host] = true;
-                break;
-        case ARGOSY__TO_HOST__MSG_RENEW_ASKED:
+        disk_on_message(rig, host, m);
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_RENEW_ASKED) {
                 n_asked[host]++;
                 asked[host] = true;
-                break;
-        default:
-                break;
         }
 }
 
@@ -62,24 +36,6 @@ static void send_to_leader(uint32_t host, Argosy__ToVoter__MsgCase what, void *m
         Argosy__ToVoter m = MESSAGE_OF(to_voter, .msg_case = what, .hello = message);
 
         leader_on_message(g.leader, host, &m);
-}
-
-static void say_kept(uint32_t host) {
-        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
-        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
-        VoterSecrets *disk = &disks[host];
-
-        for (size_t i = 0; i < disk->n; i++) {
-                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
-                rows[i].name = disk->list[i].name;
-                rows[i].number = disk->list[i].number;
-                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, disk->list[i].fingerprint.bytes};
-                pointers[i] = &rows[i];
-        }
-        m.raft_id = cluster_state_find_host(g.state, host)->raft_id;
-        m.secrets = pointers;
-        m.n_secrets = disk->n;
-        send_to_leader(host, ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT, &m);
 }
 
 static void say_certified(uint32_t host) {
@@ -90,13 +46,10 @@ static void say_certified(uint32_t host) {
 }
 
 static void on_turn(Rig *rig) {
+        disks_drop_old();
         for (uint32_t host = 1; host <= HOSTS; host++) {
-                const Argosy__ClusterRecord *cluster = cluster_state_cluster(g.state);
-
                 if (!rig_host(&g, host)->up || !g.leader->leading)
                         continue;
-                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets,
-                                              cluster->n_voter_secrets);
                 if (asked[host] && renews[host]) {
                         has[host] = hash_of_today();
                         asked[host] = false;
@@ -111,19 +64,7 @@ static void on_turn(Rig *rig) {
         }
 }
 
-static void attach_anew(uint32_t host) {
-        leader_on_host_link(g.leader, host, NULL);
-        rig_host(&g, host)->linked = rig_host(&g, host)->was_linked = rig_host(&g, host)->attached = false;
-}
-
-static void pass(void) {
-        for (unsigned i = 0; i < 30; i++) {
-                rig_settle(&g);
-                rig_turns(&g, 2);
-        }
-}
-
-static int setup(void **state) {
+FIXTURE(setup) {
         memset(asked, 0, sizeof(asked));
         memset(mute, 0, sizeof(mute));
         memset(n_asked, 0, sizeof(n_asked));
@@ -140,30 +81,27 @@ static int setup(void **state) {
         g.on_host_message = on_host_message;
         g.on_turn = on_turn;
         pass();
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
         ca_done(&first);
         for (uint32_t host = 1; host <= HOSTS; host++)
                 voter_secrets_done(&disks[host]);
-        return 0;
 }
 
 static const Argosy__Response *rotate(bool finish) {
         Argosy__Request__ClusterRotateCa m = MESSAGE_OF(request__cluster_rotate_ca, .finish = finish);
-        Argosy__Request request = REQUEST_OF(CLUSTER_ROTATE_CA, cluster_rotate_ca, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROTATE_CA, cluster_rotate_ca, &m)));
 }
 
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
-        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
         argosy__request__cluster_status__init(&m);
-        return rig_last(rig_ask_and_settle(&g, &request))->cluster_status->ca_notice;
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_STATUS, cluster_status, &m)))
+                ->cluster_status->ca_notice;
 }
 
 static void assert_rotated(void) {
@@ -202,12 +140,10 @@ static void the_former_key_is_gone_from_every_disk(void **state) {
 }
 
 static void a_second_rotation_waits_for_the_end_of_the_first(void **state) {
-        const Argosy__Response *r;
-
         renews[5] = false;
         (void) rotate(false);
         pass();
-        r = rotate(false);
+        const Argosy__Response *r = rotate(false);
         assert_int_equal(r->status, EEXIST);
         assert_string_equal(r->message, "a rotation of the CA is under way: hosts get new certificates; "
                                         "waiting for n5; nothing was changed");
@@ -260,13 +196,11 @@ static void who_may_come_back_in_a_moment_is_waited_for(void **state) {
 }
 
 static void it_is_ended_by_hand_and_names_who_has_none(void **state) {
-        const Argosy__Response *r;
-
         assert_int_equal(rotate(true)->status, ENOENT);
         renews[4] = renews[5] = false;
         (void) rotate(false);
         pass();
-        r = rotate(true);
+        const Argosy__Response *r = rotate(true);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "the former CA is trusted no more; n4, n5 had no new certificate "
                                         "yet, and can do nothing but ask for one");

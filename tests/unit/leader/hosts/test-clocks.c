@@ -22,10 +22,9 @@
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         rig_pass_ms(&g, 100);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -36,7 +35,6 @@ static void set_clocks(int64_t first, int64_t second, int64_t third) {
         g.hosts[1].clock_ahead_us = second;
         g.hosts[2].clock_ahead_us = third;
         rig_elect_anew(&g);
-        rig_settle(&g);
 }
 
 static const Argosy__Response *ask(Argosy__Request *request) {
@@ -48,7 +46,6 @@ static const Argosy__Response *ask(Argosy__Request *request) {
 
 static const Argosy__Response *create_token(const char *name, uint64_t ttl_sec, Argosy__Author *ret_author) {
         Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
-        Argosy__Request request = REQUEST_OF(TOKEN_CREATE, token_create, &m);
         static Hash proof, hash;
 
         proof = hash_of(name, strlen(name));
@@ -58,41 +55,37 @@ static const Argosy__Response *create_token(const char *name, uint64_t ttl_sec, 
         m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
         m.right = ARGOSY__RIGHT__RIGHT_VIEW;
         m.ttl_sec = ttl_sec;
-        return ask(&request);
+        return ask(A_REQUEST(TOKEN_CREATE, token_create, &m));
 }
 
 static int list_as(const Argosy__Author *author) {
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &m);
         int status;
 
         g.author = author;
-        status = ask(&request)->status;
+        status = ask(A_REQUEST(LIST_NODES, list_nodes, &m))->status;
         g.author = NULL;
         return status;
 }
 
 static const Argosy__Response *set_time(uint64_t to_us) {
         Argosy__Request__ClusterSetTime m = MESSAGE_OF(request__cluster_set_time, .to_us = to_us);
-        Argosy__Request request = REQUEST_OF(CLUSTER_SET_TIME, cluster_set_time, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(CLUSTER_SET_TIME, cluster_set_time, &m));
 }
 
 static const Argosy__Response__ClusterStatus *cluster_status(void) {
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
-        return ask(&request)->cluster_status;
+        return ask(A_REQUEST(CLUSTER_STATUS, cluster_status, &m))->cluster_status;
 }
 
 // When the newest job was, less what it really is.
 static int64_t newest_job_ahead(void) {
         Argosy__JobRecord *record;
-        int64_t ahead_us;
 
         assert_int_equal(cluster_state_read_job(g.state, cluster_state_last_job(g.state), &record), 0);
-        ahead_us = (int64_t) (record->at_us - g.wall_us);
+        int64_t ahead_us = (int64_t) (record->at_us - g.wall_us);
         message_free(record);
         return ahead_us;
 }
@@ -198,7 +191,6 @@ static void what_is_due_is_looked_at_again_when_it_is_known_what_time_it_is(void
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 3600);
         g.wall_us += 2 * (uint64_t) DAY_US; // off, so nothing was counted
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_near(leader_wall(g.leader) - g.wall_us, 0);
         rig_pass_ms(&g, 1000);
         assert_true(node_find(g.leader, 2)->deadline_done);
@@ -217,13 +209,11 @@ static void what_a_host_dates_is_seen_by_the_time_of_the_cluster(void **state) {
 // ---------------------------------------------------------------------------------------------- who is told
 
 static void a_clock_that_is_off_is_told_of(void **state) {
-        const Argosy__Response__ClusterStatus *c;
-
         assert_int_equal(leader_stats(g.leader).hosts_clock_off, 0);
         assert_int_equal(leader_stats(g.leader).clocks_agree, 1);
         g.hosts[1].clock_ahead_us = 3 * SEC_US;
         rig_pass_ms(&g, 40000); // it says so with one of its beats
-        c = cluster_status();
+        const Argosy__Response__ClusterStatus *c = cluster_status();
         assert_true(c->clocks_agree);
         assert_near(c->wall_us - g.wall_us, 0);
         assert_true(c->members[1]->clock_known);

@@ -14,14 +14,12 @@
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start_at(&g, 4, FEATURE_BASE); // n4 is a spare
-        return 0;
 }
 
-static int setup_newest(void **state) {
+FIXTURE(setup_newest) {
         rig_start(&g, 4);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -30,30 +28,28 @@ static void install(uint32_t host, uint32_t feature_level) {
         rig_host_off(&g, host);
         rig_host(&g, host)->feature_level = feature_level;
         rig_host_on(&g, host, false);
-        rig_settle(&g);
         rig_pass_ms(&g, RIG_BEAT_MS);
 }
 
 static const Argosy__Response__ClusterStatus *cluster_status(void) {
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request))->cluster_status;
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_STATUS, cluster_status, &m)))
+                ->cluster_status;
 }
 
 static RigAnswer *cluster_role(const char *host, bool promote) {
         Argosy__Request__ClusterRole m =
                 MESSAGE_OF(request__cluster_role, .host = (char *) host, .promote = promote);
-        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROLE, cluster_role, &m));
 }
 
 static void cluster_remove(const char *host) {
         Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m)))->status, 0);
 }
 
 static void expect(uint32_t level, const char *notice) {
@@ -146,16 +142,13 @@ static void a_new_leader_goes_on(void **state) {
         rig_depose(&g);
         rig_host(&g, 4)->feature_level = FEATURE_NEWEST;
         rig_elect(&g);
-        rig_settle(&g);
         install(4, FEATURE_NEWEST);
         expect(FEATURE_NEWEST, "");
 }
 
 static void a_host_with_an_older_build_becomes_no_voter(void **state) {
-        const Argosy__Response *r;
-
         install(4, FEATURE_BASE);
-        r = rig_last(cluster_role("n4", true));
+        const Argosy__Response *r = rig_last(cluster_role("n4", true));
         assert_int_equal(r->status, EPROTONOSUPPORT);
         assert_non_null(strstr(r->message, "the argosyd of n4 is too old"));
         cluster_role("n3", false);

@@ -20,9 +20,8 @@ static int teardown(void **state) {
 static RigAnswer *remove_by_force(const char *host) {
         Argosy__Request__ClusterRemove m =
                 MESSAGE_OF(request__cluster_remove, .host = (char *) host, .force = true);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
 }
 
 static bool is_member(uint32_t host) {
@@ -51,9 +50,9 @@ static void look_for_b(Rig *rig) {
 static void set_vote(const char *host, bool promote) {
         Argosy__Request__ClusterRole m =
                 MESSAGE_OF(request__cluster_role, .host = (char *) host, .promote = promote);
-        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROLE, cluster_role, &m)))->status,
+                         0);
 }
 
 static void take_vote(const char *host) {
@@ -64,7 +63,6 @@ static void take_vote(const char *host) {
 static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state) {
         Argosy__Request removal = ARGOSY__REQUEST__INIT, grant = ARGOSY__REQUEST__INIT;
         Argosy__Request__AccessChange change = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        RigAnswer *given;
         Argosy__Request__ClusterRemove remove =
                 MESSAGE_OF(request__cluster_remove, .host = change.host = (char *) "n2", .force = true);
 
@@ -79,9 +77,8 @@ static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state
         (void) rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
         rig_turns(&g, 2);
         (void) rig_ask(&g, &removal);
-        given = rig_ask(&g, &grant);
-        rig_hurry(&g);
-        rig_settle(&g);
+        RigAnswer *given = rig_ask(&g, &grant);
+        rig_hurry_and_settle(&g);
         assert_false(is_member(2));
         assert_int_equal(rig_last(given)->status, ENOENT);
         assert_int_equal(cluster_state_figures(g.state).state_operations_refused, 0);
@@ -89,20 +86,16 @@ static void no_right_is_given_at_a_host_that_goes_by_the_same_entry(void **state
 
 // Both requests wait for an entry that is on its way.
 static void nothing_is_placed_on_a_host_that_goes_by_the_same_entry(void **state) {
-        Argosy__Request removal = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        RigAnswer *started;
+        Argosy__Request__ClusterRemove remove = MESSAGE_OF(request__cluster_remove, .host = (char *) "n2");
 
-        remove.host = (char *) "n2";
-        removal.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        removal.cluster_remove = &remove;
         take_vote("n2");
         rig_pass_ms(&g, 3000);
         g.slow = true;
         (void) rig_change_with(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\n", false, NULL);
         rig_turns(&g, 2);
-        (void) rig_ask(&g, &removal);
-        started = rig_change_with(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n", false, NULL);
+        (void) rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &remove));
+        RigAnswer *started =
+                rig_change_with(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n2\n", false, NULL);
         g.slow = false;
         rig_release(&g);
         rig_settle(&g);
@@ -112,30 +105,23 @@ static void nothing_is_placed_on_a_host_that_goes_by_the_same_entry(void **state
 }
 
 static void set_admin(const char *user, bool revoke) {
-        Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__AccessChange m =
+                ACCESS_CHANGE_OF(.user = (char *) user, .right = ARGOSY__RIGHT__RIGHT_ADMIN,
+                                 .revoke = revoke);
 
-        m.user = (char *) user;
-        m.right = ARGOSY__RIGHT__RIGHT_ADMIN;
-        m.revoke = revoke;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &m;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &m)))->status, 0);
 }
 
 // The removal waits until the voters have answered, and nothing of it is in the log.
 static void whoever_loses_the_right_before_it_has_begun_removes_no_host(void **state) {
-        Argosy__Author alice = ARGOSY__AUTHOR__INIT;
-        RigAnswer *a;
+        Argosy__Author alice = AUTHOR_OF(.host = 1, .uid = 1001, .user = (char *) "alice");
 
-        alice.host = 1;
-        alice.uid = 1001;
-        alice.user = (char *) "alice";
         set_admin("alice", false);
         g.lags = true;
         rig_pass_ms(&g, 100);
         g.author = &alice;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         g.author = NULL;
         assert_false(a->final);
         set_admin("alice", true);
@@ -147,13 +133,11 @@ static void whoever_loses_the_right_before_it_has_begun_removes_no_host(void **s
 }
 
 static void a_unit_ends_before_its_host_is_removed(void **state) {
-        RigAnswer *a;
-
         start_three();
         b_began_elsewhere = false;
         g.on_turn = look_for_b;
         rig_host(&g, 2)->deaf = true;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         rig_turns(&g, 20);
         assert_false(a->final);
         assert_true(is_member(2));
@@ -174,13 +158,11 @@ static void a_unit_ends_before_its_host_is_removed(void **state) {
 
 // It had no vote when it began to leave, and is the only one that votes when its units have left.
 static void a_removal_that_is_refused_for_its_vote_says_what_was_changed(void **state) {
-        RigAnswer *a;
-
         start_three();
         take_vote("n2");
         rig_pass_ms(&g, 3000);
         rig_host(&g, 2)->deaf = true;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         rig_turns(&g, 20);
         assert_false(a->final);
         set_vote("n2", true);
@@ -197,11 +179,9 @@ static void a_removal_that_is_refused_for_its_vote_says_what_was_changed(void **
 
 // It is closed for as long as that takes, and nothing more comes there.
 static void whoever_opens_the_node_calls_the_removal_off(void **state) {
-        RigAnswer *a;
-
         start_three();
         rig_host(&g, 2)->deaf = true;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         rig_turns(&g, 20);
         assert_false(a->final);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
@@ -215,13 +195,11 @@ static void whoever_opens_the_node_calls_the_removal_off(void **state) {
 }
 
 static void what_no_other_node_takes_is_stopped_and_waits(void **state) {
-        RigAnswer *a;
-
         start_three();
-        (void) rig_change_with(&g, START, "here.service", SERVICE "[X-Argosy]\nHost=n2\n", true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "here.service", SERVICE "[X-Argosy]\nHost=n2\n", true,
+                                          NULL);
         assert_int_equal(rig_record(&g, "here.service")->node, 2);
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, 0);
         assert_false(is_member(2));
@@ -241,17 +219,15 @@ static void count_down(Rig *rig) {
 }
 
 static void a_host_that_leaves_keeps_the_budgets(void **state) {
-        RigAnswer *a;
-
-        (void) rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", SERVICE ONE_DOWN, true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", SERVICE ONE_DOWN,
+                                          true, NULL);
         for (char c = 'a'; c < 'a' + 6; c++)
                 rig_change(&g, START, (char[]){'w', '@', c, '.', 's', 'e', 'r', 'v', 'i', 'c', 'e', 0},
                            NULL);
         most_down = 0;
         g.on_turn = count_down;
         g.start_ms = 1000;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         for (unsigned i = 0; i < 10 && !a->final; i++)
                 rig_pass_ms(&g, 1000);
         g.on_turn = NULL;
@@ -261,11 +237,9 @@ static void a_host_that_leaves_keeps_the_budgets(void **state) {
 }
 
 static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state) {
-        RigAnswer *a;
-
         start_three();
         rig_host(&g, 2)->deaf = true;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         rig_turns(&g, 20);
         assert_false(a->final);
         rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
@@ -278,13 +252,11 @@ static void a_host_that_is_lost_on_its_way_is_waited_for_no_longer(void **state)
 
 // Nobody has said that it is dead.
 static void what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_way(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, START, "a.service", SERVICE);
         rig_change(&g, START, "b.service", FENCED);
         assert_int_equal(rig_record(&g, "b.service")->node, 2);
         rig_host(&g, 2)->deaf = true;
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         rig_turns(&g, 20);
         rig_host_off_for(&g, 2, 4 * RIG_LEASE_MS);
         assert_false(a->final);
@@ -299,11 +271,9 @@ static void what_must_not_run_twice_is_waited_for_where_its_host_is_lost_on_its_
 }
 
 static void by_force_nothing_is_waited_for(void **state) {
-        RigAnswer *a;
-
         start_three();
         rig_host(&g, 2)->deaf = true;
-        a = remove_by_force("n2");
+        RigAnswer *a = remove_by_force("n2");
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, 0);
         assert_false(is_member(2));
@@ -312,14 +282,13 @@ static void by_force_nothing_is_waited_for(void **state) {
 // Its units are more than one entry takes, and no other node takes them.
 static void by_force_no_unit_comes_back_to_a_host_that_goes(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service"};
-        RigAnswer *a;
 
         take_vote("n2");
         rig_pass_ms(&g, 3000);
         for (unsigned i = 0; i < 3; i++)
                 rig_change(&g, START, names[i], SERVICE "[X-Argosy]\nHost=n2\n");
         g.leader->limits.entry_units = 1;
-        a = remove_by_force("n2");
+        RigAnswer *a = remove_by_force("n2");
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_false(is_member(2));
@@ -335,7 +304,6 @@ static void the_next_leader_goes_on_with_the_same_command(void **state) {
         rig_depose(&g);
         rig_host(&g, 2)->deaf = false;
         rig_elect(&g);
-        rig_settle(&g);
         assert_true(is_member(2));
         assert_int_equal(cluster_remove("n2")->responses[0]->status, 0);
         assert_false(is_member(2));

@@ -24,20 +24,16 @@ static void assert_done(const RigAnswer *a, int status) {
 
 static Argosy__Response *list_nodes(void) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &list);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_NODES, list_nodes, &list));
 
-        a = rig_ask(&g, &q);
         assert_int_equal(a->n, 1);
         return a->responses[0];
 }
 
 static void an_attached_manager_becomes_a_node_and_the_host_hears_its_number(void **state) {
-        Argosy__Response *r;
-
         rig_host_set_manager(&g, 2, "user@1000");
         assert_true(rig_host(&g, 2)->virtual.manager_node > 2);
-        r = list_nodes();
+        Argosy__Response *r = list_nodes();
         assert_int_equal(r->nodes->n_rows, 3);
         assert_string_equal(r->nodes->rows[2]->node, "n2/user@1000");
         assert_string_equal(r->nodes->rows[2]->manager, "user@1000");
@@ -83,8 +79,6 @@ static void a_unit_for_managers_that_do_not_exist_is_refused_per_node(void **sta
 }
 
 static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         rig_host_set_manager(&g, 2, "user@1000");
         rig_change(&g, START, "mine.service", FOR_USERS);
         rig_change(&g, START, "web.service", SERVICE);
@@ -96,7 +90,7 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         assert_string_equal(list_nodes()->nodes->rows[2]->state, "offline");
         assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the user is not logged in");
         // Whoever waits for it hears at once why it does not come.
-        r = rig_change(&g, START, "mine.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "mine.service", NULL);
         assert_done(rig_wait(&g, START, "mine.service", r->revision), EAGAIN);
         r = rig_change(&g, START, "other.service", FOR_USERS);
         assert_int_equal(r->status, 0);
@@ -111,10 +105,9 @@ static void a_host_that_repeats_itself_wakes_nobody(void **state) {
         Argosy__NodeReport report = ARGOSY__NODE_REPORT__INIT, last = ARGOSY__NODE_REPORT__INIT;
         Argosy__NodeReport *reports[3000];
         char reason[2000];
-        Host *h;
 
         rig_host_set_manager(&g, 2, "user@1000");
-        h = host_find(g.leader, 2);
+        Host *h = host_find(g.leader, 2);
         memset(reason, 'x', sizeof(reason) - 1);
         reason[sizeof(reason) - 1] = 0;
         report.manager = last.manager = "user@1000";
@@ -146,11 +139,9 @@ static void a_new_attach_says_anew_which_managers_are_down(void **state) {
 }
 
 static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **state) {
-        uint32_t before;
-
         rig_host_set_manager(&g, 2, "user@1000");
         rig_change(&g, START, "mine.service", FOR_USERS);
-        before = rig_host(&g, 2)->virtual.manager_node;
+        uint32_t before = rig_host(&g, 2)->virtual.manager_node;
         rig_host_set_manager(&g, 2, NULL);
         assert_int_equal(list_nodes()->nodes->n_rows, 2);
         assert_null(rig_unit_on(&g, 2, "mine.service"));
@@ -164,11 +155,8 @@ static RigAnswer *wait_for_manager(const char *host, bool detached) {
         Argosy__Request__ManagerWait wait =
                 MESSAGE_OF(request__manager_wait, .host = (char *) host, .manager = (char *) "user@1000",
                            .detached = detached);
-        Argosy__Request q = REQUEST_OF(MANAGER_WAIT, manager_wait, &wait);
-        RigAnswer *a;
 
-        a = rig_ask_and_settle(&g, &q);
-        return a;
+        return rig_ask_and_settle(&g, A_REQUEST(MANAGER_WAIT, manager_wait, &wait));
 }
 
 static void whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used(void **state) {
@@ -194,18 +182,15 @@ static void whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_use
 }
 
 static void whoever_detaches_waits_until_the_node_is_gone_from_the_log(void **state) {
-        RigAnswer *a;
-
         rig_host_set_manager(&g, 2, "user@1000");
-        a = wait_for_manager("n2", true);
+        RigAnswer *a = wait_for_manager("n2", true);
         assert_false(a->final);
         g.slow = true;
         rig_host(&g, 2)->virtual.manager = NULL;
         rig_host(&g, 2)->attached = false;
         rig_turns(&g, 10);
         assert_false(a->final); // the host has said so, the log has not taken it yet
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(list_nodes()->nodes->n_rows, 2);
@@ -273,20 +258,16 @@ static void attach_with(const char *manager, const char *shelf) {
 
 // Each Attach asks for a record that follows from what the log had when it came.
 static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attaches(void **state) {
-        const Argosy__HostRecord *h;
-        uint32_t number;
-
         g.slow = true;
         attach_with("user@1000", "1");
         attach_with("user@1000", "2"); // the entry with the manager is on its way
         rig_release(&g);
         rig_turns(&g, 10);
-        h = cluster_state_find_host(g.state, 2);
+        const Argosy__HostRecord *h = cluster_state_find_host(g.state, 2);
         assert_int_equal(h->n_nodes, 2);
-        number = h->nodes[1]->node;
+        uint32_t number = h->nodes[1]->node;
         attach_with("user@1000", "3"); // the next one is
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         h = cluster_state_find_host(g.state, 2);
         assert_int_equal(h->n_nodes, 2);
         assert_int_equal(h->nodes[1]->node, number);
@@ -295,11 +276,10 @@ static void a_manager_keeps_its_number_and_gets_one_however_often_its_host_attac
 }
 
 static void a_node_is_named_by_host_and_manager(void **state) {
-        const Argosy__HostRecord *h;
         uint32_t node = 0;
 
         rig_host_set_manager(&g, 2, "container@web");
-        h = cluster_state_resolve_node(g.state, "n2/web", &node, NULL);
+        const Argosy__HostRecord *h = cluster_state_resolve_node(g.state, "n2/web", &node, NULL);
         assert_int_equal(h->host, 2);
         assert_int_equal(node, rig_host(&g, 2)->virtual.manager_node);
         assert_non_null(cluster_state_resolve_node(g.state, "n2/container@web", &node, NULL));
@@ -313,11 +293,9 @@ static void a_node_is_named_by_host_and_manager(void **state) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 static void admits(uint32_t node, const char *name) {
-        Argosy__ToVoter__Admits m = MESSAGE_OF(to_voter__admits, .node = node);
         char *names[] = {(char *) "nobody.service", (char *) name};
+        Argosy__ToVoter__Admits m = MESSAGE_OF(to_voter__admits, .node = node, .units = names, .n_units = 2);
 
-        m.units = names;
-        m.n_units = 2;
         session_on_admits(g.leader, host_find(g.leader, 2), &m);
         rig_settle(&g);
 }

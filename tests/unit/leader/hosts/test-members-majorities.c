@@ -35,16 +35,13 @@ static void assert_says(const RigAnswer *a, int status, const char *words) {
 static const char *notice(void) {
         static char text[512];
         Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(CLUSTER_STATUS, cluster_status, &m));
 
-        a = rig_ask(&g, &request);
         snprintf(text, sizeof(text), "%s", a->responses[0]->cluster_status->notice);
         return text;
 }
 
 static void a_voter_without_whom_no_majority_answers_stays_one(void **state) {
-        const Argosy__HostRecord *n3;
         unsigned batches;
 
         rig_host_off(&g, 2);
@@ -53,7 +50,7 @@ static void a_voter_without_whom_no_majority_answers_stays_one(void **state) {
                     "first remove n2, which does not answer; nothing was changed");
         assert_says(cluster_role("n3", false), EEXIST, "first demote n2");
         assert_says(cluster_remove("n1"), EEXIST, "first remove n2");
-        n3 = cluster_state_find_host(g.state, 3);
+        const Argosy__HostRecord *n3 = cluster_state_find_host(g.state, 3);
         assert_int_equal(n3->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
         assert_false(n3->no_promote);
         assert_int_equal(g.n_members, 3);
@@ -66,10 +63,8 @@ static void a_voter_without_whom_no_majority_answers_stays_one(void **state) {
 
 // What was heard before it was asked proves nothing; whoever lags gets some time.
 static void a_voter_leaves_when_the_others_have_answered_since(void **state) {
-        RigAnswer *a;
-
         g.lags = true;
-        a = cluster_remove("n3");
+        RigAnswer *a = cluster_remove("n3");
         assert_false(a->final);
         assert_int_equal(g.n_members, 3);
         g.lags = false;
@@ -78,10 +73,8 @@ static void a_voter_leaves_when_the_others_have_answered_since(void **state) {
 }
 
 static void who_does_not_catch_up_is_not_waited_for_for_ever(void **state) {
-        RigAnswer *a;
-
         g.lags = true;
-        a = cluster_role("n3", false);
+        RigAnswer *a = cluster_role("n3", false);
         rig_pass_ms(&g, 4000);
         assert_false(a->final);
         rig_pass_ms(&g, 2000);
@@ -91,10 +84,8 @@ static void who_does_not_catch_up_is_not_waited_for_for_ever(void **state) {
 
 // n2 dies when the removal of n3 has begun.
 static RigAnswer *remove_until_it_is_stuck(void) {
-        RigAnswer *a;
-
         g.slow = true;
-        a = cluster_remove("n3");
+        RigAnswer *a = cluster_remove("n3");
         assert_int_equal(g.n_held, 1);
         rig_release(&g); // its record says that it is to be no voter
         rig_turns(&g, 10);
@@ -124,11 +115,9 @@ static void a_removal_that_has_become_unsafe_waits(void **state) {
 
 static void fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way(void **state) {
         Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = 1);
-        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
-        RigAnswer *a;
 
         g.lags = true;
-        a = rig_ask(&g, &request);
+        RigAnswer *a = rig_ask(&g, A_REQUEST(CLUSTER_VOTERS, cluster_voters, &m));
         rig_pass_ms(&g, 4000);
         assert_false(a->final);
         rig_pass_ms(&g, 2000);
@@ -152,10 +141,9 @@ static void of_fewer_voters_the_silent_one_goes_first(void **state) {
 // n3 dies when n2 was asked to go: what called for it is a number, and a number calls it off.
 static void a_number_calls_off_that_fewer_vote(void **state) {
         Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = 1);
-        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
 
         g.slow = true;
-        rig_ask(&g, &request);
+        rig_ask(&g, A_REQUEST(CLUSTER_VOTERS, cluster_voters, &m));
         rig_turns(&g, 10);
         assert_int_equal(g.n_held, 1);
         rig_release(&g); // so many are wanted
@@ -202,20 +190,17 @@ static void assert_job(uint64_t number, const char *job_state, const char *messa
 
 static RigAnswer *wait_for_job(uint64_t number) {
         Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
-        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(JOB_WAIT, job_wait, &m));
 }
 
 // It had begun when there was another host that could have kept the log.
 static void a_removal_of_the_last_that_votes_is_refused_in_the_end(void **state) {
-        RigAnswer *a;
-
         assert_says(cluster_role("n2", false), 0, "");
         rig_pass_ms(&g, 3000);
         assert_int_equal(g.n_members, 1);
         g.slow = true;
-        a = cluster_remove("n1");
+        RigAnswer *a = cluster_remove("n1");
         assert_int_equal(g.n_held, 1);
         (void) cluster_role("n3", false);
         g.slow = false;
@@ -227,14 +212,12 @@ static void a_removal_of_the_last_that_votes_is_refused_in_the_end(void **state)
 }
 
 static void a_removal_is_done_when_the_host_is_gone(void **state) {
-        RigAnswer *a, *wait;
         unsigned batches;
-        uint64_t job;
 
         rig_pass_ms(&g, ORPHANED_MS); // nothing is waited for only since the leader is new
-        a = remove_until_it_is_stuck();
-        job = rig_last_job(&g);
-        wait = wait_for_job(job);
+        RigAnswer *a = remove_until_it_is_stuck();
+        uint64_t job = rig_last_job(&g);
+        RigAnswer *wait = wait_for_job(job);
         rig_pass_ms(&g, ORPHANED_MS); // somebody waits for it
         assert_job(job, "running", "");
         assert_false(wait->final);
@@ -252,12 +235,9 @@ static void a_removal_is_done_when_the_host_is_gone(void **state) {
 }
 
 static void a_removal_that_nobody_goes_on_with_has_failed(void **state) {
-        uint64_t job;
-
         (void) remove_until_it_is_stuck();
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_job(job, "running", "");
         rig_pass_ms(&g, ORPHANED_MS);
         assert_job(job, "failed", "only a part of it was carried out");
@@ -273,7 +253,6 @@ static void a_removal_that_another_one_has_finished_under_the_next_leader_is_don
         id = g.id;
         rig_elect_anew(&g);
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         (void) cluster_remove("n3");
         rig_pass_ms(&g, 3000);
         assert_null(cluster_state_find_host(g.state, 3));
@@ -285,26 +264,20 @@ static void a_removal_that_another_one_has_finished_under_the_next_leader_is_don
 }
 
 static void a_removal_that_is_called_off_has_failed(void **state) {
-        uint64_t job;
-
         (void) remove_until_it_is_stuck();
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         (void) cluster_role("n3", true);
         rig_pass_ms(&g, ORPHANED_MS);
         assert_job(job, "failed", "only a part of it was carried out");
 }
 
 static void a_removal_that_another_one_has_finished_is_done(void **state) {
-        RigAnswer *first, *second;
-        uint64_t job;
-
         g.slow = true;
-        first = cluster_remove("n3");
+        RigAnswer *first = cluster_remove("n3");
         assert_int_equal(g.n_held, 1); // that it is to be no voter
-        second = cluster_remove("n3");
-        job = rig_last_job(&g) + 1;
-        rig_hurry(&g);
-        rig_settle(&g);
+        RigAnswer *second = cluster_remove("n3");
+        uint64_t job = rig_last_job(&g) + 1;
+        rig_hurry_and_settle(&g);
         rig_pass_ms(&g, ORPHANED_MS);
         assert_says(first, 0, "");
         assert_says(second, 0, "");
@@ -315,16 +288,13 @@ static void a_removal_that_another_one_has_finished_is_done(void **state) {
 
 // What it moves is still waited for by who has started it.
 static void a_removal_overtakes_nobody(void **state) {
-        uint64_t start;
-        uint32_t host;
-
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         (void) rig_change(&g, ARGOSY__VERB__VERB_START, "a.service",
                           "[Service]\nExecStart=/bin/sleep 1000\n");
-        start = rig_last_job(&g);
-        host = rig_host_of(&g, "a.service");
+        uint64_t start = rig_last_job(&g);
+        uint32_t host = rig_host_of(&g, "a.service");
         assert_in_range(host, 2, 3);
         assert_says(cluster_remove(host == 2 ? "n2" : "n3"), 0, "");
         assert_int_not_equal(rig_host_of(&g, "a.service"), host);

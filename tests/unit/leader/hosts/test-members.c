@@ -37,60 +37,53 @@ static int setup(void **state) {
         return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         end_with_ca();
         message_free(answer);
         answer = NULL;
         identity_done(&joiner);
         buf_done(&csr);
-        return 0;
 }
 
 static void token_as(Argosy__Request__ClusterToken *m, JoinToken *ret) {
-        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, m);
         const char *why;
-        RigAnswer *a;
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_TOKEN, cluster_token, m));
 
-        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(join_token_parse(a->responses[0]->token->token, ret, &why), 0);
 }
 
 static void new_token(uint32_t ttl_sec, JoinToken *ret) {
-        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request__ClusterToken m = CLUSTER_TOKEN_OF(.ttl_sec = ttl_sec);
 
-        m.ttl_sec = ttl_sec;
         token_as(&m, ret);
 }
 
 static const Argosy__Response *ask_leader(Argosy__JoinRequest *join) {
-        Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
-        Argosy__Request request = REQUEST_OF(JOIN, join, &m);
-        RigAnswer *a;
+        Argosy__Request__Join m =
+                MESSAGE_OF(request__join, .join = join, .peer_address = "192.0.2.44",
+                           .channel = (ProtobufCBinaryData){.data = channel, .len = sizeof(channel)});
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(JOIN, join, &m));
 
-        m.join = join;
-        m.peer_address = "192.0.2.44";
-        m.channel = (ProtobufCBinaryData){.data = channel, .len = sizeof(channel)};
-        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_JOIN);
         return a->responses[0];
 }
 
 static const Argosy__Response *join_with(const JoinToken *token) {
-        Argosy__JoinRequest join = MESSAGE_OF(join_request, .token_id = (char *) token->id);
         Hash hash = join_secret_hash(token), proof;
-        const Argosy__Response *r;
         uint8_t bytes[4096];
 
         assert_true(argosy__join_body__get_packed_size(&ask) <= sizeof(bytes));
-        join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
+        Argosy__JoinRequest join = MESSAGE_OF(
+                join_request, .token_id = (char *) token->id,
+                .body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)});
         assert_int_equal(
                 join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof),
                 0);
         join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
-        r = ask_leader(&join);
+        const Argosy__Response *r = ask_leader(&join);
         message_free(answer);
         answer = NULL;
         if (r->status == 0) {
@@ -144,11 +137,10 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
         job.hold = true;
         for (size_t i = 0; i < ELEMENTSOF(requests); i++) {
                 uint64_t id[2] = {++g.id, 88}, last = rig_last_job(&g);
-                RigAnswer *a;
 
                 job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
                 requests[i].job = &job;
-                a = rig_ask_and_settle(&g, &requests[i]);
+                RigAnswer *a = rig_ask_and_settle(&g, &requests[i]);
                 assert_int_equal(rig_last(a)->status, ENOENT);
                 assert_non_null(strstr(rig_last(a)->message, "'n9'"));
                 assert_int_equal(rig_last_job(&g), last);
@@ -156,18 +148,16 @@ static void what_is_held_back_is_about_nodes_that_there_are(void **state) {
 }
 
 static void a_token_makes_a_stranger_a_member(void **state) {
-        const Argosy__HostRecord *record;
-        const Argosy__Response *r;
         JoinToken token;
 
         new_token(3600, &token);
-        r = join_with(&token);
+        const Argosy__Response *r = join_with(&token);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->join->error, "");
         assert_int_equal(answer->host, 4);
         assert_int_equal(answer->n_voters, 3);
         assert_int_equal(answer->n_nodes, 1);
-        record = cluster_state_find_host(g.state, 4);
+        const Argosy__HostRecord *record = cluster_state_find_host(g.state, 4);
         assert_string_equal(record->address, "192.0.2.44"); // it named none itself
         assert_memory_equal(record->key_pin.data, joiner.pin.bytes, HASH_SIZE);
         assert_int_equal(record->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
@@ -191,16 +181,13 @@ static void a_joiner_whose_answer_got_lost_gets_it_again(void **state) {
 }
 
 static void who_asks_first_hears_whether_it_talks_to_a_member(void **state) {
-        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
-        const Argosy__Response *r;
         JoinToken token;
-        Hash hash;
         size_t n;
 
         new_token(3600, &token);
-        hash = join_secret_hash(&token);
-        join.token_id = token.id;
-        r = ask_leader(&join);
+        Hash hash = join_secret_hash(&token);
+        Argosy__JoinRequest join = MESSAGE_OF(join_request, .token_id = token.id);
+        const Argosy__Response *r = ask_leader(&join);
         assert_int_equal(r->status, 0);
         assert_true(join_proof_holds(&hash, JOIN_BY_MEMBER, channel, sizeof(channel), NULL, 0,
                                      r->join->proof.data, r->join->proof.len));
@@ -216,16 +203,16 @@ static void who_asks_first_hears_whether_it_talks_to_a_member(void **state) {
 }
 
 static void the_proof_is_of_what_is_asked_on_this_connection(void **state) {
-        Argosy__JoinRequest join = ARGOSY__JOIN_REQUEST__INIT;
         JoinToken token;
         uint8_t bytes[4096];
         Hash hash, proof;
 
         new_token(3600, &token);
         hash = join_secret_hash(&token);
-        join.token_id = token.id;
-        join.body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)};
-        join.proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE};
+        Argosy__JoinRequest join = MESSAGE_OF(
+                join_request, .token_id = token.id,
+                .body = (ProtobufCBinaryData){.data = bytes, .len = argosy__join_body__pack(&ask, bytes)},
+                .proof = (ProtobufCBinaryData){.data = proof.bytes, .len = HASH_SIZE});
         assert_int_equal(
                 join_proof_make(&hash, JOIN_BY_HOST, channel, sizeof(channel), bytes, join.body.len, &proof),
                 0);
@@ -284,11 +271,10 @@ static void a_token_may_be_for_one_host_and_for_one_use(void **state) {
 
 static void a_removal_drops_the_open_tokens_and_says_so(void **state) {
         JoinToken one, two;
-        RigAnswer *a;
 
         new_token(3600, &one);
         new_token(3600, &two);
-        a = cluster_remove("n3");
+        RigAnswer *a = cluster_remove("n3");
         rig_settle(&g);
         assert_true(a->final);
         assert_string_equal(a->responses[a->n - 1]->message, "the 2 open join tokens were dropped");
@@ -312,13 +298,12 @@ static void a_wrong_or_expired_token_opens_nothing(void **state) {
 
 static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state) {
         const Argosy__HostRecord *n2 = cluster_state_find_host(g.state, 2);
-        const Argosy__Response *r;
         JoinToken token;
 
         new_token(3600, &token);
         ask.machine_id = n2->machine_id;
         ask.host_id = n2->host_id;
-        r = join_with(&token);
+        const Argosy__Response *r = join_with(&token);
         assert_refused(r, "duplicate machine id");
         assert_refused(r, "n2");
         // A reinstalled machine: its former self has to be removed first.
@@ -328,10 +313,9 @@ static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state)
 
 // Its power went before it had put its new identity on the disk: the next attempt comes with another key.
 static void who_joined_and_does_not_know_it_hears_the_way_out(void **state) {
-        Identity again = {};
-        RigAnswer *removal;
+        _cleanup_(identity_done) Identity again = {};
         JoinToken token;
-        Buf other = {};
+        _cleanup_buf_ Buf other = {};
         size_t n;
 
         new_token(3600, &token);
@@ -342,15 +326,13 @@ static void who_joined_and_does_not_know_it_hears_the_way_out(void **state) {
         assert_non_null(strstr(join_with(&token)->join->error, "not heard at present"));
         (void) cluster_state_hosts(g.state, &n);
         assert_int_equal(n, 4);
-        removal = cluster_remove("n4");
+        RigAnswer *removal = cluster_remove("n4");
         assert_false(removal->final); // it may be back any moment, until it is lost
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_true(removal->final);
         assert_int_equal(removal->responses[0]->status, 0);
         new_token(3600, &token);
         assert_string_equal(join_with(&token)->join->error, "");
-        identity_done(&again);
-        buf_done(&other);
 }
 
 // Their host ids differ, as those of two users of one machine do.
@@ -379,7 +361,7 @@ static void users_and_machines_do_not_mix(void **state) {
 // Nothing that means somebody else on other machines gets into the log, whoever says it.
 static void a_host_that_knows_no_address_takes_the_place_of_no_other(void **state) {
         static const char *const useless[] = {"127.0.0.1", "::1", "0.0.0.0", "fe80::1", "", "n9"};
-        Argosy__HostRecord *r = message_copy(cluster_state_find_host(g.state, 2));
+        _cleanup_(message_freep) Argosy__HostRecord *r = message_copy(cluster_state_find_host(g.state, 2));
         _cleanup_free_ char *before = strdup(r->address);
 
         for (size_t i = 0; i < ELEMENTSOF(useless); i++) {
@@ -396,16 +378,13 @@ static void a_host_that_knows_no_address_takes_the_place_of_no_other(void **stat
         assert_string_equal(host_record_place(r), "n9.example");
         assert_int_equal(host_record_set_address(r, "", "", false), 0); // no longer configured
         assert_string_equal(host_record_place(r), "10.0.0.9");
-        message_free(r);
 }
 
 static void a_token_comes_with_the_address_to_join_at(void **state) {
         Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &m);
         const Argosy__HostRecord *self = cluster_state_find_host(g.state, 1);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_TOKEN, cluster_token, &m));
 
-        a = rig_ask_and_settle(&g, &request);
         assert_string_equal(a->responses[0]->token->address, self->address);
         assert_int_equal(a->responses[0]->token->port, self->port);
         assert_true(self->port > 0);
@@ -431,8 +410,6 @@ static void bad_requests_to_join_are_refused_with_the_reason(void **state) {
 }
 
 static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
-        Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(RENEW, renew, &renew);
         _cleanup_(identity_done) Identity thief = {};
         _cleanup_buf_ Buf theirs = {};
         JoinToken token;
@@ -441,7 +418,8 @@ static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
         assert_int_equal(join_with(&token)->status, 0);
         rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
-        renew.csr = ask.csr;
+        Argosy__ToVoter__Renew renew = MESSAGE_OF(to_voter__renew, .csr = ask.csr);
+        Argosy__ToVoter m = TO_VOTER_OF(RENEW, renew, &renew);
         leader_on_message(g.leader, 4, &m);
         rig_settle(&g);
         assert_true(g.hosts[3].renewed.len > 0);
@@ -454,12 +432,10 @@ static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
 }
 
 static void a_removed_host_is_told_and_its_units_move(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", SERVICE);
         rig_change(&g, ARGOSY__VERB__VERB_START, "b.service", SERVICE);
         assert_int_equal(rig_record(&g, "b.service")->node, 2);
-        a = cluster_remove("n2");
+        RigAnswer *a = cluster_remove("n2");
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_true(rig_host(&g, 2)->removed);
@@ -488,17 +464,14 @@ static void a_leader_that_is_to_go_hands_over_first(void **state) {
 }
 
 static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
-        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
+        Argosy__Request__ClusterRole m = MESSAGE_OF(request__cluster_role, .host = "n3");
         JoinToken token;
-        RigAnswer *a;
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
         rig_add_host(&g, true, FEATURE_LEVEL);
         rig_settle(&g);
-        m.host = "n3";
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROLE, cluster_role, &m));
         rig_pass_ms(&g, 3 * RIG_BEAT_MS);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(g.n_members, 3);
@@ -545,7 +518,6 @@ static void a_session_knows_the_level_of_its_host(void **state) {
         rig_host_off(&g, 3);
         rig_host(&g, 3)->feature_level = FEATURE_LEVEL + 1;
         rig_host_on(&g, 3, true);
-        rig_settle(&g);
         assert_int_equal(host_find(g.leader, 2)->feature_level, FEATURE_BASE);
         assert_int_equal(host_find(g.leader, 3)->feature_level, FEATURE_LEVEL + 1);
         assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL);

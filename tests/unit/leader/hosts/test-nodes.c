@@ -21,9 +21,8 @@ RIG_OF(3)
 
 static RigAnswer *wait_for_drain(const char *node) {
         Argosy__Request__DrainWait wait = MESSAGE_OF(request__drain_wait, .node = (char *) node);
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &wait);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(DRAIN_WAIT, drain_wait, &wait));
 }
 
 static void start_many(unsigned n) {
@@ -40,10 +39,8 @@ static size_t units_on(uint32_t host) {
 
 static const char *refusal_of(const char *name) {
         Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &m);
-        const Argosy__Response__Status *s;
+        const Argosy__Response__Status *s = rig_ask(&g, A_REQUEST(WHY, why, &m))->responses[0]->status_reply;
 
-        s = rig_ask(&g, &request)->responses[0]->status_reply;
         return s->n_refusals ? s->refusals[0]->reason : "";
 }
 
@@ -61,10 +58,8 @@ static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is
 
         rig_label(&g, "n1", "offers/kind6", "1"); // what is only offered takes up nothing
         for (unsigned i = 0; i <= 6; i++) {
-                const Argosy__Response__UnitResult *r;
-
                 snprintf(name, sizeof(name), "r%u.service", i);
-                r = change_one(START, name, format, i);
+                const Argosy__Response__UnitResult *r = change_one(START, name, format, i);
                 assert_int_equal(r->status, i == 6 ? ENOSPC : 0);
         }
         assert_int_equal(rig_change(&g, START, "plain.service", SERVICE)->status, 0);
@@ -124,12 +119,10 @@ static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) 
 }
 
 static void a_refusal_names_the_mode_and_the_owners_reason(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         rig_set_mode(&g, "n1", CORDONED, 0, "new disks");
         rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         rig_set_mode(&g, "n3", MAINTENANCE, 0, "new disks");
-        r = rig_change(&g, START, "web.service", SERVICE);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "web.service", SERVICE);
         assert_int_equal(r->n_refusals, 3);
         assert_string_equal(r->refusals[0]->reason, "the node is cordoned: new disks");
         assert_string_equal(r->refusals[1]->reason, "the node is being drained: new disks");
@@ -148,12 +141,10 @@ static void a_reason_that_is_no_text_is_refused(void **state) {
 }
 
 static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state) {
-        RigAnswer *a;
-
         start_many(9);
         rig_change(&g, START, "all.service", GLOBAL);
         rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
-        a = wait_for_drain("n2");
+        RigAnswer *a = wait_for_drain("n2");
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(2), 1); // the global one
@@ -163,12 +154,10 @@ static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state
 }
 
 static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true; // its stop takes time
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_false(a->final);
         assert_int_equal(rig_last(a)->progress->remaining, 1);
         assert_int_equal(units_on(2) + units_on(3), 0);
@@ -188,7 +177,6 @@ static void a_welcome_begins_nothing_that_has_not_ended_elsewhere(void **state) 
         rig_host_off(&g, 3);
         rig_host_on(&g, 2, false);
         rig_host_on(&g, 3, false);
-        rig_settle(&g);
         assert_int_equal(units_on(2) + units_on(3), 0);
         rig_host(&g, 1)->deaf = false;
         rig_settle(&g);
@@ -208,14 +196,12 @@ static void nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies(void **state)
 }
 
 static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
-        RigAnswer *a;
-
         rig_label(&g, "n1", "disk", "ssd");
         start_many(3);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(1), 2);
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, EBUSY);
         assert_int_equal(rig_last(a)->progress->n_done, 1);
@@ -229,12 +215,10 @@ static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
 }
 
 static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
-        RigAnswer *a;
-
         rig_label(&g, "n1", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         rig_set_mode(&g, "n1", DRAINING, 60, "new disks");
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_false(a->final);
         rig_pass_ms(&g, 59000);
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
@@ -285,14 +269,12 @@ static void only_what_empties_a_node_has_a_deadline(void **state) {
 }
 
 static void a_deadline_that_is_over_is_not_waited_for(void **state) {
-        RigAnswer *a;
-
         rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(2), 1);
         rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         rig_set_mode(&g, "n2", DRAINING, 60, "new disks");
-        a = wait_for_drain("n2");
+        RigAnswer *a = wait_for_drain("n2");
         assert_false(a->final); // it may still end then
         rig_age(&g, 60 * UINT64_C(1000000));
         rig_pass_ms(&g, 62000);
@@ -348,11 +330,9 @@ static void what_leaves_several_nodes_moves_once(void **state) {
 }
 
 static void what_no_other_node_takes_is_not_touched_when_all_are_emptied(void **state) {
-        RigAnswer *a;
-
         start_many(6);
         assert_int_equal(rig_last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_int_equal(rig_last(a)->status, EBUSY);
         assert_int_equal(rig_last(a)->progress->n_done, 2);
         for (unsigned i = 0; i < 6; i++) {
@@ -381,12 +361,9 @@ static void either_all_of_several_nodes_are_changed_or_none(void **state) {
 }
 
 static void two_nodes_of_one_host_are_changed_wherever_they_are_named(void **state) {
-        const Argosy__HostRecord *record;
-
         rig_host_set_manager(&g, 1, "user@1000");
-        rig_settle(&g);
         assert_int_equal(rig_last(SET_MODES(CORDONED, "n1/system", "n2", "n1/user@1000"))->status, 0);
-        record = cluster_state_find_host(g.state, 1);
+        const Argosy__HostRecord *record = cluster_state_find_host(g.state, 1);
         assert_int_equal(record->n_nodes, 2);
         assert_int_equal(record->nodes[0]->mode, CORDONED);
         assert_int_equal(record->nodes[1]->mode, CORDONED);
@@ -399,18 +376,15 @@ static void a_new_leader_goes_on_with_a_drain(void **state) {
         rig_depose(&g);
         rig_host(&g, 2)->deaf = false;
         rig_elect(&g);
-        rig_settle(&g);
         assert_int_equal(units_on(2), 0);
         assert_int_equal(units_on(1) + units_on(3), 6);
 }
 
 static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_false(a->final);
         rig_set_mode(&g, "n1", OPEN, 0, "new disks");
         assert_true(a->final);
@@ -418,13 +392,11 @@ static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
 }
 
 static void maintenance_stops_global_units_too(void **state) {
-        RigAnswer *a;
-
         start_many(3);
         rig_change(&g, START, "all.service", GLOBAL);
         assert_int_equal(rig_count_running(&g, "all.service"), 3);
         rig_set_mode(&g, "n3", MAINTENANCE, 0, "new disks");
-        a = wait_for_drain("n3");
+        RigAnswer *a = wait_for_drain("n3");
         assert_true(a->final);
         assert_int_equal(units_on(3), 0);
         assert_int_equal(rig_count_running(&g, "all.service"), 2);
@@ -434,14 +406,12 @@ static void maintenance_stops_global_units_too(void **state) {
 
 static void what_has_finished_for_good_holds_up_no_drain(void **state) {
         RigHost *h = rig_host(&g, 1);
-        RigAnswer *a;
 
         rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
-        rig_host_report(&g, h, rig_unit_on(&g, 1, "job.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
-                        ARGOSY__OUTCOME__KIND__DONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, h, rig_unit_on(&g, 1, "job.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
-        a = wait_for_drain("n1");
+        RigAnswer *a = wait_for_drain("n1");
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(units_on(2) + units_on(3), 0);
@@ -472,7 +442,6 @@ static const char *label_of(uint32_t host, const char *key) {
 
 static void a_label_set_at_run_time_counts_more_than_the_hosts_own(void **state) {
         rig_host_set_labels(&g, 2, "disk", "hdd");
-        rig_settle(&g);
         assert_string_equal(label_of(2, "disk"), "hdd");
         rig_label(&g, "n2", "disk", "ssd");
         assert_string_equal(label_of(2, "disk"), "ssd");
@@ -491,15 +460,13 @@ static void a_label_makes_a_node_fit(void **state) {
 }
 
 static void a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now(void **state) {
-        const Argosy__Response__UnitResult *result;
-        VirtualUnit *u;
-
         rig_label(&g, "n2", "disk", "ssd");
         rig_change(&g, START, "web.service", ON_SSD);
         rig_label(&g, "n2", "disk", "hdd");
-        u = rig_unit_on(&g, 2, "web.service");
+        VirtualUnit *u = rig_unit_on(&g, 2, "web.service");
         assert_int_equal(u->restarts, 0);
-        result = rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL);
+        const Argosy__Response__UnitResult *result =
+                rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL);
         assert_int_equal(result->status, 0);
         assert_int_equal(rig_record(&g, "web.service")->node, 2);
         assert_int_equal(u->restarts, 1);
@@ -527,18 +494,15 @@ static void a_host_can_have_so_many_labels_at_run_time(void **state) {
 
 // It waited for its guard when its node was lost, and that is back.
 static void a_drain_goes_on_when_a_lost_node_is_back(void **state) {
-        uint32_t host;
-
         assert_int_equal(rig_change(&g, START, "first.service", SERVICE)->status, 0);
         assert_int_equal(
                 rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nCutOff=stop\nCutOffSec=10min\n")
                         ->status,
                 0);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         assert_int_not_equal(host, 1);
         rig_host_off_for(&g, host, 2 * RIG_LEASE_MS);
         (void) rig_set_host_mode(&g, host, DRAINING, 0);
-        rig_settle(&g);
         assert_int_equal(rig_host_of(&g, "a.service"), host);
         rig_host_on(&g, host, false);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);

@@ -4,21 +4,17 @@
 // voter answers in the turn after it was told, and has a snapshot in the turn after the log asked for one.
 #include <errno.h>
 
-#include "leader-asks.h"
-#include "leader-private.h"
+enum { HOSTS = 4 };
+
 #include "message.h"
-#include "messages.h"
 #include "secret-box.h"
 #include "secret-name.h"
 #include "secrets-key-controller.h"
 #include "str.h"
+#include "voter-disks.h"
 #include "voter-secrets.h"
 
-enum { HOSTS = 4 };
-
-static Rig g;
-static VoterSecrets disks[HOSTS + 1]; // by host
-static bool keeps[HOSTS + 1], compacts[HOSTS + 1], due[HOSTS + 1];
+static bool compacts[HOSTS + 1];
 static uint32_t compacted[HOSTS + 1];
 
 static unsigned n_keys_drawn;
@@ -35,51 +31,6 @@ static const Argosy__SecretsKeyRecord *key(void) {
         return cluster_state_cluster(g.state)->secrets_key;
 }
 
-static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
-        bool changed;
-
-        switch (m->msg_case) {
-        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
-                                                       m->store_open->n_secrets, &changed),
-                                 0);
-                break;
-        case ARGOSY__TO_HOST__MSG_VOTER_SECRETS:
-                if (!keeps[host])
-                        break;
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
-                                                       m->voter_secrets->n_secrets, &changed),
-                                 0);
-                due[host] = true;
-                break;
-        case ARGOSY__TO_HOST__MSG_WELCOME:
-                due[host] = true;
-                break;
-        default:
-                break;
-        }
-}
-
-static void say_kept(uint32_t host) {
-        Argosy__ToVoter__VoterSecretsKept kept = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
-        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
-        Argosy__ToVoter m = TO_VOTER_OF(VOTER_SECRETS_KEPT, voter_secrets_kept, &kept);
-        VoterSecrets *disk = &disks[host];
-
-        for (size_t i = 0; i < disk->n; i++) {
-                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
-                rows[i].name = disk->list[i].name;
-                rows[i].number = disk->list[i].number;
-                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, disk->list[i].fingerprint.bytes};
-                pointers[i] = &rows[i];
-        }
-        kept.raft_id = cluster_state_find_host(g.state, host)->raft_id;
-        kept.secrets = pointers;
-        kept.n_secrets = disk->n;
-        kept.compacted = compacted[host];
-        leader_on_message(g.leader, host, &m);
-}
-
 static void take_snapshot(uint32_t host) {
         if (!key() || key()->phase != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT || !compacts[host] ||
             compacted[host] == key()->number)
@@ -89,30 +40,15 @@ static void take_snapshot(uint32_t host) {
 }
 
 static void on_turn(Rig *rig) {
-        const Argosy__ClusterRecord *cluster = cluster_state_cluster(g.state);
-
+        disks_drop_old();
         for (uint32_t host = 1; host <= HOSTS; host++) {
                 if (!rig_host(&g, host)->up || !g.leader->leading)
                         continue;
-                (void) voter_secrets_drop_old(&disks[host], cluster->voter_secrets,
-                                              cluster->n_voter_secrets);
                 take_snapshot(host);
                 if (!due[host])
                         continue;
                 due[host] = false;
-                say_kept(host);
-        }
-}
-
-static void attach_anew(uint32_t host) {
-        leader_on_host_link(g.leader, host, NULL);
-        rig_host(&g, host)->linked = rig_host(&g, host)->was_linked = rig_host(&g, host)->attached = false;
-}
-
-static void pass(void) {
-        for (unsigned i = 0; i < 30; i++) {
-                rig_settle(&g);
-                rig_turns(&g, 2);
+                say_kept_and_compacted(host, compacted[host]);
         }
 }
 
@@ -120,7 +56,7 @@ static bool votes(uint32_t host) {
         return cluster_state_find_host(g.state, host)->raft_id > 0;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         rig_pass_ms(&g, 2 * RIG_BEAT_MS); // three of them vote
         rig_give_secrets_key(&g, &disks[1], 1);
@@ -130,17 +66,15 @@ static int setup(void **state) {
                 if (host > 1 && votes(host))
                         assert_int_equal(voter_secrets_copy(&disks[1], &disks[host]), 0);
         }
-        g.on_host_message = on_host_message;
+        g.on_host_message = disk_on_message;
         g.on_turn = on_turn;
         pass();
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
         for (uint32_t host = 1; host <= HOSTS; host++)
                 voter_secrets_done(&disks[host]);
-        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ asking
@@ -148,9 +82,8 @@ static int teardown(void **state) {
 static const Argosy__Response *ask_set(const char *name, const void *value, size_t len) {
         Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) name,
                                                   .value = (ProtobufCBinaryData){len, (uint8_t *) value});
-        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(SECRET_SET, secret_set, &m)));
 }
 
 static void set(const char *name, const void *value, size_t len) {
@@ -159,24 +92,23 @@ static void set(const char *name, const void *value, size_t len) {
 
 static const Argosy__Response *rotate(bool abort) {
         Argosy__Request__SecretRotateKey m = MESSAGE_OF(request__secret_rotate_key, .abort = abort);
-        Argosy__Request request = REQUEST_OF(SECRET_ROTATE_KEY, secret_rotate_key, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(SECRET_ROTATE_KEY, secret_rotate_key, &m)));
 }
 
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
-        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &m);
 
         argosy__request__cluster_status__init(&m);
-        return rig_last(rig_ask_and_settle(&g, &request))->cluster_status->secrets_notice;
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_STATUS, cluster_status, &m)))
+                ->cluster_status->secrets_notice;
 }
 
 // What the log has of it, opened with the key of that number.
 static void assert_sealed_with(const char *name, uint32_t number, const char *value) {
         const Argosy__SecretVersion *v = secret_record_newest(cluster_state_find_secret(g.state, name));
         const SecretLabel label = {.name = name, .version = v->version, .key = number};
-        SecretBytes opened = {};
+        _cleanup_(secret_bytes_done) SecretBytes opened = {};
 
         assert_int_equal(v->key, number);
         assert_int_equal(secret_box_open(voter_secrets_find(&disks[1], VOTER_SECRET_SECRETS, number)->data,
@@ -184,7 +116,6 @@ static void assert_sealed_with(const char *name, uint32_t number, const char *va
                          0);
         assert_int_equal(opened.len, strlen(value));
         assert_memory_equal(opened.data, value, opened.len);
-        secret_bytes_done(&opened);
 }
 
 static void assert_rotated(uint32_t number) {
@@ -229,14 +160,13 @@ static uint64_t last_index(void) {
 // The log takes STORE_BATCH_MAX at a time, and other requests in between.
 static void many_are_sealed_anew_in_several_entries(void **state) {
         static uint8_t value[SECRET_VALUE_MAX];
-        uint64_t before;
 
         for (unsigned i = 0; i < 40; i++) {
                 _cleanup_free_ char *name = str_printf("s%u", i);
 
                 set(name, value, sizeof(value));
         }
-        before = last_index();
+        uint64_t before = last_index();
         (void) rotate(false);
         for (unsigned i = 0; i < 20; i++)
                 pass();
@@ -250,13 +180,11 @@ static void many_are_sealed_anew_in_several_entries(void **state) {
 }
 
 static void a_voter_that_is_away_refuses_it_and_is_named(void **state) {
-        const Argosy__Response *r;
-
         set("db", "hunter2", 7);
         rig_host_off(&g, 2);
         leader_on_host_link(g.leader, 2, NULL);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
-        r = rotate(false);
+        const Argosy__Response *r = rotate(false);
         assert_int_equal(r->status, EHOSTUNREACH);
         assert_string_equal(r->message,
                             "every voter has to take the new key, and n2 is not there; nothing was changed");
@@ -316,11 +244,9 @@ static void lose(uint32_t number) {
 }
 
 static void a_key_that_no_voter_has_any_more_is_said_and_replaced(void **state) {
-        const Argosy__Response *r;
-
         set("db", "hunter2", 7);
         lose(1);
-        r = ask_set("db", "after", 5);
+        const Argosy__Response *r = ask_set("db", "after", 5);
         assert_int_equal(r->status, ENOKEY);
         assert_string_equal(r->message, SECRETS_KEY_LOST ": nothing was changed");
         assert_string_equal(notice(), SECRETS_KEY_LOST);
@@ -395,11 +321,10 @@ static void the_next_leader_goes_on_in_each_phase(void **state) {
 }
 
 static void what_cannot_be_opened_keeps_the_old_key(void **state) {
-        Argosy__SecretVersion *v;
-
         set("db", "hunter2", 7);
         set("fine", "x", 1);
-        v = (Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, "db"));
+        Argosy__SecretVersion *v =
+                (Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, "db"));
         v->sealed.data[20] ^= 1;
         (void) rotate(false);
         pass();
@@ -413,12 +338,11 @@ static void what_cannot_be_opened_keeps_the_old_key(void **state) {
 }
 
 static void a_key_that_comes_later_is_tried(void **state) {
-        VoterSecrets all = {};
-        const SecretBytes *first;
+        _cleanup_(voter_secrets_done) VoterSecrets all = {};
 
         set("db", "hunter2", 7);
         assert_int_equal(voter_secrets_copy(&disks[1], &all), 0);
-        first = voter_secrets_find(&all, VOTER_SECRET_SECRETS, 1);
+        const SecretBytes *first = voter_secrets_find(&all, VOTER_SECRET_SECRETS, 1);
         voter_secrets_drop(&disks[1], VOTER_SECRET_SECRETS, 1);
         (void) rotate(false);
         pass();
@@ -428,7 +352,6 @@ static void a_key_that_comes_later_is_tried(void **state) {
         pass();
         assert_rotated(2);
         assert_sealed_with("db", 2, "hunter2");
-        voter_secrets_done(&all);
 }
 
 static const VoterSecrets *(*ask_for_keys)(void *userdata);

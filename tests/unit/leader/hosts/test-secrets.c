@@ -111,9 +111,8 @@ static const Argosy__Response *ask(Argosy__Request *request) {
 static RigAnswer *begin_set(const char *name, const void *value, size_t len) {
         Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) name,
                                                   .value = (ProtobufCBinaryData){len, (uint8_t *) value});
-        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(SECRET_SET, secret_set, &m));
 }
 
 static const Argosy__Response *set_bytes(const char *name, const void *value, size_t len) {
@@ -134,18 +133,15 @@ static void set(const char *name, const char *value) {
 static const Argosy__Response *delete(const char *name) {
         Argosy__Request__SecretDelete m =
                 MESSAGE_OF(request__secret_delete, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(SECRET_DELETE, secret_delete, &m);
 
-        return ask(&request);
+        return ask(A_REQUEST(SECRET_DELETE, secret_delete, &m));
 }
 
 static const Argosy__Response__SecretRow *row(const char *name) {
         Argosy__Request__SecretList m =
                 MESSAGE_OF(request__secret_list, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &m);
-        const Argosy__Response *r;
+        const Argosy__Response *r = ask(A_REQUEST(SECRET_LIST, secret_list, &m));
 
-        r = ask(&request);
         return r->status == 0 ? r->secrets->rows[0] : NULL;
 }
 
@@ -221,11 +217,9 @@ static void a_unit_gets_another_version_when_it_is_started_or_restarted(void **s
 }
 
 static void a_unit_that_moves_keeps_its_version(void **state) {
-        uint32_t host;
-
         set("db", "one");
         do_well(START, "a.service", APP);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         set("db", "two");
         assert_int_equal(n_versions("db"), 2);
         if (host == 1) // the leader's own
@@ -245,12 +239,9 @@ static const char *start_elsewhere(const char *content) {
 
 // It may run on there, and nobody would know with what.
 static void a_start_where_nobody_hears_of_it_keeps_its_version(void **state) {
-        const char *name;
-        uint32_t host;
-
         set("db", "one");
-        name = start_elsewhere(APP "NodeLost=keep\n");
-        host = rig_host_of(&g, name);
+        const char *name = start_elsewhere(APP "NodeLost=keep\n");
+        uint32_t host = rig_host_of(&g, name);
         rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         set("db", "two");
         (void) change(START, name, NULL);
@@ -263,12 +254,9 @@ static void a_start_where_nobody_hears_of_it_keeps_its_version(void **state) {
 }
 
 static void what_was_destroyed_and_comes_again_is_not_what_its_host_has(void **state) {
-        const char *name;
-        uint32_t host;
-
         set("db", "one");
-        name = start_elsewhere(APP "NodeLost=keep\n");
-        host = rig_host_of(&g, name);
+        const char *name = start_elsewhere(APP "NodeLost=keep\n");
+        uint32_t host = rig_host_of(&g, name);
         rig_host_off_for(&g, host, 3 * RIG_LEASE_MS);
         (void) change(DESTROY, name, NULL);
         assert_null(cluster_state_find_unit(g.state, name));
@@ -313,12 +301,10 @@ static void a_version_goes_when_the_log_has_room_again(void **state) {
 }
 
 static void a_list_says_who_has_what_and_no_value(void **state) {
-        const Argosy__Response__SecretRow *r;
-
         set("db", "hunter2");
         do_well(START, "a.service", APP);
         do_well(SUBMIT, "b.service", APP);
-        r = row("db");
+        const Argosy__Response__SecretRow *r = row("db");
         assert_int_equal(r->version, 1);
         assert_int_equal(r->bytes, 7);
         assert_int_equal(r->units, 2);
@@ -405,11 +391,8 @@ static void what_a_registry_is_to_see_is_the_newest_and_restarts_nothing(void **
 }
 
 static void without_the_secret_no_registry_is_asked(void **state) {
-        RigAnswer *a;
-
         give_podman();
-        a = rig_change_with(&g, START, "box.service", BOX, true, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, START, "box.service", BOX, true, NULL);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_non_null(strstr(rig_last(a)->message, "RegistryAuth=db: there is no such secret"));
         assert_string_equal(shown, "");
@@ -422,7 +405,6 @@ static void it_outlives_its_leader(void **state) {
         rig_depose(&g);
         rig_turns(&g, 3);
         rig_elect(&g);
-        rig_settle(&g);
         assert_int_equal(at_unit("a.service")->version, 1);
         assert_int_equal(row("db")->stale, 1);
         do_well(RESTART, "a.service", NULL);
@@ -457,10 +439,8 @@ static void keep_key_on(size_t n_voters) {
 }
 
 static void while_the_first_waits_for_its_key_others_are_served(void **state) {
-        RigAnswer *first;
-
         keep_key_on(1);
-        first = begin_set("db", "one", 3);
+        RigAnswer *first = begin_set("db", "one", 3);
         rig_settle(&g);
         assert_false(first->final);
         do_well(START, "c.service", PLAIN); // by the same author
@@ -478,12 +458,10 @@ static void two_authors_at_once_get_a_version_each(void **state) {
         RigAnswer *a[2];
 
         for (size_t i = 0; i < 2; i++) {
-                Argosy__Request request = ARGOSY__REQUEST__INIT;
+                Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m[i]);
 
                 m[i].name = (char *) "db";
                 m[i].value = (ProtobufCBinaryData){3, (uint8_t *) values[i]};
-                request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-                request.secret_set = &m[i];
                 a[i] = rig_ask(&g, &request);
         }
         rig_settle(&g);
@@ -499,9 +477,8 @@ static void two_authors_at_once_get_a_version_each(void **state) {
 static const Argosy__Response__SecretRow *stale_row(const char *name) {
         Argosy__Request__SecretList m =
                 MESSAGE_OF(request__secret_list, .names = (char **) &name, .n_names = 1, .stale = true);
-        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &m);
 
-        return ask(&request)->secrets->rows[0];
+        return ask(A_REQUEST(SECRET_LIST, secret_list, &m))->secrets->rows[0];
 }
 
 // What `secret set --restart` restarts.
@@ -528,11 +505,10 @@ static const char *note_of(const char *unit) {
 static void thousands_that_have_an_older_version_are_noted_in_turns(void **state) {
         enum { MANY = 3000 };
         unsigned n_turns = 0;
-        RigAnswer *a;
 
         set("db", "one");
         (void) rig_change_many(&g, START, "m", MANY, APP);
-        a = begin_set("db", "two", 3);
+        RigAnswer *a = begin_set("db", "two", 3);
         while (!a->final)
                 rig_turns(&g, 1);
         for (; g.leader->secret_users.due; n_turns++)
@@ -576,12 +552,10 @@ static void what_has_an_older_version_is_noted_and_told(void **state) {
 }
 
 static void an_update_wants_all_that_its_file_names(void **state) {
-        RigAnswer *a;
-
         do_well(START, "a.service", PLAIN);
-        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
-                                         .name = "a.service",
-                                         .content = APP});
+        RigAnswer *a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                    .name = "a.service",
+                                                    .content = APP});
         assert_int_equal(rig_last(a)->status, EINVAL);
         assert_non_null(strstr(rig_last(a)->message,
                                "Secret=db: there is no such secret; `argosyctl secret set db` makes it"));
@@ -596,9 +570,8 @@ static void an_update_wants_all_that_its_file_names(void **state) {
 
 static RigAnswer *ask_to_remove(const char *name) {
         Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) name);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
 }
 
 static const Argosy__Response *remove_host(const char *name) {
@@ -637,18 +610,16 @@ static char *with_file(uint8_t *byte) {
 static void a_node_that_starts_with_new_files_gets_the_version_of_the_others(void **state) {
         uint8_t bytes[] = {'1', '2'};
         _cleanup_free_ char *old = with_file(&bytes[0]), *new = NULL;
-        RigAnswer *a;
 
         set("db", "first");
         do_well(START, "all.service", old);
         set("db", "second");
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         new = with_file(&bytes[1]);
-        a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
-                                         .name = "all.service",
-                                         .content = new});
+        RigAnswer *a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                                                    .name = "all.service",
+                                                    .content = new});
         assert_int_equal(rig_last(a)->status, 0);
         rig_pass_ms(&g, 60000);
         assert_int_equal(rig_unit_on(&g, 2, "all.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
@@ -725,13 +696,11 @@ static void a_restart_is_for_a_secret_that_there_is_and_an_update_for_none(void 
 }
 
 static void a_removal_names_what_the_host_could_read(void **state) {
-        const Argosy__Response *r;
-
         set("db", "one");
         set("other", "two");
         do_well(START, "a.service", APP "Host=n4\n");
         assert_int_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
-        r = remove_host("n4");
+        const Argosy__Response *r = remove_host("n4");
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "n4 could read the secret db, and may have read others of units "
                                         "that it had earlier: only new values help "
@@ -761,8 +730,6 @@ static void put_raft_id(uint32_t host, uint32_t raft_id) {
 
 // What it had the log has, whoever leads. Of units that it had earlier nobody knows.
 static void a_removal_names_what_a_host_could_read_that_voted_once(void **state) {
-        const Argosy__Response *r;
-
         set("db", "one");
         set("new", "two");
         put_raft_id(4, 77); // it is to become a voter
@@ -771,8 +738,7 @@ static void a_removal_names_what_a_host_could_read_that_voted_once(void **state)
         do_well(START, "a.service", APP "Host=n1\n");
         set("later", "four");
         rig_elect_anew(&g);
-        rig_settle(&g);
-        r = remove_host("n4");
+        const Argosy__Response *r = remove_host("n4");
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "n4 could read the secret new, and may have read others of units "
                                         "that it had earlier: only new values help "
@@ -781,10 +747,8 @@ static void a_removal_names_what_a_host_could_read_that_voted_once(void **state)
 
 // It gets the log until it is no voter any more.
 static void a_removal_names_what_came_while_the_host_was_still_a_voter(void **state) {
-        RigAnswer *a;
-
         set("db", "one");
-        a = ask_to_remove("n2");
+        RigAnswer *a = ask_to_remove("n2");
         while (!cluster_state_find_host(g.state, 2)->no_promote)
                 rig_turn(&g);
         set("late", "two");
@@ -797,10 +761,8 @@ static void a_removal_names_what_came_while_the_host_was_still_a_voter(void **st
 }
 
 static void of_a_host_without_units_a_removal_says_that_it_may_have_had_some(void **state) {
-        const Argosy__Response *r;
-
         set("db", "one");
-        r = remove_host("n4");
+        const Argosy__Response *r = remove_host("n4");
         assert_string_equal(r->message, "n4 may have read secrets of units that it had earlier: only new "
                                         "values help (argosyctl secret set)");
         assert_int_equal(r->removal->n_secrets, 0);

@@ -48,17 +48,15 @@ static void attach_in_parts(uint32_t host) {
 }
 
 static void part(uint32_t host, uint64_t seq, const char *name, bool last) {
-        Argosy__ToVoter__AttachPart p = MESSAGE_OF(to_voter__attach_part, .seq = seq);
         Argosy__UnitReport report = tables_report(&t, name, host), *held = &report;
+        Argosy__ToVoter__AttachPart p =
+                MESSAGE_OF(to_voter__attach_part, .seq = seq, .held = &held, .n_held = 1, .last = last);
 
-        p.held = &held;
-        p.n_held = 1;
-        p.last = last;
         session_on_attach_part(t.leader, tables_host(&t, host), &p);
 }
 
 static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
-        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter__Beat beat = MESSAGE_OF(to_voter__beat, .seq = 1);
         const Host *h = tables_host(&t, 2);
 
         put("a.service", 2);
@@ -71,7 +69,6 @@ static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
         part(2, last_seq, "a.service", false);
         assert_false(h->attached);
         t.now_us += TABLES_LEASE_MS / 4 * USEC_PER_MSEC;
-        beat.seq = 1;
         session_on_beat(t.leader, tables_host(&t, 2), &beat);
         assert_int_equal(h->lease.renewed_us, t.now_us);
         part(2, last_seq, "b.service", true);
@@ -84,12 +81,11 @@ static void a_host_is_in_session_when_its_last_part_is_here(void **state) {
 }
 
 static void a_host_that_comes_back_is_counted_while_its_parts_come(void **state) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye goodbye = MESSAGE_OF(to_voter__goodbye, .stopping = true);
         size_t expected = t.leader->n_hosts.expected, awaited;
 
         attach(2);
         awaited = t.leader->n_hosts.awaited;
-        goodbye.stopping = true;
         session_on_goodbye(t.leader, tables_host(&t, 2), &goodbye);
         assert_int_equal(t.leader->n_hosts.expected, expected - 1);
         attach_in_parts(2);
@@ -115,7 +111,6 @@ static void of_what_a_message_holds_no_more_is_taken_than_an_agent_says(void **s
         static Argosy__UnitReport reports[MANY], *held[MANY];
         static char names[MANY][32];
         Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
-        Argosy__ToVoter__Attach a;
 
         tables_link(&t, 2);
         for (unsigned i = 0; i < MANY; i++) {
@@ -123,7 +118,7 @@ static void of_what_a_message_holds_no_more_is_taken_than_an_agent_says(void **s
                 reports[i] = tables_report(&t, names[i], 2);
                 held[i] = &reports[i];
         }
-        a = attach_of(2);
+        Argosy__ToVoter__Attach a = attach_of(2);
         a.held = p.held = held;
         a.n_held = p.n_held = MANY;
         attach_with(2, a);
@@ -174,13 +169,12 @@ static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
 
 static void what_a_host_says_of_itself_becomes_a_wish_for_its_record(void **state) {
         Argosy__ToVoter__Attach a = attach_of(2);
-        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__Label label = MESSAGE_OF(label, .key = (char *) "disk", .value = (char *) "ssd"),
+                      *labels = &label;
         const Host *h = tables_host(&t, 2);
 
         attach_with(2, a);
         assert_false(list_is_linked(&h->pending_record_queue)); // as it is
-        label.key = (char *) "disk";
-        label.value = (char *) "ssd";
         a.labels = &labels;
         a.n_labels = 1;
         a.address = (char *) "192.0.2.77";
@@ -265,13 +259,11 @@ static void a_name_that_another_host_has_is_complained_about(void **state) {
 // ---- reports
 
 static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) {
-        Argosy__UnitReport r;
-
         put("web.service", 2);
         attach(2);
         attach(3);
         report(2, tables_report(&t, "web.service", 2));
-        r = tables_report(&t, "web.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "web.service", 2);
         r.gone = true;
         report(2, r); // the newest order is on its way to it
         assert_non_null(tables_unit_on_node(&t, "web.service", 2));
@@ -282,17 +274,14 @@ static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) 
 }
 
 static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
-        Argosy__UnitReport r;
-        UnitOnNode *s;
-
         put("web.service", 2);
         attach(2);
         report(2, tables_report(&t, "web.service", 2));
         put("web.service", 3);
-        s = tables_unit_on_node(&t, "web.service", 2);
+        UnitOnNode *s = tables_unit_on_node(&t, "web.service", 2);
         unit_on_node_event(s, ON_NODE_ORDERED_TO_GO);
         s->ordered_revision = tables_entry(&t, "web.service")->record->revision;
-        r = tables_report(&t, "web.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "web.service", 2);
         r.gone = true;
         r.revision = s->ordered_revision - 1;
         report(2, r);
@@ -303,11 +292,9 @@ static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
 }
 
 static void a_refused_name_leaves_that_node_for_this_session(void **state) {
-        Argosy__UnitReport r;
-
         put("web.service", 2);
         attach(2);
-        r = tables_report(&t, "web.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "web.service", 2);
         r.refused = true;
         r.error = (char *) "/etc has it";
         report(2, r);
@@ -320,15 +307,13 @@ static void a_refused_name_leaves_that_node_for_this_session(void **state) {
 }
 
 static void a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer(void **state) {
-        Argosy__UnitReport r, refused;
-
         put("web.service", 2);
         attach(2);
-        refused = tables_report(&t, "web.service", 2);
+        Argosy__UnitReport refused = tables_report(&t, "web.service", 2);
         refused.refused = true;
         refused.error = (char *) "/etc has it";
         report(2, refused);
-        r = tables_report(&t, "web.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "web.service", 2);
         r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
         // it runs with what it had before
         r.revision = tables_entry(&t, "web.service")->record->revision - 1;
@@ -345,12 +330,11 @@ static void a_node_that_runs_the_unit_as_it_is_wanted_refuses_it_no_longer(void 
 
 static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
-        Argosy__UnitReport r;
         Batch b = {};
 
         put("job.service", 2);
         attach(2);
-        r = tables_report(&t, "job.service", 2);
+        Argosy__UnitReport r = tables_report(&t, "job.service", 2);
         r.outcome = &outcome;
         outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
         outcome.start_rev = tables_entry(&t, "job.service")->record->start_rev - 1;

@@ -130,11 +130,9 @@ static void a_beat_is_acknowledged_in_a_session_with_authority(void **state) {
 
 // The host says which: the leader's lease of it runs on from each all the same.
 static void a_quiet_beat_holds_the_lease_up_and_is_not_answered(void **state) {
-        Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter__Beat b = MESSAGE_OF(to_voter__beat, .quiet = true, .reported_ms = 7);
 
         attach(2);
-        b.quiet = true;
-        b.reported_ms = 7;
         for (b.seq = 1; b.seq < 10; b.seq++) {
                 pass_ms(TABLES_LEASE_MS / 3);
                 session_on_beat(t.leader, tables_host(&t, 2), &b);
@@ -205,7 +203,7 @@ static void add_hosts(Batch *b, unsigned n) {
 // them lost.
 static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **state) {
         enum { HOSTS = 700 };
-        Batch b = {};
+        _cleanup_(batch_done) Batch b = {};
 
         add_hosts(&b, HOSTS);
         pass_ms(TABLES_LEASE_MS / 2);
@@ -223,7 +221,6 @@ static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **sta
         // the third, too, and not the second, which was heard in time
         assert_int_equal(count_lost(), HOSTS + 1);
         assert_false(host_is_lost(tables_host(&t, 2)));
-        batch_done(&b);
 }
 
 // Nobody decides before it is known how many they are.
@@ -266,22 +263,21 @@ static void units_of_a_lost_host_move_unless_they_are_done(void **state) {
 // ---- farewells
 
 static void goodbye(uint32_t host, bool stopping, const char *unit, uint32_t node) {
-        Argosy__ToVoter__Goodbye g = MESSAGE_OF(to_voter__goodbye, .stopping = stopping);
         Argosy__ToVoter__Goodbye__Running r = MESSAGE_OF(to_voter__goodbye__running, .node = node,
                                                          .units = (char **) &unit, .n_units = 1),
                                           *running = &r;
+        Argosy__ToVoter__Goodbye g = MESSAGE_OF(to_voter__goodbye, .stopping = stopping, .running = &running,
+                                                .n_running = unit != NULL);
 
-        g.running = &running;
-        g.n_running = unit != NULL;
         session_on_goodbye(t.leader, tables_host(&t, host), &g);
 }
 
 static void a_shutdown_is_told_twice_a_restart_means_nothing(void **state) {
-        Argosy__ToVoter__Goodbye restart = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye restart =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART);
         Host *h = tables_host(&t, 2);
 
         attach(2);
-        restart.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
         session_on_goodbye(t.leader, h, &restart);
         assert_false(h->leaving || h->down);
         goodbye(2, true, NULL, 0);

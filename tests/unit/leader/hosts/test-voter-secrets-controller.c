@@ -2,64 +2,22 @@
 //
 // How a secret comes to all voters. The disks are the test's: a voter answers in the turn after it was told,
 // as one with a disk does.
-#include "leader-asks.h"
-#include "leader-private.h"
-#include "message.h"
-#include "messages.h"
-#include "voter-secrets-controller.h"
-
 enum { HOSTS = 4 };
 
-static Rig g;
-static VoterSecrets disks[HOSTS + 1]; // by host
-static bool due[HOSTS + 1];           // it has something to say
-static bool hangs[HOSTS + 1];
+#include "message.h"
+#include "voter-disks.h"
+
 static unsigned told[HOSTS + 1];
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
-        bool changed;
-
-        if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_OPEN)
-                assert_int_equal(voter_secrets_put_all(&disks[host], m->store_open->secrets,
-                                                       m->store_open->n_secrets, &changed),
-                                 0);
         if (m->msg_case == ARGOSY__TO_HOST__MSG_STORE_CLOSE)
                 voter_secrets_done(&disks[host]);
-        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
-                due[host] = true;
-        if (m->msg_case != ARGOSY__TO_HOST__MSG_VOTER_SECRETS)
-                return;
-        told[host]++;
-        if (hangs[host])
-                return;
-        assert_int_equal(voter_secrets_put_all(&disks[host], m->voter_secrets->secrets,
-                                               m->voter_secrets->n_secrets, &changed),
-                         0);
-        due[host] = true;
+        told[host] += m->msg_case == ARGOSY__TO_HOST__MSG_VOTER_SECRETS;
+        disk_on_message(rig, host, m);
 }
 
 static void send_kept(uint32_t host, Argosy__ToVoter__VoterSecretsKept *kept) {
-        Argosy__ToVoter m = TO_VOTER_OF(VOTER_SECRETS_KEPT, voter_secrets_kept, kept);
-
-        leader_on_message(g.leader, host, &m);
-}
-
-static void say_kept(uint32_t host) {
-        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
-        Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
-        VoterSecrets *disk = &disks[host];
-
-        for (size_t i = 0; i < disk->n; i++) {
-                argosy__to_voter__voter_secrets_kept__kept__init(&rows[i]);
-                rows[i].name = disk->list[i].name;
-                rows[i].number = disk->list[i].number;
-                rows[i].fingerprint = (ProtobufCBinaryData){HASH_SIZE, disk->list[i].fingerprint.bytes};
-                pointers[i] = &rows[i];
-        }
-        m.raft_id = cluster_state_find_host(g.state, host)->raft_id;
-        m.secrets = pointers;
-        m.n_secrets = disk->n;
-        send_kept(host, &m);
+        leader_on_message(g.leader, host, A_TO_VOTER(VOTER_SECRETS_KEPT, voter_secrets_kept, kept));
 }
 
 static void on_turn(Rig *rig) {
@@ -70,45 +28,28 @@ static void on_turn(Rig *rig) {
                 }
 }
 
-static void attach_anew(uint32_t host) {
-        leader_on_host_link(g.leader, host, NULL);
-        rig_host(&g, host)->linked = rig_host(&g, host)->was_linked = rig_host(&g, host)->attached = false;
-}
-
-static void pass(void) {
-        for (unsigned i = 0; i < 20; i++) {
-                rig_settle(&g);
-                rig_turns(&g, 2);
-        }
-}
-
-static int setup(void **state) {
-        memset(due, 0, sizeof(due));
-        memset(hangs, 0, sizeof(hangs));
+FIXTURE(setup) {
         memset(told, 0, sizeof(told));
         rig_start(&g, HOSTS);
         g.secrets = &disks[1];
         g.on_host_message = on_host_message;
         g.on_turn = on_turn;
         for (uint32_t host = 1; host <= HOSTS; host++)
-                due[host] = true;
+                keeps[host] = due[host] = true;
         rig_pass_ms(&g, 2 * RIG_BEAT_MS); // three of them vote
         pass();
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
         for (uint32_t host = 1; host <= HOSTS; host++)
                 voter_secrets_done(&disks[host]);
-        return 0;
 }
 
 static void remove_host(const char *host) {
         Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        (void) rig_ask_and_settle(&g, &request);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
 }
 
 static uint32_t make(const char *name, const char *value) {
@@ -144,26 +85,24 @@ static void a_secret_comes_to_all_voters_and_to_nobody_else(void **state) {
 
 // The log knows its name and its hash.
 static void the_log_has_no_value(void **state) {
-        Argosy__ClusterRecord *cluster;
         uint8_t packed[4096];
-        size_t len;
 
         (void) make("key", "the value itself");
         pass();
-        cluster = (Argosy__ClusterRecord *) cluster_state_cluster(g.state);
+        Argosy__ClusterRecord *cluster = (Argosy__ClusterRecord *) cluster_state_cluster(g.state);
         assert_int_equal(cluster->n_voter_secrets, 1);
         assert_true(argosy__cluster_record__get_packed_size(cluster) < sizeof(packed));
-        len = argosy__cluster_record__pack(cluster, packed);
+        size_t len = argosy__cluster_record__pack(cluster, packed);
         assert_null(memmem(packed, len, "the value itself", 16));
 }
 
 static void a_voter_whose_disk_hangs_is_named(void **state) {
-        hangs[2] = true;
+        keeps[2] = false;
         (void) make("key", "one");
         pass();
         assert_false(all_have("key", 1, "n2"));
         assert_non_null(voter_secrets_controller_value(g.leader, "key", 1)); // it may be used
-        hangs[2] = false;
+        keeps[2] = true;
         attach_anew(2);
         pass();
         assert_true(all_have("key", 1, ""));
@@ -171,12 +110,12 @@ static void a_voter_whose_disk_hangs_is_named(void **state) {
 
 // Nothing that a dead leader alone had is named by the log.
 static void a_secret_that_is_not_on_the_leaders_disk_is_not_named(void **state) {
-        hangs[1] = true;
+        keeps[1] = false;
         (void) make("key", "one");
         pass();
         assert_int_equal(voter_secrets_controller_newest(g.leader, "key"), 0);
         rig_depose(&g);
-        hangs[1] = false;
+        keeps[1] = true;
         rig_elect(&g);
         pass();
         assert_int_equal(voter_secrets_controller_newest(g.leader, "key"), 0);
@@ -194,11 +133,11 @@ static void a_voter_that_lost_its_secrets_gets_them_again(void **state) {
         (void) make("key", "one");
         pass();
         voter_secrets_done(&disks[3]);
-        hangs[3] = true;
+        keeps[3] = false;
         due[3] = true;
         pass();
         assert_false(all_have("key", 1, "n3"));
-        hangs[3] = false;
+        keeps[3] = true;
         attach_anew(3);
         pass();
         assert_true(all_have("key", 1, ""));
@@ -218,13 +157,12 @@ static void who_stops_being_a_voter_counts_no_more(void **state) {
 }
 
 static void what_a_spare_or_an_older_log_says_counts_for_nothing(void **state) {
-        Argosy__ToVoter__VoterSecretsKept m = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        Argosy__ToVoter__VoterSecretsKept m = MESSAGE_OF(to_voter__voter_secrets_kept, .raft_id = 77);
         unsigned batches;
 
         (void) make("key", "one");
         pass();
         batches = g.batches;
-        m.raft_id = 77;
         send_kept(2, &m);
         send_kept(4, &m);
         pass();
@@ -236,7 +174,7 @@ static void a_leader_that_lacks_one_hands_over_to_who_has_it(void **state) {
         (void) make("key", "one");
         pass();
         voter_secrets_done(&disks[1]);
-        hangs[1] = true; // nobody can give it
+        keeps[1] = false; // nobody can give it
         due[1] = true;
         g.transferred = 0;
         pass();
@@ -249,7 +187,7 @@ static void a_leader_that_lacks_one_hands_over_though_another_one_is_lost(void *
         (void) make("key", "one");
         (void) make("other", "one");
         pass();
-        hangs[1] = hangs[2] = hangs[3] = true;
+        keeps[1] = keeps[2] = keeps[3] = false;
         for (uint32_t host = 1; host <= 3; host++) {
                 voter_secrets_drop(&disks[host], "other", 1);
                 voter_secrets_drop(&disks[host], "key", host == 2 ? 0 : 1);
@@ -267,7 +205,7 @@ static void a_leader_hands_over_to_nobody_who_lacks_what_it_has(void **state) {
         (void) make("key", "one");
         (void) make("other", "one");
         pass();
-        hangs[1] = hangs[2] = hangs[3] = true;
+        keeps[1] = keeps[2] = keeps[3] = false;
         voter_secrets_drop(&disks[1], "key", 1);
         voter_secrets_drop(&disks[2], "other", 1);
         voter_secrets_drop(&disks[3], "other", 1);
@@ -276,7 +214,7 @@ static void a_leader_hands_over_to_nobody_who_lacks_what_it_has(void **state) {
         g.transferred = 0;
         pass();
         assert_int_equal(g.transferred, 0);
-        hangs[3] = false;
+        keeps[3] = true;
         attach_anew(3); // it is told again
         pass();
         rig_pass_ms(&g, 6000);
@@ -287,7 +225,7 @@ static void a_leader_hands_over_to_nobody_who_lacks_what_it_has(void **state) {
 static void one_is_lost_only_when_each_voter_has_said_that_it_has_it_not(void **state) {
         (void) make("key", "one");
         pass();
-        hangs[1] = hangs[2] = hangs[3] = true;
+        keeps[1] = keeps[2] = keeps[3] = false;
         for (uint32_t host = 1; host <= 3; host++)
                 voter_secrets_done(&disks[host]);
         due[1] = due[2] = true;
@@ -300,7 +238,7 @@ static void one_is_lost_only_when_each_voter_has_said_that_it_has_it_not(void **
 }
 
 static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void **state) {
-        hangs[2] = true;
+        keeps[2] = false;
         (void) make("key", "one");
         pass();
         for (unsigned i = 0; i < 50; i++) {
@@ -312,11 +250,11 @@ static void who_says_over_and_over_that_he_has_it_not_is_not_told_as_often(void 
 
 // Its disk has failed; nobody else says anything meanwhile.
 static void who_says_once_that_he_has_it_not_is_told_again_in_a_while(void **state) {
-        hangs[2] = true;
+        keeps[2] = false;
         (void) make("key", "one");
         pass();
         assert_int_equal(told[2], 1);
-        hangs[2] = false;
+        keeps[2] = true;
         due[2] = true;
         pass();
         assert_int_equal(told[2], 1);
@@ -327,11 +265,9 @@ static void who_says_once_that_he_has_it_not_is_told_again_in_a_while(void **sta
 }
 
 static void a_secret_that_is_there_is_told_to_nobody_again(void **state) {
-        unsigned n;
-
         (void) make("key", "one");
         pass();
-        n = told[1] + told[2] + told[3];
+        unsigned n = told[1] + told[2] + told[3];
         for (uint32_t host = 1; host <= 3; host++)
                 due[host] = true;
         pass();

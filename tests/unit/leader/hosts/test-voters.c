@@ -18,16 +18,14 @@ RIG_TEARDOWN
 
 static void remove_host(const char *host) {
         Argosy__Request__ClusterRemove m = MESSAGE_OF(request__cluster_remove, .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
 
-        (void) rig_ask_and_settle(&g, &request);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m));
 }
 
 static void demote(const char *host) {
         Argosy__Request__ClusterRole m = MESSAGE_OF(request__cluster_role, .host = (char *) host);
-        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &m);
 
-        (void) rig_ask_and_settle(&g, &request);
+        (void) rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROLE, cluster_role, &m));
 }
 
 static bool is_voter(uint32_t host) {
@@ -59,15 +57,13 @@ static void note_number(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
 
 // The one that has not answered may have made a log by it.
 static void no_two_spares_are_asked_by_one_number(void **state) {
-        uint32_t first;
-
         rig_start(&g, 5);
         memset(asked_by, 0, sizeof(asked_by));
         g.on_host_message = note_number;
         rig_host(&g, 4)->disk_hangs = rig_host(&g, 5)->disk_hangs = true;
         remove_host("n3");
         rig_pass_ms(&g, OPEN_MS);
-        first = asked_by[4];
+        uint32_t first = asked_by[4];
         assert_int_not_equal(first, 0);
         assert_int_not_equal(asked_by[5], 0);
         assert_int_not_equal(first, asked_by[5]);

@@ -54,11 +54,10 @@ static const Argosy__Response *ask(Ask w) {
 
 static void a_change_is_a_job_in_the_same_entry(void **state) {
         const Argosy__Response__JobRow *job;
-        const Argosy__Response *r;
         unsigned batches;
 
         batches = g.batches;
-        r = ask((Ask){START, "a.service", SERVICE, "the hall is cold"});
+        const Argosy__Response *r = ask((Ask){START, "a.service", SERVICE, "the hall is cold"});
         assert_int_equal(r->status, 0);
         assert_int_equal(g.batches, batches + 1);
         assert_int_equal(r->job, rig_last_job(&g));
@@ -77,10 +76,9 @@ static void a_change_is_a_job_in_the_same_entry(void **state) {
 
 static void what_it_replaced_and_how_it_stands_is_told(void **state) {
         const Argosy__Response__JobRow *job;
-        uint64_t start, stop;
+        uint64_t start = ask((Ask){START, "a.service", SERVICE})->job;
+        uint64_t stop = ask((Ask){STOP, "a.service"})->job;
 
-        start = ask((Ask){START, "a.service", SERVICE})->job;
-        stop = ask((Ask){STOP, "a.service"})->job;
         assert_int_equal(stop, start + 1);
         job = rig_show_job(&g, stop);
         assert_string_equal(job->units[0]->desired, "launched");
@@ -104,9 +102,7 @@ static void a_job_that_removed_it_by_another_verb_has_done_so(void **state) {
 }
 
 static const Argosy__Response__UnitResult *waited(const char *name, uint64_t revision) {
-        RigAnswer *a = rig_wait(&g, START, name, revision);
-
-        return a->responses[0]->progress->done[0];
+        return rig_wait(&g, START, name, revision)->responses[0]->progress->done[0];
 }
 
 // Of a destroyed unit the log keeps on which silent hosts it may run; of another life of that name this says
@@ -125,37 +121,31 @@ static void a_wait_that_comes_late_says_destroyed_only_if_the_log_does(void **st
 
 static void what_fails_is_not_as_asked(void **state) {
         const Argosy__Response__JobRow *job;
-        uint64_t number;
 
         g.bad = hash_of(OTHER, strlen(OTHER));
-        number = ask((Ask){START, "a.service", OTHER})->job;
+        uint64_t number = ask((Ask){START, "a.service", OTHER})->job;
         job = rig_show_job(&g, number);
         assert_string_equal(job->units[0]->now, "otherwise");
         assert_true(*job->units[0]->message);
 }
 
 static void what_changes_nothing_is_no_job(void **state) {
-        uint64_t before;
-
         (void) ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE});
-        before = rig_last_job(&g);
+        uint64_t before = rig_last_job(&g);
         assert_int_equal(ask((Ask){ARGOSY__VERB__VERB_LOAD, "a.service", SERVICE})->job, 0);
         assert_int_equal(ask((Ask){STOP, "b.service"})->job, 0);
         assert_int_equal(rig_last_job(&g), before);
 }
 
 static void a_request_that_comes_again_is_the_same_job(void **state) {
-        const Argosy__Response *first, *again;
-        uint64_t n;
+        const Argosy__Response *first = ask((Ask){START, "a.service", SERVICE, .id = 7777});
+        uint64_t n = first->job;
+        const Argosy__Response *again = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
 
-        first = ask((Ask){START, "a.service", SERVICE, .id = 7777});
-        n = first->job;
-        again = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
         assert_int_equal(again->status, 0);
         assert_int_equal(again->job, n);
         assert_int_equal(rig_last_job(&g), n);
         rig_elect_anew(&g);
-        rig_settle(&g);
         again = ask((Ask){START, "a.service", SERVICE, .id = 7777});
         assert_int_equal(again->job, n);
         assert_int_equal(rig_last_job(&g), n);
@@ -163,12 +153,10 @@ static void a_request_that_comes_again_is_the_same_job(void **state) {
 
 // Its answer is what its job did, and not what there would be to do now.
 static void a_request_that_comes_again_hears_how_its_job_has_ended(void **state) {
-        const Argosy__Response *r;
-        uint64_t n;
+        uint64_t n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
 
-        n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
         (void) ask((Ask){ARGOSY__VERB__VERB_DESTROY, "a.service"});
-        r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
+        const Argosy__Response *r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
         assert_int_equal(r->job, n);
         assert_int_equal(r->change->n_units, 1);
         assert_int_equal(r->change->units[0]->status, 0);
@@ -188,14 +176,13 @@ static void a_request_that_comes_again_hears_how_its_job_has_ended(void **state)
 
 // As those who have asked for the first time.
 static void a_request_that_comes_again_waits_while_its_job_runs(void **state) {
-        const Argosy__Response *r;
         uint64_t revision;
 
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         revision = ask((Ask){START, "a.service", SERVICE, .id = 7777})->change->units[0]->revision;
         (void) ask((Ask){START, "b.service", SERVICE});
-        r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
+        const Argosy__Response *r = ask((Ask){START, "a.service", SERVICE, .id = 7777, .age_ms = 10});
         assert_int_equal(r->change->units[0]->status, 0);
         assert_int_equal(r->change->units[0]->revision, revision);
         for (uint32_t h = 1; h <= 3; h++)
@@ -211,17 +198,15 @@ static const Argosy__Response *replace(const char *name, const char *content, ui
 }
 
 static void a_request_that_comes_again_during_an_update_is_not_refused(void **state) {
-        const Argosy__Response *r;
-        uint64_t n;
+        uint64_t n = replace("a.service", SERVICE, 7777)->job;
 
-        n = replace("a.service", SERVICE, 7777)->job;
         assert_int_equal(rig_last(rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
                                                                "a.service", OTHER, .health_ms = 60000}))
                                  ->status,
                          0);
         // nobody else may
         assert_int_equal(replace("a.service", SERVICE, 9999)->change->units[0]->status, EEXIST);
-        r = replace("a.service", SERVICE, 7777);
+        const Argosy__Response *r = replace("a.service", SERVICE, 7777);
         assert_int_equal(r->job, n);
         assert_int_equal(r->change->units[0]->status, 0);
         assert_int_equal(r->change->units[0]->revision, 0);
@@ -231,16 +216,14 @@ static void a_request_that_comes_again_during_an_update_is_not_refused(void **st
 // there.
 static void restart_twice(const char *const *names, size_t n_names) {
         static const char *const told[] = {"nobody.service", "a.service", "no.service"};
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const Argosy__Response *r;
         uint64_t id[2] = {7777, 55}, n = 0;
 
         (void) ask((Ask){START, "a.service", SERVICE});
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = ARGOSY__VERB__VERB_RESTART;
-        change.names = (char **) names;
-        change.n_names = n_names;
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_RESTART, .names = (char **) names, .n_names = n_names);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         for (unsigned i = 0; i < 2; i++) {
                 r = rig_last(rig_ask_and_settle(&g, &request));
                 assert_true(i == 0 || r->job == n);
@@ -263,18 +246,15 @@ static void what_its_job_knows_nothing_of_is_planned_again(void **state) {
 // It was refused, since there was no such unit. Somebody else has made it before the request comes again:
 // which has not restarted it.
 static void what_was_refused_is_not_told_to_be_done_once_it_could_be(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "a.service", (char *) "b.service"};
-        const Argosy__Response *r;
         uint64_t id[2] = {7777, 55}, revision;
 
         (void) ask((Ask){START, "a.service", SERVICE});
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = ARGOSY__VERB__VERB_RESTART;
-        change.names = names;
-        change.n_names = 2;
-        r = rig_last(rig_ask_and_settle(&g, &request));
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_RESTART, .names = names, .n_names = 2);
+        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
+        const Argosy__Response *r = rig_last(rig_ask_and_settle(&g, &request));
         assert_int_equal(r->change->units[1]->status, ENOENT);
         (void) ask((Ask){START, "b.service", SERVICE});
         revision = rig_record(&g, "b.service")->revision;
@@ -293,11 +273,9 @@ static void what_is_named_twice_is_told_once(void **state) {
 }
 
 static void a_key_is_not_used_for_two_things(void **state) {
-        const Argosy__Response *r;
-        uint64_t n;
+        uint64_t n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
+        const Argosy__Response *r = ask((Ask){STOP, "a.service", .id = 7777});
 
-        n = ask((Ask){START, "a.service", SERVICE, .id = 7777})->job;
-        r = ask((Ask){STOP, "a.service", .id = 7777});
         assert_int_equal(r->status, EEXIST);
         assert_int_equal(rig_last_job(&g), n);
         assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
@@ -306,27 +284,23 @@ static void a_key_is_not_used_for_two_things(void **state) {
 static RigAnswer *set_mode(Argosy__NodeMode mode, const uint8_t id[16], uint64_t age_ms) {
         Argosy__Request__NodeChange change = NODE_CHANGE_OF(.nodes = (char *[]){(char *) "n2"}, .n_nodes = 1,
                                                             .mode = mode);
-        Argosy__Request__Job job = JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16},
-                                          .age_ms = age_ms);
-        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
+        Argosy__Request__Job job =
+                JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = 16}, .age_ms = age_ms);
 
-        request.job = &job;
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(NODE_CHANGE, node_change, &change, .job = &job));
 }
 
 // Somebody has opened it meanwhile.
 static void also_other_requests_are_not_carried_out_twice(void **state) {
         static const uint8_t id[16] = {1, 2, 3};
-        const Argosy__Response *r;
-        uint64_t n;
+        uint64_t n = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0))->job;
 
-        n = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0))->job;
         assert_int_equal(n, rig_last_job(&g));
         assert_string_equal(rig_show_job(&g, n)->verb, "cordon");
         assert_string_equal(rig_show_job(&g, n)->targets[0], "n2");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         assert_string_equal(rig_show_job(&g, n + 1)->verb, "uncordon");
-        r = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0));
+        const Argosy__Response *r = rig_last(set_mode(ARGOSY__NODE_MODE__MODE_CORDONED, id, 0));
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, n);
         assert_non_null(strstr(r->message, "carried this out before"));
@@ -336,12 +310,10 @@ static void also_other_requests_are_not_carried_out_twice(void **state) {
 }
 
 static void a_change_can_be_bound_to_a_revision(void **state) {
-        const Argosy__Response *r;
-        uint64_t seen;
+        uint64_t seen = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
 
-        seen = ask((Ask){START, "a.service", SERVICE})->change->units[0]->revision;
         (void) ask((Ask){STOP, "a.service"});
-        r = ask((Ask){START, "a.service", .if_revision = seen});
+        const Argosy__Response *r = ask((Ask){START, "a.service", .if_revision = seen});
         assert_int_equal(r->status, ESTALE);
         assert_int_equal(rig_record(&g, "a.service")->target, ARGOSY__TARGET__TARGET_LOADED);
         seen = rig_record(&g, "a.service")->revision;
@@ -350,31 +322,26 @@ static void a_change_can_be_bound_to_a_revision(void **state) {
 }
 
 static const Argosy__Response *set_pool(uint64_t if_revision) {
-        Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = (char *) "fast");
         Argosy__Request__Job job = JOB_OF(.if_revision = if_revision);
-        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
         char *host = (char *) "n1";
+        Argosy__Request__PoolChange change =
+                MESSAGE_OF(request__pool_change, .name = (char *) "fast", .hosts = &host, .n_hosts = 1);
 
-        change.hosts = &host;
-        change.n_hosts = 1;
-        request.job = &job;
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(POOL_CHANGE, pool_change, &change, .job = &job)));
 }
 
 static void other_requests_too(void **state) {
-        uint64_t seen;
+        uint64_t seen = cluster_state_revision(g.state);
 
-        seen = cluster_state_revision(g.state);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         assert_int_equal(set_pool(seen)->status, ESTALE);
         assert_int_equal(set_pool(cluster_state_revision(g.state))->status, 0);
 }
 
 static void a_reason_is_text(void **state) {
-        const Argosy__Response *r;
         char words[600];
+        const Argosy__Response *r = ask((Ask){START, "a.service", SERVICE, "red \x1b[31m"});
 
-        r = ask((Ask){START, "a.service", SERVICE, "red \x1b[31m"});
         assert_int_equal(r->status, EINVAL);
         memset(words, 'x', sizeof(words) - 1);
         words[sizeof(words) - 1] = 0;
@@ -420,9 +387,8 @@ static size_t n_known(void) {
 }
 
 static void what_goes_into_the_log_in_parts_is_one_job(void **state) {
-        RigAnswer *a;
+        RigAnswer *a = start_many();
 
-        a = start_many();
         rig_settle(&g);
         assert_int_equal(rig_last(a)->job, rig_last_job(&g));
         assert_int_equal(rig_show_job(&g, rig_last_job(&g))->changed, MANY);
@@ -431,23 +397,19 @@ static void what_goes_into_the_log_in_parts_is_one_job(void **state) {
 }
 
 static void it_stays_one_job_under_the_next_leader(void **state) {
-        RigAnswer *a;
-        uint64_t n;
-
         g.slow = true;
         (void) start_many();
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
         }
-        n = rig_last_job(&g);
+        uint64_t n = rig_last_job(&g);
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(n_known(), 1, MANY - 1);
         assert_int_equal(rig_show_job(&g, n)->changed, n_known());
-        a = start_many();
+        RigAnswer *a = start_many();
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(rig_last(a)->job, n);
@@ -464,20 +426,16 @@ static void commit_one_entry(void) {
 
 // What somebody changes while the others of the request are being changed is left as it is.
 static void a_revision_binds_each_part(void **state) {
-        uint64_t seen, theirs;
-        RigAnswer *a;
-
         (void) start_many();
         rig_settle(&g);
-        seen = cluster_state_revision(g.state);
+        uint64_t seen = cluster_state_revision(g.state);
         g.slow = true;
-        a = ask_many(STOP, seen);
+        RigAnswer *a = ask_many(STOP, seen);
         commit_one_entry();
         (void) rig_change_with(&g, ARGOSY__VERB__VERB_RESTART, names[MANY - 1], NULL, false,
                                (uint8_t[16]){7});
-        rig_hurry(&g);
-        rig_settle(&g);
-        theirs = rig_record(&g, names[MANY - 1])->restart_rev;
+        rig_hurry_and_settle(&g);
+        uint64_t theirs = rig_record(&g, names[MANY - 1])->restart_rev;
         assert_true(theirs > seen);
         assert_int_equal(rig_record(&g, names[MANY - 1])->target, ARGOSY__TARGET__TARGET_LAUNCHED);
         assert_int_equal(rig_record(&g, names[0])->target, ARGOSY__TARGET__TARGET_LOADED);
@@ -496,13 +454,12 @@ static void a_revision_binds_each_part(void **state) {
 }
 
 static void units_are_told_some_at_a_time(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response__JobRow *job;
         size_t n = 0;
 
         (void) start_many();
         rig_settle(&g);
-        list.number = rig_last_job(&g);
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.number = rig_last_job(&g));
         do {
                 list.first_unit = (uint32_t) n;
                 job = rig_last(rig_list_jobs(&g, &list))->jobs->rows[0];
@@ -517,15 +474,13 @@ static void units_are_told_some_at_a_time(void **state) {
 // ------------------------------------------------------------------------------------------------ lists
 
 static void jobs_are_listed_newest_first(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.limit = 2);
         const Argosy__Response__Jobs *jobs;
         char *pattern = (char *) "b*";
-        uint64_t first;
+        uint64_t first = ask((Ask){START, "a.service", SERVICE})->job;
 
-        first = ask((Ask){START, "a.service", SERVICE})->job;
         (void) ask((Ask){START, "b.service", SERVICE});
         (void) ask((Ask){STOP, "a.service"});
-        list.limit = 2;
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, 2);
         assert_int_equal(jobs->rows[0]->job, first + 2);
@@ -535,9 +490,7 @@ static void jobs_are_listed_newest_first(void **state) {
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->rows[0]->job, first);
 
-        list = (Argosy__Request__ListJobs) ARGOSY__REQUEST__LIST_JOBS__INIT;
-        list.patterns = &pattern;
-        list.n_patterns = 1;
+        list = (Argosy__Request__ListJobs) LIST_JOBS_OF(.patterns = &pattern, .n_patterns = 1);
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, 1);
         assert_int_equal(jobs->rows[0]->job, first + 1);
@@ -552,9 +505,8 @@ static void jobs_are_listed_newest_first(void **state) {
 static void jobs_are_compared_with_so_many_patterns_only(void **state) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         char *patterns[NAME_GLOBS_MAX + 1];
-        uint64_t n;
+        uint64_t n = ask((Ask){START, "a.service", SERVICE})->job;
 
-        n = ask((Ask){START, "a.service", SERVICE})->job;
         (void) ask((Ask){START, "b.service", SERVICE});
         for (size_t i = 0; i <= NAME_GLOBS_MAX; i++)
                 patterns[i] = (char *) "a*";
@@ -612,9 +564,8 @@ static void jobs_are_chosen_by_the_nodes_that_their_records_name(void **state) {
 
 static void who_asks_for_no_job_is_told_which_there_are(void **state) {
         Argosy__Request__ListJobs list = LIST_JOBS_OF(.number = 99);
-        const Argosy__Response *r;
+        const Argosy__Response *r = rig_last(rig_list_jobs(&g, &list));
 
-        r = rig_last(rig_list_jobs(&g, &list));
         assert_int_equal(r->status, ENOENT);
         assert_string_equal(r->message, "there is no job 99: there has been none");
 }

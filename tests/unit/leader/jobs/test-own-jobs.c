@@ -42,16 +42,12 @@ static void start_on_2(const char *name) {
 
 static const char *why(const char *unit) {
         char *name = (char *) unit;
-        const RigAnswer *a;
         Argosy__Request__Why m = MESSAGE_OF(request__why, .names = &name, .n_names = 1);
-        Argosy__Request q = REQUEST_OF(WHY, why, &m);
 
-        a = rig_ask_and_settle(&g, &q);
-        return a->responses[0]->status_reply->note;
+        return rig_ask_and_settle(&g, A_REQUEST(WHY, why, &m))->responses[0]->status_reply->note;
 }
 
 static void a_lost_host_is_told_with_what_it_had(void **state) {
-        const Argosy__Response__JobRow *row;
         unsigned batches;
         char phrase[64];
 
@@ -61,7 +57,7 @@ static void a_lost_host_is_told_with_what_it_had(void **state) {
         rig_host_off_for(&g, 2, LATER_MS);
         assert_int_not_equal(rig_host_of(&g, "a.service"), 2);
         assert_int_equal(g.batches, batches + 1); // that in which they move
-        row = own("host lost", 0);
+        const Argosy__Response__JobRow *row = own("host lost", 0);
         assert_string_equal(row->author, "cluster");
         assert_string_equal(row->state, "done");
         assert_string_equal(row->targets[0], "n2");
@@ -88,20 +84,17 @@ static void a_host_that_had_nothing_is_told_too(void **state) {
 }
 
 static void what_happens_again_within_a_minute_is_counted(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t first;
-
         start_on_2("a.service");
         for (unsigned i = 0; i < 3; i++) {
                 rig_host_off_for(&g, 2, LATER_MS + 1500);
                 rig_host_on(&g, 2, false);
                 rig_pass_ms(&g, 2000);
         }
-        row = own("host lost", 0);
+        const Argosy__Response__JobRow *row = own("host lost", 0);
         assert_non_null(strstr(row->reason, " (3 times)"));
         assert_non_null(strstr(own("host back", 0)->reason, " (3 times)"));
         assert_null(own("host lost", 1));
-        first = row->job;
+        uint64_t first = row->job;
         rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
         rig_host_off_for(&g, 2, LATER_MS + 1500);
@@ -110,13 +103,11 @@ static void what_happens_again_within_a_minute_is_counted(void **state) {
 }
 
 static void what_moves_later_belongs_to_the_loss(void **state) {
-        uint64_t first;
-
         start_on_2("a.service");
         (void) rig_set_host_mode(&g, 1, CORDONED, 0);
         (void) rig_set_host_mode(&g, 3, CORDONED, 0);
         rig_host_off_for(&g, 2, LATER_MS + 1500);
-        first = own("host lost", 0)->job;
+        uint64_t first = own("host lost", 0)->job;
         assert_int_equal(own("host lost", 0)->n_units, 0);
         rig_age(&g, MINUTE_MS * UINT64_C(1000));
         rig_pass_ms(&g, 1000);
@@ -186,12 +177,11 @@ static void what_was_in_a_manager_that_is_detached_did_not_wait_for_a_node(void 
 
 static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
         static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
-        const Argosy__Response__JobRow *row;
 
         g.bad = hash_of(bad, strlen(bad));
         (void) rig_change(&g, START, "bad.service", bad);
         rig_pass_ms(&g, 20 * 1000);
-        row = own("try again", 0);
+        const Argosy__Response__JobRow *row = own("try again", 0);
         assert_string_equal(row->targets[0], "bad.service");
         assert_non_null(strstr(row->reason, "it failed on n"));
         assert_string_not_equal(row->units[0]->from, row->units[0]->node);
@@ -200,14 +190,13 @@ static void what_fails_and_is_tried_elsewhere_says_so(void **state) {
 // It has failed on n1, and not there.
 static void what_is_refused_where_it_is_tried_has_not_failed_there(void **state) {
         static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
-        const Argosy__Response__JobRow *row;
 
         g.bad = hash_of(bad, strlen(bad));
         (void) rig_change(&g, START, "bad.service", bad);
         assert_int_equal(rig_host_of(&g, "bad.service"), 1);
         rig_host(&g, 2)->refuses = rig_host(&g, 3)->refuses = true;
         rig_pass_ms(&g, 20 * 1000);
-        row = own("try again", 0);
+        const Argosy__Response__JobRow *row = own("try again", 0);
         assert_string_equal(row->units[0]->from, "n1");
         row = own("move", 0);
         assert_non_null(row);
@@ -217,22 +206,18 @@ static void what_is_refused_where_it_is_tried_has_not_failed_there(void **state)
 // A unit that fails wherever it is tried is one target, and each unit is told why it went itself.
 static void units_of_one_record_have_reasons_of_their_own(void **state) {
         static const char bad[] = SERVICE "[X-Argosy]\nRestartElsewhere=1\n";
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response__JobRow *row;
         char *name = (char *) "b.service";
 
         g.bad = hash_of(bad, strlen(bad));
         (void) rig_change(&g, START, "a.service", bad);
         (void) rig_change(&g, START, "b.service", bad);
         rig_pass_ms(&g, 50 * 1000);
-        row = own("try again", 0);
+        const Argosy__Response__JobRow *row = own("try again", 0);
         assert_true(row->n_units > 2);
         assert_int_equal(row->n_targets, 2);
         assert_non_null(strstr(row->reason, "; others for other reasons"));
-        list.author = (char *) "cluster";
-        list.changes = true;
-        list.patterns = &name;
-        list.n_patterns = 1;
+        Argosy__Request__ListJobs list = MESSAGE_OF(request__list_jobs, .author = (char *) "cluster",
+                                                    .changes = true, .patterns = &name, .n_patterns = 1);
         row = rig_last(rig_list_jobs(&g, &list))->jobs->rows[0];
         assert_string_equal(row->units[0]->unit, "b.service");
         assert_string_equal(row->reason, row->units[0]->message);
@@ -251,22 +236,19 @@ static void a_host_that_is_shut_down_was_not_silent(void **state) {
 
 // Nobody asked for it, so it is in nobody's way.
 static void it_counts_for_no_request(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response *r;
-        uint64_t job, moved;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.changes = true);
 
         start_on_2("a.service");
-        job = rig_last_job(&g) - 2; // behind it two nodes were opened
+        uint64_t job = rig_last_job(&g) - 2; // behind it two nodes were opened
         rig_host_off_for(&g, 2, LATER_MS + 1500);
-        moved = own("host lost", 0)->job;
+        uint64_t moved = own("host lost", 0)->job;
         assert_string_equal(rig_show_job(&g, job)->verb, "start");
         assert_string_equal(rig_show_job(&g, job)->state, "done"); // it is not overtaken
-        r = rig_undo(&g, (RigUndo){moved, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){moved, .id = 4711});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_int_equal(
                 cluster_state_find_job_of(g.state, "a.service", rig_record(&g, "a.service")->revision), 0);
         assert_int_equal(rig_undo(&g, (RigUndo){job, .id = 4712})->status, 0); // nothing was changed since
-        list.changes = true;
         assert_true(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows > 0);
 }
 

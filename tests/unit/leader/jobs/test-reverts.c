@@ -21,10 +21,9 @@ enum { LATER_MS = 1100, N_INSTANCES = 3, FILES_MAX = 2 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.bad = hash_of(BAD, strlen(BAD));
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -78,22 +77,20 @@ static void assert_up(const char *name) {
 }
 
 static void what_ran_goes_back_and_the_job_has_failed(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
-        job = replace("a.service", BAD);
+        uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_true(has("a.service", SERVICE));
         assert_up("a.service");
         assert_int_equal(state_of(job), FAILED);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_int_equal(row->failed, 1);
         assert_non_null(strstr(row->units[0]->end_message, "; it has the file of before again"));
 }
 
 static void assert_one_place_for_each_unit(Rig *r) {
-        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
+        _cleanup_(message_freep) Argosy__LogBatch *batch =
+                argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
 
         assert_non_null(batch);
         for (size_t i = 0; i < batch->n_ops; i++)
@@ -102,35 +99,30 @@ static void assert_one_place_for_each_unit(Rig *r) {
                                      batch->ops[k]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
                                      strcmp(batch->ops[i]->unit->unit->name,
                                             batch->ops[k]->unit->unit->name) == 0);
-        message_free(batch);
 }
 
 // And nothing happens yet.
 static void begin_drain(const char *node) {
         Argosy__Request__NodeChange m = NODE_CHANGE_OF(.nodes = (char **) &node, .n_nodes = 1,
                                                        .mode = ARGOSY__NODE_MODE__MODE_DRAINING);
-        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &m);
 
-        (void) rig_ask(&g, &request);
+        (void) rig_ask(&g, A_REQUEST(NODE_CHANGE, node_change, &m));
 }
 
 // Its node is emptied just then: an entry has one place for each unit, so it goes back first, and then
 // elsewhere.
 static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         assert_int_equal(rig_host_of(&g, "a.service"), 1);
         g.on_entry = assert_one_place_for_each_unit;
         rig_host(&g, 1)->delayed = true;
-        job = replace("a.service", BAD);
+        uint64_t job = replace("a.service", BAD);
         g.slow = true;
         begin_drain("n1");
         rig_turns(&g, 2);
         rig_host(&g, 1)->delayed = false;
         rig_turns(&g, 4); // it is known to have failed
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_true(has("a.service", SERVICE));
         assert_int_not_equal(rig_host_of(&g, "a.service"), 1);
@@ -139,17 +131,13 @@ static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
 }
 
 static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
-        const Argosy__Response__UnitResult *result;
-        uint64_t revision;
-        RigAnswer *a;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) replace("a.service", BAD);
-        revision = cluster_state_find_unit(g.state, "a.service")->record->extra->trial->failed;
+        uint64_t revision = cluster_state_find_unit(g.state, "a.service")->record->extra->trial->failed;
         assert_true(revision > 0 && revision < rig_record(&g, "a.service")->revision);
-        a = rig_wait(&g, START, "a.service", revision);
+        RigAnswer *a = rig_wait(&g, START, "a.service", revision);
         assert_true(a->final);
-        result = rig_last(a)->progress->done[0];
+        const Argosy__Response__UnitResult *result = rig_last(a)->progress->done[0];
         assert_int_equal(result->status, EIO);
         assert_true(result->reverted);
         assert_non_null(strstr(result->message, "; it has the file of before again"));
@@ -158,11 +146,9 @@ static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
 
 // Nothing says that what it had would do.
 static void what_was_down_stays_with_the_new_file(void **state) {
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) rig_change(&g, ARGOSY__VERB__VERB_STOP, "a.service", NULL);
-        job = replace("a.service", BAD);
+        uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
         assert_true(has("a.service", BAD));
@@ -178,10 +164,8 @@ static void what_has_failed_already_stays_with_the_new_file(void **state) {
 }
 
 static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state) {
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
-        job = replace("a.service", OTHER);
+        uint64_t job = replace("a.service", OTHER);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE);
         rig_host_report(&g, rig_host(&g, rig_host_of(&g, "a.service")),
@@ -195,7 +179,6 @@ static void what_starts_keeps_the_new_file_also_when_it_fails_later(void **state
 static void instances_go_together_with_their_template(void **state) {
         static char *const names[] = {"web@1.service", "web@2.service", "web@3.service", "alone.service"};
         const NewFile files[] = {{"web@.service", BAD}, {"alone.service", OTHER}};
-        uint64_t job;
         size_t n_well = 0;
 
         (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", SERVICE);
@@ -203,7 +186,7 @@ static void instances_go_together_with_their_template(void **state) {
                 (void) rig_change(&g, START, names[i], NULL);
         (void) rig_change(&g, START, "alone.service", SERVICE);
         rig_host(&g, rig_host_of(&g, names[0]))->sound = true;
-        job = replace_all(files, ELEMENTSOF(files), (char **) names, ELEMENTSOF(names));
+        uint64_t job = replace_all(files, ELEMENTSOF(files), (char **) names, ELEMENTSOF(names));
         rig_pass_ms(&g, LATER_MS);
         for (size_t i = 0; i < N_INSTANCES; i++) {
                 assert_true(has(names[i], SERVICE));
@@ -218,36 +201,28 @@ static void instances_go_together_with_their_template(void **state) {
 }
 
 static void a_job_that_went_back_leaves_nothing_to_undo(void **state) {
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
-        job = replace("a.service", BAD);
+        uint64_t job = replace("a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(rig_undo(&g, (RigUndo){job})->status, EOPNOTSUPP);
         assert_true(has("a.service", SERVICE));
 }
 
 static void forget_content(const char *content) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         Hash hash = hash_of(content, strlen(content));
         char hex[HASH_HEX_SIZE], *rev = hex;
 
         hash_hex(&hash, HASH_SIZE, hex);
-        m.revs = &rev;
-        m.n_revs = 1;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = &rev, .n_revs = 1);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(FORGET, forget, &m)))->status, 0);
 }
 
 static void who_waits_is_told_if_it_cannot_be_taken_back(void **state) {
-        RigAnswer *a;
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
-        job = replace("a.service", BAD);
-        a = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        uint64_t job = replace("a.service", BAD);
+        RigAnswer *a = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
         forget_content(SERVICE);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = false;
@@ -261,17 +236,14 @@ static void who_waits_is_told_if_it_cannot_be_taken_back(void **state) {
 }
 
 static void the_next_leader_goes_on(void **state) {
-        uint64_t job;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
-        job = replace("a.service", BAD);
+        uint64_t job = replace("a.service", BAD);
         rig_depose(&g);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = false;
         rig_elect(&g);
-        rig_settle(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_true(has("a.service", SERVICE));
         assert_up("a.service");

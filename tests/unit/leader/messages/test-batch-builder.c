@@ -8,14 +8,12 @@
 
 static BatchBuilder b;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         b = (BatchBuilder){};
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         batch_builder_done(&b);
-        return 0;
 }
 
 static Argosy__LogBatch *unpacked(void) {
@@ -28,15 +26,13 @@ static Argosy__LogBatch *unpacked(void) {
 
 static void put_one_of_each(void) {
         Argosy__RolloutRecord rollout = ARGOSY__ROLLOUT_RECORD__INIT;
-        Argosy__RoleRecord role = ARGOSY__ROLE_RECORD__INIT;
-        Argosy__PoolRecord pool = ARGOSY__POOL_RECORD__INIT;
+        Argosy__RoleRecord role = MESSAGE_OF(role_record, .name = (char *) "role");
+        Argosy__PoolRecord pool = MESSAGE_OF(pool_record, .name = (char *) "pool");
         Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
         Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
         Hash hash = hash_of("content", 7);
 
         rollout.name = (char *) "rolled@.service";
-        role.name = (char *) "role";
-        pool.name = (char *) "pool";
         host.host = 7;
         assert_int_equal(batch_builder_put_rollout(&b, &rollout), 0);
         assert_int_equal(batch_builder_put_role(&b, &role), 0);
@@ -51,20 +47,15 @@ static void put_one_of_each(void) {
 
 static void each_record_has_operations_of_its_own(void **state) {
         static const Argosy__LogOp__OpCase expected[] = {
-                ARGOSY__LOG_OP__OP_ROLLOUT,
-                ARGOSY__LOG_OP__OP_ROLE,
-                ARGOSY__LOG_OP__OP_ROLE_REMOVE,
-                ARGOSY__LOG_OP__OP_POOL,
-                ARGOSY__LOG_OP__OP_POOL_REMOVE,
-                ARGOSY__LOG_OP__OP_HOST,
-                ARGOSY__LOG_OP__OP_HOST_REMOVE,
-                ARGOSY__LOG_OP__OP_CLUSTER,
+                ARGOSY__LOG_OP__OP_ROLLOUT,     ARGOSY__LOG_OP__OP_ROLE,
+                ARGOSY__LOG_OP__OP_ROLE_REMOVE, ARGOSY__LOG_OP__OP_POOL,
+                ARGOSY__LOG_OP__OP_POOL_REMOVE, ARGOSY__LOG_OP__OP_HOST,
+                ARGOSY__LOG_OP__OP_HOST_REMOVE, ARGOSY__LOG_OP__OP_CLUSTER,
                 ARGOSY__LOG_OP__OP_SPEC,
         };
-        Argosy__LogBatch *batch;
 
         put_one_of_each();
-        batch = unpacked();
+        Argosy__LogBatch *batch = unpacked();
         assert_int_equal(batch->n_ops, sizeof(expected) / sizeof(expected[0]));
         for (size_t i = 0; i < batch->n_ops; i++)
                 assert_int_equal(batch->ops[i]->op_case, expected[i]);
@@ -102,11 +93,10 @@ static void what_has_the_same_name_is_not_the_same(void **state) {
 static void what_is_taken_back_leaves_no_trace(void **state) {
         Argosy__ClusterRecord cluster = ARGOSY__CLUSTER_RECORD__INIT;
         Argosy__UnitRecord unit = UNIT_RECORD_OF(.name = (char *) "a.service");
-        BatchBuilderMark mark;
         size_t len;
 
         assert_int_equal(batch_builder_put_unit(&b, &unit, 0, 0), 0);
-        mark = batch_builder_mark(&b);
+        BatchBuilderMark mark = batch_builder_mark(&b);
         len = b.packed.len;
         put_one_of_each();
         assert_true(batch_builder_has_pool(&b, "old pool"));

@@ -27,7 +27,7 @@ Hash __wrap_hash_of(const void *data, size_t len) {
 }
 
 // All files have the same size.
-static int setup(void **state) {
+FIXTURE(setup) {
         cluster = cluster_state_new();
         assert_non_null(cluster);
         b = (BatchBuilder){.state = cluster};
@@ -39,25 +39,22 @@ static int setup(void **state) {
                          0);
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
                 char hex[HASH_HEX_SIZE];
-                Hash hash;
 
                 memset(bytes[i], 0, SIZE);
                 memcpy(bytes[i], &i, sizeof(i));
                 files[i] = (ProtobufCBinaryData){SIZE, bytes[i]};
-                hash = hash_of(bytes[i], SIZE);
+                Hash hash = hash_of(bytes[i], SIZE);
                 hash_hex(&hash, HASH_SIZE, hex);
                 if (i < FILES)
                         assert_int_equal(buf_printf(&content, "# 0444 %d %s f/%03zu\n", SIZE, hex, i), 0);
         }
         n_hashed = 0;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         batch_builder_done(&b);
         buf_done(&content);
         cluster = cluster_state_free(cluster);
-        return 0;
 }
 
 // `own`: they came with the content, and else with another one.

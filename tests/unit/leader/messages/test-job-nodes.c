@@ -5,6 +5,7 @@
 
 #include "job-nodes.h"
 #include "job-words.h"
+#include "messages.h"
 #include "request-kind.h"
 
 static char *n2[] = {(char *) "n2"};
@@ -19,12 +20,7 @@ static bool matches(const Argosy__JobRecord *job) {
 }
 
 static Argosy__JobRecord record(const char *verb) {
-        Argosy__JobRecord job = ARGOSY__JOB_RECORD__INIT;
-
-        job.verb = (char *) verb;
-        job.targets = n2;
-        job.n_targets = 1;
-        return job;
+        return (Argosy__JobRecord) JOB_RECORD_OF(.verb = (char *) verb, .targets = n2, .n_targets = 1);
 }
 
 static void what_was_typed_counts_if_the_verb_is_about_nodes(void **state) {

@@ -6,6 +6,7 @@
 #include <stdalign.h>
 
 #include "job-words.h"
+#include "messages.h"
 #include "request-kind.h"
 
 enum { DEPTH_MAX = 3 }; // of messages in messages
@@ -88,12 +89,11 @@ static void a_job_has_a_name_and_says_what_it_is_about(void **state) {
         for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
                 const ProtobufCFieldDescriptor *f = &argosy__request__descriptor.fields[i];
                 const RequestKind *kind = request_kind((Argosy__Request__WhatCase) f->id);
-                const Argosy__Request *q;
                 JobWords words;
 
                 if (!kind || !kind->job.id)
                         continue;
-                q = request_of(f);
+                const Argosy__Request *q = request_of(f);
                 assert_ptr_equal(request_job(q), &kind->job);
                 if (!*job_verb(q))
                         fail_msg("a job of %s is called nothing", kind->name);
@@ -105,20 +105,17 @@ static void a_job_has_a_name_and_says_what_it_is_about(void **state) {
 }
 
 static uint64_t content_of(Argosy__Request__WhatCase what, const char *path, const char *content) {
-        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = MESSAGE_OF(request, .what_case = what);
         uint64_t hash;
         size_t len;
+        Argosy__NamedFile file = MESSAGE_OF(named_file, .name = (char *) "web.service",
+                                            .path = (char *) path,
+                                            .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                             .len = strlen(content)}),
+                          *files = &file;
+        Argosy__Request__Change change = MESSAGE_OF(request__change, .files = &files, .n_files = 1);
+        Argosy__Request__Rollout rollout = ROLLOUT_OF(.file = &file);
 
-        file.name = (char *) "web.service";
-        file.path = (char *) path;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        change.files = &files;
-        change.n_files = 1;
-        rollout.file = &file;
-        request.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_CHANGE)
                 request.change = &change;
         else

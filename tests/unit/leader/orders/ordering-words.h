@@ -34,7 +34,6 @@ static inline int setup(void **state) {
         rig_host_set_labels(&g, 1, "on", "one");
         rig_host_set_labels(&g, 2, "on", "two");
         rig_host_set_labels(&g, 3, "on", "three");
-        rig_settle(&g);
         g.start_ms = 1000;
         return 0;
 }
@@ -73,17 +72,14 @@ static bool replace; // what has other content
 // All of a request that has several units.
 static inline RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **contents) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile files[32], *pointers[32];
         uint8_t id[16] = {};
-        RigAnswer *a;
 
         g.id++;
         memcpy(id, &g.id, sizeof(g.id));
-        change.id = (ProtobufCBinaryData){.data = id, .len = 16};
-        change.verb = verb;
-        change.names = names;
-        change.n_names = n;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = 16}, .verb = verb,
+                           .names = names, .n_names = n);
         for (size_t i = 0; contents && i < n; i++) {
                 files[i] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
                 files[i].name = files[i].path = names[i];
@@ -96,7 +92,7 @@ static inline RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, 
         change.replace = replace;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final && a->responses[0]->status == 0);
         return a;
 }

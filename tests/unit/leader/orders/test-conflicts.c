@@ -67,7 +67,6 @@ static void the_gap_moves_with_the_unit(void **state) {
         assert_int_equal(node_of("db.service"), rig_host(&g, 3)->virtual.node);
         assert_null(rig_unit_on(&g, 3, "all.service"));
         rig_host_on(&g, 2, true);
-        rig_settle(&g);
         assert_string_equal(where("all.service"), "12");
 }
 
@@ -76,7 +75,6 @@ static void of_two_global_units_the_first_by_name_has_the_node(void **state) {
         assert_string_equal(where("b.service"), "123");
         rig_change(&g, START, "a.service", GLOBAL "MachineMetadata=disk=ssd\n");
         rig_host_set_labels(&g, 2, "disk", "ssd");
-        rig_settle(&g);
         assert_string_equal(where("a.service"), "2");
         assert_string_equal(where("b.service"), "13");
         rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "a.service", NULL);
@@ -89,7 +87,6 @@ static void the_next_leader_sees_it_the_same_way(void **state) {
         rig_change(&g, START, "db.service", SERVICE);
         rig_settle(&g);
         rig_elect_anew(&g);
-        rig_settle(&g);
         rig_pass_ms(&g, RIG_LEASE_MS);
         assert_string_equal(where("all.service"), "23");
         assert_int_equal(rig_unit_on(&g, 2, "all.service")->starts, 1);
@@ -100,20 +97,17 @@ static void the_next_leader_sees_it_the_same_way(void **state) {
 // What whoever starts the unit and waits for it is told.
 static const Argosy__Response__UnitResult *start_and_wait(const char *name, const char *content) {
         const Argosy__Response__UnitResult *change = rig_change(&g, START, name, content);
-        RigAnswer *wait;
 
         assert_int_equal(change->status, 0);
-        wait = rig_wait(&g, START, name, change->revision);
+        RigAnswer *wait = rig_wait(&g, START, name, change->revision);
         assert_int_equal(rig_last(wait)->progress->n_done, 1);
         return rig_last(wait)->progress->done[0];
 }
 
 static const char *reason_on(const char *name, const char *node) {
         Argosy__Request__Why q = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &q);
-        const RigAnswer *a;
+        const RigAnswer *a = rig_ask(&g, A_REQUEST(WHY, why, &q));
 
-        a = rig_ask(&g, &request);
         for (size_t i = 0; i + 1 < a->n; i++)
                 if (strcmp(a->responses[i]->status_reply->row->node, node) == 0)
                         return a->responses[i]->status_reply->why;
@@ -123,10 +117,8 @@ static const char *reason_on(const char *name, const char *node) {
 #define GIVES_WAY_TO(other) "it gives way to " other ", with which it conflicts"
 
 static void a_node_that_is_left_to_another_one_is_named(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_change(&g, START, "db.service", SERVICE);
-        u = start_and_wait("all.service", GLOBAL "Conflicts=db*\n");
+        const Argosy__Response__UnitResult *u = start_and_wait("all.service", GLOBAL "Conflicts=db*\n");
         assert_int_equal(u->status, 0); // it is as it is to be
         assert_string_equal(u->message, "it gives way on some nodes");
         assert_int_equal(u->n_refusals, 1);
@@ -148,10 +140,8 @@ static void of_several_that_have_the_node_the_first_by_name_is_named(void **stat
 }
 
 static void a_global_unit_that_gives_way_everywhere_is_not_started(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_change(&g, START, "a.service", GLOBAL);
-        u = start_and_wait("b.service", GLOBAL "Conflicts=a.service\n");
+        const Argosy__Response__UnitResult *u = start_and_wait("b.service", GLOBAL "Conflicts=a.service\n");
         assert_int_equal(u->status, ENOSPC);
         assert_int_equal(u->n_refusals, 3);
         assert_string_equal(u->refusals[0]->reason, GIVES_WAY_TO("a.service"));
@@ -159,10 +149,8 @@ static void a_global_unit_that_gives_way_everywhere_is_not_started(void **state)
 }
 
 static void who_is_stopped_for_it_is_named(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_change(&g, START, "b.service", GLOBAL "Conflicts=a.service\n");
-        u = rig_change(&g, START, "a.service", GLOBAL);
+        const Argosy__Response__UnitResult *u = rig_change(&g, START, "a.service", GLOBAL);
         assert_int_equal(u->status, 0);
         assert_string_equal(u->message, "b.service gives way to it (Conflicts=)");
         assert_string_equal(where("b.service"), "");
@@ -170,10 +158,8 @@ static void who_is_stopped_for_it_is_named(void **state) {
 }
 
 static void a_node_that_refuses_a_global_unit_fails_its_start(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_host(&g, 2)->refuses = true;
-        u = start_and_wait("all.service", GLOBAL);
+        const Argosy__Response__UnitResult *u = start_and_wait("all.service", GLOBAL);
         assert_string_equal(where("all.service"), "13");
         assert_int_equal(u->status, EPERM);
         assert_int_equal(u->n_refusals, 1);
@@ -187,14 +173,12 @@ static void a_node_that_refuses_a_global_unit_fails_its_start(void **state) {
 
 // Whoever asks for a start has a node asked again that refused the unit, also if nothing else comes of it.
 static void a_start_that_fails_asks_the_node_again(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, 2)->refuses = true;
         rig_change(&g, START, "all.service", GLOBAL);
         assert_string_equal(where("all.service"), "13");
         rig_host(&g, 2)->refuses = false;
-        a = rig_change_with(&g, START, "all.service", GLOBAL "Priority=x\n", true, NULL);
-        rig_settle(&g);
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "all.service", GLOBAL "Priority=x\n", true, NULL);
         assert_int_equal(a->responses[0]->change->units[0]->status, EINVAL);
         assert_string_equal(where("all.service"), "123");
 }
@@ -225,10 +209,9 @@ static void who_is_refused_another_content_goes_on_conflicting(void **state) {
         static const char *const names[] = {"a.service", "b.service"};
         static const char *const contents[] = {SERVICE "[X-Argosy]\nRequireLabel=zone=b\n",
                                                SERVICE "[X-Argosy]\nHost=n1\n"};
-        const Argosy__Response__Change *change;
 
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
-        change = start_both(names, contents);
+        const Argosy__Response__Change *change = start_both(names, contents);
         assert_int_equal(change->units[0]->status, ENOSPC);
         assert_int_equal(node_of("a.service"), rig_host(&g, 1)->virtual.node);
         assert_int_equal(node_of("b.service"), 0);
@@ -244,10 +227,9 @@ static void who_is_refused_an_order_in_a_cycle_goes_on_conflicting(void **state)
         rig_change(&g, START, "x.service", SERVICE "[X-Argosy]\nAfter=a.service c.service\n");
         for (unsigned i = 0; i < 2; i++) {
                 const char *name = names[i][i];
-                const Argosy__Response__Change *change;
 
                 rig_change(&g, START, name, SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
-                change = start_both(names[i], contents[i]);
+                const Argosy__Response__Change *change = start_both(names[i], contents[i]);
                 assert_int_equal(change->units[i]->status, EINVAL);
                 assert_int_equal(node_of(name), rig_host(&g, 1)->virtual.node);
                 assert_int_equal(node_of("b.service"), 0);
@@ -260,13 +242,12 @@ static void who_is_refused_for_its_rollout_goes_on_conflicting(void **state) {
         static const char *const names[] = {"a.service", "b.service"};
         static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n2\n",
                                                SERVICE "[X-Argosy]\nHost=n1\n"};
-        const Argosy__Response__Change *change;
 
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
         (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
                                             .name = "a.service",
                                             .health_ms = 60000});
-        change = start_both(names, contents);
+        const Argosy__Response__Change *change = start_both(names, contents);
         assert_int_not_equal(change->units[0]->status, 0);
         assert_int_equal(node_of("b.service"), 0);
 }

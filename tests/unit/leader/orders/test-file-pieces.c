@@ -33,15 +33,14 @@ static void on_turn(Rig *rig) {
         in_turn = 0;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         _cleanup_carried_files_ CarriedFiles files = {};
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         _cleanup_free_ char *why = NULL;
-        Hash hash;
 
         for (size_t i = 0; i < BYTES; i++)
                 bytes[i] = (uint8_t) (i + i / 256);
-        hash = hash_of(bytes, BYTES);
+        Hash hash = hash_of(bytes, BYTES);
         content = (Buf){};
         assert_int_equal(buf_append(&content, TEXT, strlen(TEXT)), 0);
         assert_int_equal(unit_file_parse("all.service", TEXT, strlen(TEXT), &file, &why), 0);
@@ -52,13 +51,11 @@ static int setup(void **state) {
         in_turn = most = n_pieces = n_absent = 0;
         g.on_host_message = on_host_message;
         g.on_turn = on_turn;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
         buf_done(&content);
-        return 0;
 }
 
 // Nothing is waited for.
@@ -97,7 +94,6 @@ static void a_host_that_is_full_when_its_piece_is_to_leave_gets_it_later(void **
         assert_int_equal(n_running(), HOSTS - 1);
         assert_in_range(n_pieces, (HOSTS - 1) * 4, (HOSTS - 1) * 4 + 3);
         rig_host_drain(&g, 40);
-        rig_settle(&g);
         assert_int_equal(n_running(), HOSTS);
         assert_int_equal(n_pieces, HOSTS * 4);
 }
@@ -112,7 +108,6 @@ static void who_goes_meanwhile_goes_on_when_it_is_back(void **state) {
         assert_int_equal(n_running(), HOSTS - 1);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         rig_host_on(&g, 7, false);
-        rig_settle(&g);
         assert_int_equal(n_running(), HOSTS);
         assert_in_range(n_pieces, HOSTS * 4, HOSTS * 4 + 1); // one was on its way
 }
@@ -124,7 +119,6 @@ static void another_leader_goes_on_with_what_one_began(void **state) {
         rig_depose(&g);
         rig_turns(&g, 3);
         rig_elect(&g);
-        rig_settle(&g);
         assert_int_equal(n_running(), HOSTS);
         assert_true(n_pieces <= HOSTS * 5); // at most one of each was lost
 }
@@ -132,10 +126,11 @@ static void another_leader_goes_on_with_what_one_began(void **state) {
 // A host asks for what no content names, for the text of one, for what is no hash, from beyond the end, and
 // twice.
 static void what_is_no_file_is_not_given_out(void **state) {
-        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter__FileAsk ask = MESSAGE_OF(to_voter__file_ask, .unit = (char *) "all.service");
         Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash none = hash_of("none", 4), text = hash_of(content.data, content.len - 1),
              file = hash_of(bytes, BYTES);
+
         const struct {
                 const Hash *hash;
                 size_t len;
@@ -149,7 +144,6 @@ static void what_is_no_file_is_not_given_out(void **state) {
 
         start();
         rig_settle(&g);
-        ask.unit = (char *) "all.service";
         before = n_pieces;
         for (unsigned i = 0; i < ELEMENTSOF(asked); i++) {
                 ask.hash = (ProtobufCBinaryData){asked[i].len, (uint8_t *) asked[i].hash->bytes};
@@ -167,9 +161,8 @@ static void ask_for(uint32_t host, const char *unit, unsigned n, unsigned absent
         Argosy__ToVoter__FileAsk ask =
                 MESSAGE_OF(to_voter__file_ask, .hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes},
                            .unit = (char *) unit);
-        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
 
-        leader_on_message(g.leader, host, &m);
+        leader_on_message(g.leader, host, A_TO_VOTER(FILE_ASK, file_ask, &ask));
         rig_settle(&g);
         assert_int_equal(n_pieces, n);
         assert_int_equal(n_absent, absent);
@@ -198,16 +191,16 @@ static void a_host_gets_files_of_its_own_units_alone(void **state) {
 
 // The log goes on between the questions and the last answers.
 static void what_a_host_is_not_to_have_any_more_is_not_sent_in_a_later_turn(void **state) {
-        Argosy__ToVoter__FileAsk ask = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         Hash file = hash_of(bytes, BYTES);
         unsigned before;
 
         start();
         rig_settle(&g);
         before = n_pieces;
-        ask.hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes};
-        ask.unit = (char *) "all.service";
+        Argosy__ToVoter__FileAsk ask =
+                MESSAGE_OF(to_voter__file_ask, .hash = (ProtobufCBinaryData){HASH_SIZE, file.bytes},
+                           .unit = (char *) "all.service");
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &ask);
         for (uint32_t host = 1; host <= HOSTS; host++)
                 leader_on_message(g.leader, host, &m);
         (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);

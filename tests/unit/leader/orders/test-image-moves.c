@@ -12,7 +12,7 @@
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         for (uint32_t i = 1; i <= 3; i++)
                 rig_host_set_labels(&g, i, "podman", "5.4");
@@ -21,7 +21,6 @@ static int setup(void **state) {
                 rig_host_on(&g, i, false);
         }
         rig_settle(&g);
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -30,15 +29,12 @@ RIG_TEARDOWN
 
 // Starts it, and empties its host, while no other one says anything. The host.
 static uint32_t move(const char *content) {
-        uint32_t from;
-
         assert_int_equal(rig_change(&g, START, UNIT, content)->status, 0);
         rig_settle(&g);
-        from = rig_host_of(&g, UNIT);
+        uint32_t from = rig_host_of(&g, UNIT);
         for (uint32_t i = 1; i <= 3; i++)
                 rig_host(&g, i)->lazy = i != from;
         (void) rig_set_host_mode(&g, from, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        rig_settle(&g);
         assert_int_not_equal(rig_host_of(&g, UNIT), from);
         return from;
 }
@@ -98,11 +94,10 @@ static void a_service_waits_for_no_image(void **state) {
 
 static void where_all_refuse_it_it_runs_on(void **state) {
         static const char *const taken[] = {UNIT, NULL};
-        uint32_t from;
 
         assert_int_equal(rig_change(&g, START, UNIT, CONTAINER)->status, 0);
         rig_settle(&g);
-        from = rig_host_of(&g, UNIT);
+        uint32_t from = rig_host_of(&g, UNIT);
         for (uint32_t i = 1; i <= 3; i++)
                 if (i != from)
                         rig_host(&g, i)->others = taken;
@@ -170,7 +165,6 @@ static void a_new_leader_knows_who_has_it(void **state) {
         uint32_t from = move(CONTAINER);
 
         rig_elect_anew(&g);
-        rig_settle(&g);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_equal(rig_count_running(&g, UNIT), 1);
         assert_false(runs_on(from));

@@ -28,24 +28,21 @@ int __wrap_response_fit(Argosy__Response *r, size_t max) {
         return __real_response_fit(r, answer_max ?: max);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 2);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         answer_max = 0;
         rig_stop(&g);
-        return 0;
 }
 
 // A unit file of FILE_BYTES, unlike all others.
 static void start_big(unsigned i, const char *options) {
         static char content[FILE_BYTES + 1];
-        size_t n;
         _cleanup_free_ char *name = str_printf("big%u.service", i);
+        size_t n = (size_t) snprintf(content, sizeof(content), SERVICE "%s# %u ", options, i);
 
-        n = (size_t) snprintf(content, sizeof(content), SERVICE "%s# %u ", options, i);
         memset(content + n, 'x', FILE_BYTES - n);
         rig_change(&g, START, name, content);
 }
@@ -132,8 +129,7 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
         h->attached = false;
         rig_turns(&g, 3);
         assert_int_equal(g.n_held, 2); // the change, and the barrier for the Welcome
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(h->virtual.welcomed);
         assert_true(h->virtual.manager_node > 2);
 }
@@ -143,14 +139,13 @@ static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) 
         Argosy__Request q = REQUEST_OF(CAT, cat, &cat);
         char *names[ANSWER_BYTES_MAX / FILE_BYTES + 10];
         size_t fit = ANSWER_BYTES_MAX / FILE_BYTES;
-        RigAnswer *a;
 
         start_big(0, "");
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 names[i] = "big0.service";
         cat.names = names;
         cat.n_names = ELEMENTSOF(names);
-        a = rig_ask(&g, &q);
+        RigAnswer *a = rig_ask(&g, &q);
         assert_true(a->final);
         assert_in_range(a->n, fit - 1, fit + 1);
         assert_int_equal(a->responses[0]->status, 0);
@@ -191,7 +186,7 @@ static void a_change_whose_answer_is_too_long_was_made_and_says_so(void **state)
 
 // Why each of a thousand nodes refuses each of ten thousand units is left out before anything else.
 static void a_long_answer_is_shortened_where_it_says_the_least(void **state) {
-        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        _cleanup_(message_freep) Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
 
         for (unsigned i = 0; i < 3; i++) {
                 Argosy__Response__UnitResult *u = unit_result_new("web.service");
@@ -209,23 +204,20 @@ static void a_long_answer_is_shortened_where_it_says_the_least(void **state) {
         assert_int_equal(r->change->units[2]->n_refusals, 0);
         assert_in_range(argosy__response__get_packed_size(r), 1, 1000);
         assert_int_equal(response_fit(r, 10), -EMSGSIZE);
-        message_free(r);
 }
 
 static void what_is_no_name_makes_no_long_answer(void **state) {
         enum { LONG = 1000000 };
         _cleanup_free_ char *name = calloc(1, LONG + 1);
-        Argosy__Response__UnitResult *u;
 
         memset(name, 'n', UNIT_NAME_MAX);
-        u = unit_result_new(name);
+        _cleanup_(message_freep) Argosy__Response__UnitResult *u = unit_result_new(name);
         assert_string_equal(u->name, name);
         message_free(u);
         memset(name, 'n', LONG);
         u = unit_result_new(name);
         assert_int_equal(strlen(u->name), UNIT_NAME_MAX + 3);
         assert_string_equal(u->name + UNIT_NAME_MAX, "...");
-        message_free(u);
 }
 
 RUN_TESTS(

@@ -65,11 +65,10 @@ static void nothing_of_a_cycle_within_one_request_is_stored(void **state) {
 static void a_request_may_turn_an_order_around(void **state) {
         char *names[] = {"b.service", "a.service"};
         char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
-        Argosy__Response__Change *c;
 
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
         replace = true;
-        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
+        Argosy__Response__Change *c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
         assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
         contents[0] = SERVICE; // and back, now the one that drops its word comes first
         contents[1] = SERVICE "[X-Argosy]\nAfter=b.service\n";
@@ -87,11 +86,10 @@ static void who_is_refused_keeps_its_old_word(void **state) {
         char *names[] = {"b.service", "a.service", "x.service", "y.service"};
         char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE "[X-Argosy]\nAfter=x.service\n",
                             SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
-        Argosy__Response__Change *c;
 
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
         replace = true;
-        c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
+        Argosy__Response__Change *c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
         replace = false;
         assert_string_equal(c->units[1]->message,
                             "x.service:5: the order goes in a cycle: x.service after a.service after "
@@ -109,7 +107,6 @@ static void cycles_one_after_the_other_are_not_followed_for_ever(void **state) {
         enum { CHAIN = 12 };
         char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];
         char *name[CHAIN + 1], *content[CHAIN + 1];
-        Argosy__Response__Change *c;
 
         for (int i = 0; i <= CHAIN; i++) {
                 snprintf(names[i], sizeof(names[i]), "u%d.service", i);
@@ -123,7 +120,7 @@ static void cycles_one_after_the_other_are_not_followed_for_ever(void **state) {
         }
         snprintf(new[CHAIN], sizeof(new[CHAIN]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", CHAIN - 1);
         replace = true;
-        c = change_many(SUBMIT, CHAIN + 1, name, content)->responses[0]->change;
+        Argosy__Response__Change *c = change_many(SUBMIT, CHAIN + 1, name, content)->responses[0]->change;
         replace = false;
         for (int i = 0; i <= CHAIN; i++) {
                 assert_int_equal(c->units[i]->status, EINVAL);
@@ -150,24 +147,18 @@ static void what_is_required_must_be_known(void **state) {
 
 static void an_update_may_close_no_cycle_either(void **state) {
         static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
-        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint8_t id[16] = "an update"; // no other request has it
-        RigAnswer *a;
 
         change(SUBMIT, "w@.service", SERVICE);
         change(START, "w@1.service", NULL);
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=w@1.service\n");
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        rollout.name = (char *) "w@.service";
-        rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-        rollout.file = &file;
-        rollout.id = (ProtobufCBinaryData){.data = id, .len = 16};
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &rollout;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__Rollout rollout =
+                ROLLOUT_OF(.name = (char *) "w@.service", .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
+                           .file = &file, .id = (ProtobufCBinaryData){.data = id, .len = 16});
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(ROLLOUT, rollout, &rollout));
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, EINVAL);
         assert_non_null(strstr(a->responses[0]->message,
@@ -177,12 +168,12 @@ static void an_update_may_close_no_cycle_either(void **state) {
 
 static void a_content_that_an_unload_brings_may_close_none_either(void **state) {
         char *name = "a.service", *content = SERVICE "[X-Argosy]\nAfter=b.service\n";
-        Argosy__Response__Change *c;
 
         change(START, "a.service", SERVICE);
         change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=a.service\n");
         replace = true;
-        c = change_many(ARGOSY__VERB__VERB_UNLOAD, 1, &name, &content)->responses[0]->change;
+        Argosy__Response__Change *c =
+                change_many(ARGOSY__VERB__VERB_UNLOAD, 1, &name, &content)->responses[0]->change;
         replace = false;
         assert_int_equal(c->units[0]->status, EINVAL);
         assert_string_equal(

@@ -14,9 +14,8 @@ static bool is_up(uint32_t host, const char *name) {
 }
 
 static void says(Argosy__ActiveState state, uint32_t host, const char *name) {
-        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name), state,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, host), rig_unit_on(&g, host, name), state,
+                                   ARGOSY__OUTCOME__KIND__NONE);
 }
 
 static void a_start_waits_for_the_start_of_another_one(void **state) {
@@ -83,8 +82,7 @@ static void who_comes_after_a_one_shot_begins_when_the_log_has_its_end(void **st
                 assert_int_equal(g.n_held, 1);
                 assert_null(rig_unit_on(&g, 1, "after.service"));
                 assert_null(rig_unit_on(&g, 3, "needs.service"));
-                rig_hurry(&g);
-                rig_settle(&g);
+                rig_hurry_and_settle(&g);
                 assert_int_equal(rig_record(&g, "job.service")->outcomes[0]->kind, ways[i].outcome);
                 assert_int_equal(on(1, "after.service"), ACTIVATING);
                 assert_int_equal(rig_unit_on(&g, 3, "needs.service") != NULL, ways[i].both);
@@ -103,20 +101,17 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
         starts = rig_unit_on(&g, 2, "job.service")->starts;
         for (int i = 0; i < 2; i++) { // under the next leader, too
                 wait = rig_wait(&g, START, "needs.service", rig_record(&g, "needs.service")->revision);
-                rig_settle(&g);
                 assert_true(wait->final);
                 assert_int_equal(wait->responses[0]->progress->done[0]->status, EAGAIN);
                 assert_non_null(
                         strstr(wait->responses[0]->progress->done[0]->message,
                                "waiting for job.service on n2, of which nobody can tell how it ended"));
                 wait = rig_wait(&g, START, "job.service", rig_record(&g, "job.service")->revision);
-                rig_settle(&g);
                 assert_int_equal(wait->responses[0]->progress->done[0]->status, EIO);
                 assert_non_null(
                         strstr(wait->responses[0]->progress->done[0]->message, "its outcome is unknown"));
                 assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts);
                 rig_elect_anew(&g);
-                rig_settle(&g);
         }
         change(START, "needs.service", NULL);
         // only who names it runs it again
@@ -130,12 +125,10 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
 }
 
 static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
-        RigAnswer *wait;
-
         g.bad = hash_of(SERVICE ON("two"), strlen(SERVICE ON("two")));
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
-        wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        RigAnswer *wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
         assert_false(wait->final);
         rig_pass_ms(&g, 1500);
@@ -153,14 +146,12 @@ static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
 }
 
 static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
         rig_pass_ms(&g, 3000);
         assert_true(is_up(1, "a.service"));
         g.stop_ms = 1000;
-        r = rig_change(&g, STOP, "b.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, STOP, "b.service", NULL);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "a.service is stopped too, since it depends on it");
         assert_int_equal(rig_record(&g, "a.service")->target, LOADED);
@@ -174,8 +165,6 @@ static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void 
 }
 
 static void all_that_go_along_are_counted(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(SUBMIT, "a@.service", SERVICE ON("one") "PartOf=b.service\n");
         change(START, "b.service", NULL);
@@ -183,7 +172,7 @@ static void all_that_go_along_are_counted(void **state) {
         change(START, "a@2.service", NULL);
         change(SUBMIT, "a@3.service", NULL);
         rig_pass_ms(&g, 3000);
-        r = rig_change(&g, RESTART, "b.service", NULL);
+        const Argosy__Response__UnitResult *r = rig_change(&g, RESTART, "b.service", NULL);
         assert_string_equal(r->message, "a@1.service and 1 more are restarted too, since they depend on it");
         r = rig_change(&g, STOP, "b.service", NULL);
         assert_string_equal(r->message, "a@1.service and 1 more are stopped too, since they depend on it");
@@ -301,7 +290,6 @@ static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
         rig_host(&g, 3)->deaf = true;
         rig_host(&g, 3)->linked = false;
         rig_elect(&g);
-        rig_settle(&g);
         assert_true(is_up(2, "b.service"));
         assert_int_equal(rig_unit_on(&g, 2, "b.service")->restarts, 1);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS + 1500);
@@ -310,14 +298,12 @@ static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
 
 // Both go down and up in order; while `a` waits for `b`, its host has an order that answers no change.
 static void who_waits_for_another_is_told_to_stay(void **state) {
-        VirtualOrder o;
-
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
         rig_pass_ms(&g, 3000);
         change(RESTART, "b.service", NULL);
         rig_pass_ms(&g, 500);
-        o = rig_unit_on(&g, 1, "a.service")->order;
+        VirtualOrder o = rig_unit_on(&g, 1, "a.service")->order;
         assert_int_equal(on(1, "a.service"), DOWN);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
         assert_true(o.stay);
@@ -335,10 +321,8 @@ static void start_bound_pair(void) {
 }
 
 static void what_is_bound_is_down_as_long_as_the_other_one_is(void **state) {
-        uint32_t b;
-
         start_bound_pair();
-        b = rig_record(&g, "b.service")->node;
+        uint32_t b = rig_record(&g, "b.service")->node;
         says(FAILED, b, "b.service");
         assert_int_equal(on(1, "a.service"), DOWN);
         assert_int_equal(rig_record(&g, "a.service")->target, LAUNCHED);
@@ -456,17 +440,14 @@ static void both_keep_their_order_when_their_node_is_lost(void **state) {
 }
 
 static void both_keep_their_order_when_their_node_is_emptied(void **state) {
-        Argosy__Request__NodeChange drain = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &drain);
+        Argosy__Request__NodeChange drain = NODE_CHANGE_OF(.nodes = (char *[]){(char *) "n2"}, .n_nodes = 1,
+                                                           .mode = ARGOSY__NODE_MODE__MODE_DRAINING);
 
         change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
         change(START, "a.service", SERVICE ON_TWO_OR_THREE "Requires=b.service\nSameNodeAs=b.service\n");
         rig_pass_ms(&g, 3000);
         assert_true(is_up(2, "a.service") && is_up(2, "b.service"));
-        drain.nodes = (char *[]){(char *) "n2"};
-        drain.n_nodes = 1;
-        drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        rig_ask(&g, &request);
+        rig_ask(&g, A_REQUEST(NODE_CHANGE, node_change, &drain));
         rig_host(&g, 2)->deaf = true; // the orders to leave arrive one by one
         rig_settle(&g);
         assert_int_equal(rig_host(&g, 2)->n_inbox, 1);
@@ -496,16 +477,12 @@ static void who_is_bound_ends_before_the_other_one_moves(void **state) {
 }
 
 static void status_says_what_a_unit_waits_for(void **state) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         char *name = (char *) "a.service";
-        RigAnswer *a;
 
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
-        status.names = &name;
-        status.n_names = 1;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__Status status = MESSAGE_OF(request__status, .names = &name, .n_names = 1);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(STATUS, status, &status));
         assert_true(a->n > 0);
         assert_string_equal(a->responses[0]->status_reply->why,
                             "waiting for b.service on n2, which is being started");
@@ -530,12 +507,10 @@ static void a_global_unit_is_up_when_it_is_up_everywhere_that_it_can(void **stat
 }
 
 static void one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere(void **state) {
-        RigAnswer *wait;
-
         rig_host(&g, 2)->refuses = true;
         change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
-        wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        RigAnswer *wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
         assert_int_equal(on(3, "b.service"), ACTIVATING);
         assert_false(wait->final);
         rig_pass_ms(&g, 3000);
@@ -544,11 +519,9 @@ static void one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere(void **sta
 }
 
 static void what_is_wanted_or_destroyed_meanwhile_is_not_waited_for(void **state) {
-        RigAnswer *wait;
-
         change(START, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "After=b.service\n");
-        wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        RigAnswer *wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
         change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
         rig_pass_ms(&g, 1250);
         assert_true(is_up(1, "a.service"));
@@ -558,13 +531,10 @@ static void what_is_wanted_or_destroyed_meanwhile_is_not_waited_for(void **state
 }
 
 static void a_file_without_the_dependency_ends_the_waiting(void **state) {
-        RigAnswer *a;
-
         change(START, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "After=b.service\n");
         assert_null(rig_unit_on(&g, 1, "a.service"));
-        a = rig_change_with(&g, START, "a.service", SERVICE ON("one"), true, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, START, "a.service", SERVICE ON("one"), true, NULL);
         assert_int_equal(a->responses[0]->change->units[0]->status, 0);
         assert_int_equal(on(1, "a.service"), ACTIVATING);
         assert_int_equal(on(2, "b.service"), ACTIVATING);
@@ -580,8 +550,6 @@ static void assert_not_taken_along(Argosy__Verb verb, const char *why) {
 }
 
 static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
-        Argosy__Response__UnitResult *const *r;
-
         (void) rig_change_many(&g, START, "hub", 2, SERVICE);
         for (unsigned i = 0; i <= REQUEST_ALONG_MAX; i++) {
                 _cleanup_free_ char *name = str_printf("dep%u.service", i);
@@ -600,7 +568,8 @@ static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
                                "units that depend on it first");
         (void) rig_change(&g, STOP, "dep2048.service", NULL);
         (void) rig_change(&g, START, "one.service", SERVICE "[X-Argosy]\nRequires=hub@1.service\n");
-        r = rig_change_many(&g, STOP, "hub", 2, NULL)->responses[0]->change->units;
+        Argosy__Response__UnitResult *const *r =
+                rig_change_many(&g, STOP, "hub", 2, NULL)->responses[0]->change->units;
         assert_int_equal(r[0]->status, 0);
         assert_non_null(strstr(r[0]->message, "and 2047 more are stopped too, since they depend on it"));
         assert_int_equal(r[1]->status, E2BIG);

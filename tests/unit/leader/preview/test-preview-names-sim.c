@@ -130,12 +130,11 @@ static void make_ask(AskOfLife *a) {
 
 static const Argosy__Response__Change *ask_of_life(AskOfLife *a, bool dry) {
         static uint64_t id;
-        RigAnswer *answer;
 
         a->change.preview = dry;
         a->id[0] = ++id;
         a->change.id = (ProtobufCBinaryData){sizeof(a->id), (uint8_t *) a->id};
-        answer = rig_ask(&g, &a->request);
+        RigAnswer *answer = rig_ask(&g, &a->request);
         rig_settle(&g);
         return rig_change_answered(answer);
 }
@@ -164,11 +163,10 @@ static void assert_came_true(const Argosy__Response__Change *plan) {
 
 static void plan_and_start(void) {
         unsigned batches = g.batches;
-        const Argosy__Response__Change *plan;
         AskOfLife a;
 
         make_ask(&a);
-        plan = ask_of_life(&a, true);
+        const Argosy__Response__Change *plan = ask_of_life(&a, true);
         if (verbose) {
                 print_message("start %s %s\n", a.units[0], a.units[1] ?: "");
                 for (uint32_t h = 1; h <= HOSTS; h++) {

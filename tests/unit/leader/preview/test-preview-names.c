@@ -23,13 +23,12 @@ static const char *const mine[] = {"w@1.service", "w@300.service", "w@699.servic
 static Rig g;
 static char names[MANY][32], *pointers[MANY];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i + 1);
                 pointers[i] = names[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -43,9 +42,8 @@ static RigAnswer *ask_with_files(char **units, size_t n, Argosy__NamedFile **fil
                 MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){sizeof(words), (uint8_t *) words},
                            .verb = START, .names = units, .n_names = n, .preview = dry, .files = files,
                            .n_files = n_files);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CHANGE, change, &change));
 }
 
 static Argosy__NamedFile file_of(const char *name, const char *content) {
@@ -71,11 +69,10 @@ static RigAnswer *ask_about_web(const char *content) {
 static const Argosy__Response__UnitResult *plan_web(const char *content) {
         unsigned batches = g.batches;
         RigAnswer *a = ask_about_web(content);
-        const Argosy__Response__Change *c;
 
         rig_settle(&g);
         assert_int_equal(g.batches, batches);
-        c = rig_change_answered(a);
+        const Argosy__Response__Change *c = rig_change_answered(a);
         assert_int_equal(c->n_units, 1);
         return c->units[0];
 }
@@ -83,10 +80,8 @@ static const Argosy__Response__UnitResult *plan_web(const char *content) {
 // ---- stories
 
 static void where_the_name_is_somebody_elses_it_is_not_planned(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_host(&g, 1)->others = web;
-        u = plan_web(UNIT(""));
+        const Argosy__Response__UnitResult *u = plan_web(UNIT(""));
         assert_string_equal(u->message, "would start on n2");
         assert_string_equal(u->node, "n2");
         assert_null(unit_find(g.leader, web[0])); // nothing is left of what was thought
@@ -103,11 +98,9 @@ static void nobody_is_refused_for_good_by_a_plan(void **state) {
 }
 
 static void where_no_node_has_the_name_free_it_waits(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         for (uint32_t h = 1; h <= HOSTS; h++)
                 rig_host(&g, h)->others = web;
-        u = plan_web(UNIT(""));
+        const Argosy__Response__UnitResult *u = plan_web(UNIT(""));
         assert_string_equal(u->message, "would wait for a node");
         assert_string_equal(u->node, "");
         assert_int_equal(u->n_refusals, HOSTS);
@@ -146,10 +139,8 @@ static void of_one_that_runs_everywhere_the_nodes_that_refuse_it_are_named(void 
 }
 
 static void many_are_asked_about_in_a_few_calls(void **state) {
-        const Argosy__Response__Change *c;
-
         rig_host(&g, 1)->others = mine;
-        c = rig_change_answered(({
+        const Argosy__Response__Change *c = rig_change_answered(({
                 RigAnswer *a = ask_about(pointers, MANY, "w@.service", UNIT(""), true);
                 rig_settle(&g);
                 a;
@@ -217,13 +208,11 @@ static void keep_node(Rig *r, uint32_t host, const Argosy__ToHost *m) {
 }
 
 static void a_user_s_manager_is_asked_too(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         g.on_host_message = keep_node;
         rig_host_set_manager(&g, 1, "user@1001");
         rig_host_set_manager(&g, 2, "user@1002");
         rig_host(&g, 1)->others = web;
-        u = plan_web(FOR_USERS);
+        const Argosy__Response__UnitResult *u = plan_web(FOR_USERS);
         assert_string_equal(u->message, "would start on n2/user@1002");
         assert_string_equal(node_find(g.leader, asked_node)->name, "n2/user@1002");
         rig_change(&g, START, web[0], FOR_USERS);
@@ -232,12 +221,10 @@ static void a_user_s_manager_is_asked_too(void **state) {
 
 // It gets nothing as long as it is not there, and what it has waits for it.
 static void a_manager_that_is_not_there_is_not_asked(void **state) {
-        const Argosy__Response__UnitResult *u;
-
         rig_host(&g, 1)->reason = "the user is not logged in";
         rig_host_set_manager(&g, 1, "user@1001");
         rig_host(&g, 1)->calls = 0;
-        u = plan_web(FOR_USERS);
+        const Argosy__Response__UnitResult *u = plan_web(FOR_USERS);
         assert_string_equal(u->message, "would wait for a node");
         assert_string_equal(u->refusals[u->n_refusals - 1]->node, "n1/user@1001");
         assert_string_equal(u->refusals[u->n_refusals - 1]->reason, "the user is not logged in");
@@ -257,10 +244,8 @@ static void a_manager_that_is_not_there_is_not_asked(void **state) {
 }
 
 static void one_that_does_not_answer_is_waited_for_as_long_as_it_may_take(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, 1)->mute = true;
-        a = ask_about_web(UNIT(""));
+        RigAnswer *a = ask_about_web(UNIT(""));
         rig_settle(&g);
         assert_false(a->final);
         rig_change(&g, START, "other.service", UNIT("Host=n2\n")); // others are decided meanwhile
@@ -273,10 +258,8 @@ static void one_that_does_not_answer_is_waited_for_as_long_as_it_may_take(void *
 }
 
 static void one_that_is_lost_meanwhile_is_not_waited_for(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, 2)->mute = true;
-        a = ask_about_web(UNIT("Host=n2\n"));
+        RigAnswer *a = ask_about_web(UNIT("Host=n2\n"));
         rig_settle(&g);
         rig_host_off(&g, 2);
         rig_host_on(&g, 2, false);
@@ -285,10 +268,8 @@ static void one_that_is_lost_meanwhile_is_not_waited_for(void **state) {
 }
 
 static void a_plan_that_nobody_wants_any_more_is_forgotten(void **state) {
-        RigAnswer *a;
-
         rig_host(&g, 1)->mute = true;
-        a = ask_about_web(UNIT(""));
+        RigAnswer *a = ask_about_web(UNIT(""));
         rig_settle(&g);
         rig_cancel(&g, a);
         rig_pass_ms(&g, 6000);
@@ -319,14 +300,13 @@ static const char *const newer[] = {"new.service", NULL};
 // left.
 static void who_is_replaced_where_the_other_one_is_refused_is_stopped(void **state) {
         static const char *const new = UNIT("Replaces=old.service\nHost=n1 n2\n");
-        const Argosy__Response__Change *c;
 
         rig_change(&g, START, "old.service", UNIT("Host=n1 n3\n"));
         assert_string_equal(rig_node_name(&g, "old.service"), "n1");
         rig_change(&g, START, "a.service", UNIT("Host=n2\n"));
         rig_change(&g, START, "b.service", UNIT("Host=n2\n"));
         rig_host(&g, 1)->others = newer;
-        c = plan_of("new.service", new);
+        const Argosy__Response__Change *c = plan_of("new.service", new);
         assert_int_equal(c->n_units, 2);
         assert_string_equal(row_of(c, "new.service")->message, "would start on n2");
         assert_string_equal(
@@ -339,7 +319,6 @@ static void who_is_replaced_where_the_other_one_is_refused_is_stopped(void **sta
 
 static void who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped(void **state) {
         static const char *const new = UNIT("Replaces=old*\n");
-        const Argosy__Response__Change *c;
 
         for (unsigned i = 1; i <= HOSTS; i++) {
                 char name[32], content[128];
@@ -349,7 +328,7 @@ static void who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped(v
                 rig_change(&g, START, name, content);
                 rig_host(&g, i)->others = newer;
         }
-        c = plan_of("new.service", new);
+        const Argosy__Response__Change *c = plan_of("new.service", new);
         assert_int_equal(c->n_units, 1 + HOSTS);
         assert_string_equal(row_of(c, "new.service")->message, "would wait for a node");
         assert_int_equal(row_of(c, "new.service")->n_refusals, HOSTS);
@@ -370,14 +349,13 @@ static void who_is_replaced_on_each_node_that_refuses_the_other_one_is_stopped(v
 
 static void who_is_preempted_where_the_other_one_is_refused_has_its_place_back(void **state) {
         static const char *const new = UNIT("Priority=5\nHost=n1 n2\nReserveResource=slot\n");
-        const Argosy__Response__Change *c;
 
         rig_label(&g, "n1", "offers/slot", "1");
         rig_label(&g, "n2", "offers/slot", "1");
         rig_change(&g, START, "low1.service", UNIT("Priority=-5\nHost=n1\nReserveResource=slot\n"));
         rig_change(&g, START, "low2.service", UNIT("Priority=-4\nHost=n2\nReserveResource=slot\n"));
         rig_host(&g, 1)->others = newer;
-        c = plan_of("new.service", new);
+        const Argosy__Response__Change *c = plan_of("new.service", new);
         assert_int_equal(c->n_units, 3);
         assert_string_equal(row_of(c, "new.service")->message, "would start on n2");
         assert_string_equal(row_of(c, "low1.service")->message,
@@ -401,8 +379,6 @@ static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **st
                                                UNIT("Priority=5\nReserveResource=slot\n")};
         Argosy__NamedFile low = file_of(names_of_two[0], contents[0]),
                           new = file_of(names_of_two[1], contents[1]), *files[] = {&low, &new};
-        const Argosy__Response__Change *c;
-        RigAnswer *a;
 
         rig_label(&g, "n1", "offers/slot", "2");
         rig_label(&g, "n2", "offers/slot", "1");
@@ -410,9 +386,9 @@ static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **st
         rig_change(&g, START, "web.service", UNIT("Host=n2\n")); // so that n3 is the emptier one
         rig_host(&g, 1)->others = names_of_two;
         rig_host(&g, 3)->others = newer;
-        a = ask_with_files((char **) names_of_two, 2, files, 2, true);
+        RigAnswer *a = ask_with_files((char **) names_of_two, 2, files, 2, true);
         rig_settle(&g);
-        c = rig_change_answered(a);
+        const Argosy__Response__Change *c = rig_change_answered(a);
         assert_string_equal(row_of(c, "new.service")->node, "n2");
         assert_string_equal(row_of(c, "low.service")->node, "");
         (void) ask_with_files((char **) names_of_two, 2, files, 2, false);
@@ -424,7 +400,6 @@ static void who_was_refused_makes_room_for_the_higher_one_all_the_same(void **st
 // Its group can spare no other one: the order of who replaces it waits, so nobody refuses that.
 static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
         static const char *const new = UNIT("Replaces=old@*\nHost=n1\n");
-        const Argosy__Response__Change *c;
 
         rig_label(&g, "n1", "offers/slot", "2");
         for (unsigned i = 1; i <= 2; i++)
@@ -433,7 +408,7 @@ static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
                                             ->node,
                                     "n1");
         rig_host(&g, 1)->others = newer;
-        c = plan_of("new.service", new);
+        const Argosy__Response__Change *c = plan_of("new.service", new);
         assert_string_equal(
                 row_of(c, "new.service")->message,
                 "would start on n1; it waits there until old@2.service has left (MaxUnavailable=); n1 would "
@@ -455,12 +430,11 @@ static void who_waits_for_others_to_leave_is_not_refused_yet(void **state) {
 // Also a unit that has no record yet, and one that has just found its place.
 static void who_is_to_be_with_one_that_is_refused_goes_with_it(void **state) {
         static const char *const mate = UNIT("SameNodeAs=new.service\n");
-        const Argosy__Response__Change *c;
 
         rig_change(&g, START, "mate.service", mate);
         assert_string_equal(rig_node_name(&g, "mate.service"), "");
         rig_host(&g, 1)->others = newer;
-        c = plan_of("new.service", UNIT(""));
+        const Argosy__Response__Change *c = plan_of("new.service", UNIT(""));
         assert_string_equal(row_of(c, "new.service")->message, "would start on n2");
         assert_string_equal(row_of(c, "mate.service")->message, "would start on n2, where new.service is");
         rig_change(&g, START, "new.service", UNIT(""));

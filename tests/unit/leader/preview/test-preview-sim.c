@@ -98,12 +98,11 @@ static void add_file(Ask *a, const char *name, const char *content) {
 }
 
 static const Argosy__Response__Change *ask(Ask *a, bool dry) {
-        RigAnswer *answer;
         unsigned batches = g.batches;
 
         a->change.preview = dry;
         a->id[0]++;
-        answer = rig_ask_and_settle(&g, &a->request);
+        RigAnswer *answer = rig_ask_and_settle(&g, &a->request);
         assert_true(answer->final);
         assert_int_equal(answer->responses[0]->status, 0);
         if (dry)
@@ -232,7 +231,6 @@ static bool is_one_held(void) {
 }
 
 static void plan_and_start(void) {
-        const Argosy__Response__Change *plan, *again, *done;
         Seen before[UNITS];
         unsigned batches, waits;
         Ask a;
@@ -245,12 +243,12 @@ static void plan_and_start(void) {
                         print_message(" %s", a.names[i]);
                 print_message("\n");
         }
-        plan = ask(&a, true);
+        const Argosy__Response__Change *plan = ask(&a, true);
         print_plan(plan);
-        again = plan->n_units > a.change.n_names ? plan : ask(&a, true);
+        const Argosy__Response__Change *again = plan->n_units > a.change.n_names ? plan : ask(&a, true);
         batches = g.batches;
         waits = n_waits;
-        done = ask(&a, false);
+        const Argosy__Response__Change *done = ask(&a, false);
         n_starts++;
         n_held += n_waits > waits || is_one_held();
         if (g.batches - batches > CHAIN_MAX + n_waits - waits) {

@@ -44,13 +44,12 @@ static void watch(void) {
         g.on_turn = watch_turn;
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         for (size_t i = 0; i < UNITS; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i + 1);
                 pointers[i] = names[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -100,10 +99,9 @@ static void assert_same(const Argosy__Response__Change *a, const Argosy__Respons
 static void start_as_planned(size_t n, const char *content, const Argosy__Response__Change *said,
                              unsigned seed) {
         RigAnswer *a = ask_about(0, n, content, false);
-        const Argosy__Response__Change *done;
 
         rig_settle(&g);
-        done = rig_change_answered(a);
+        const Argosy__Response__Change *done = rig_change_answered(a);
         assert_int_equal(done->n_units, n);
         assert_int_equal(said->n_units, n);
         for (size_t i = 0; i < n; i++) {
@@ -119,10 +117,8 @@ static void start_as_planned(size_t n, const char *content, const Argosy__Respon
 // ---- stories
 
 static void many_are_planned_some_in_each_turn(void **state) {
-        const Argosy__Response__Change *c;
-
         watch();
-        c = plan(UNITS, UNIT(""));
+        const Argosy__Response__Change *c = plan(UNITS, UNIT(""));
         assert_int_equal(most_planned, PART_MAX);
         assert_int_equal(n_turns, (UNITS + PART_MAX - 1) / PART_MAX);
         assert_string_equal(c->units[0]->message, "would start on n1");
@@ -149,7 +145,6 @@ static void live(unsigned seed) {
         static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
         const char *content = contents[seed % ELEMENTSOF(contents)];
         size_t n = PART_MAX + 1 + (size_t) rand() % (UNITS - PART_MAX - 1), some = 1 + (size_t) rand() % 100;
-        RigAnswer *a;
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
         for (size_t i = 0; i < HOSTS; i++) {
@@ -158,7 +153,7 @@ static void live(unsigned seed) {
                 rig_label(&g, nodes[i], "offers/slot", slots);
                 rig_label(&g, nodes[i], "zone", rand() % 2 ? "a" : "b");
         }
-        a = ask_about((size_t) rand() % (n - some), some, NULL, false); // these run already
+        RigAnswer *a = ask_about((size_t) rand() % (n - some), some, NULL, false); // these run already
         rig_settle(&g);
         (void) rig_change_answered(a);
         (void) rig_set_mode(&g, nodes[rand() % HOSTS], ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
@@ -180,10 +175,8 @@ static void what_is_planned_in_parts_comes_true(void **state) {
 
 static Argosy__Response *list_nodes(void) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_NODES, list_nodes, &list));
 
-        a = rig_ask(&g, &request);
         assert_int_equal(a->n, 1); // at once
         return a->responses[0];
 }
@@ -209,8 +202,7 @@ static void turns_until_something_is_planned(uint64_t n) {
 static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         RigAnswer *asked, *stopped, *why;
         char *waits = (char *) "waits.service";
-        Argosy__Request__Why question = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = REQUEST_OF(WHY, why, &question);
+        Argosy__Request__Why question = MESSAGE_OF(request__why, .names = &waits, .n_names = 1);
         unsigned batches;
 
         rig_label(&g, "n1", "offers/slot", "20");
@@ -221,9 +213,7 @@ static void what_is_only_thought_of_is_seen_by_nobody_else(void **state) {
         turns_until_something_is_planned(PART_MAX);
         batches = g.batches;
         stopped = rig_change_with(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL, false, NULL);
-        question.names = &waits;
-        question.n_names = 1;
-        why = rig_ask(&g, &request); // by a Scheduler of its own
+        why = rig_ask(&g, A_REQUEST(WHY, why, &question)); // by a Scheduler of its own
         assert_true(why->final);
         (void) list_nodes();
         turns_until_something_is_planned(PART_MAX);
@@ -245,7 +235,7 @@ static void ignore_outcome(StoreOutcome outcome, uint64_t index, void *userdata)
 // An entry of the log that this leader has not decided.
 static void put_from_elsewhere(const char *name, uint32_t node) {
         Argosy__UnitRecord next = *rig_record(&g, "w@.service");
-        BatchBuilder b = {};
+        _cleanup_(batch_builder_done) BatchBuilder b = {};
 
         next.name = (char *) name;
         next.from_template = true;
@@ -254,15 +244,12 @@ static void put_from_elsewhere(const char *name, uint32_t node) {
         assert_int_equal(batch_builder_put_unit(&b, &next, BATCH_BUMP_START, 0), 0);
         assert_int_equal(batch_builder_set_time(&b, 1, 0), 0);
         assert_int_equal(store_submit(g.store, b.packed.data, b.packed.len, ignore_outcome, NULL), 0);
-        batch_builder_done(&b);
 }
 
 static void it_begins_anew_when_the_log_says_something_else(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
         watch();
-        a = ask_about(0, UNITS, NULL, true);
+        RigAnswer *a = ask_about(0, UNITS, NULL, true);
         turns_until_something_is_planned(PART_MAX);
         put_from_elsewhere(names[0], rig_host(&g, 3)->virtual.node);
         rig_settle(&g);
@@ -280,12 +267,9 @@ static void assert_changed(const RigAnswer *a, const char *name) {
 
 // As the start that it speaks of would.
 static void a_plan_is_refused_if_a_unit_has_changed_since(void **state) {
-        uint64_t seen;
-        RigAnswer *a;
-
         start_as_planned(2, UNIT(""), plan(2, UNIT("")), 0);
-        seen = cluster_state_revision(g.state);
-        a = ask_bound(0, 2, NULL, true, seen);
+        uint64_t seen = cluster_state_revision(g.state);
+        RigAnswer *a = ask_bound(0, 2, NULL, true, seen);
         rig_settle(&g);
         assert_int_equal(rig_change_answered(a)->n_units, 2);
         rig_change(&g, ARGOSY__VERB__VERB_STOP, names[1], NULL);
@@ -298,10 +282,8 @@ static void a_plan_is_refused_if_a_unit_has_changed_since(void **state) {
 }
 
 static void a_plan_is_refused_if_a_unit_changes_while_it_is_made(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
-        a = ask_about(0, UNITS, NULL, false);
+        RigAnswer *a = ask_about(0, UNITS, NULL, false);
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, 0);
         watch();
@@ -324,12 +306,10 @@ static void put_another_in_each_turn(Rig *r) {
 }
 
 static void one_that_would_never_end_is_refused(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
         watch();
         g.on_turn = put_another_in_each_turn;
-        a = ask_about(0, UNITS, NULL, true);
+        RigAnswer *a = ask_about(0, UNITS, NULL, true);
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, EBUSY);
         assert_non_null(strstr(rig_last(a)->message, "changes faster than a plan of 700 units is made"));
@@ -352,11 +332,10 @@ static void many_of_several_roles_are_planned_some_in_each_turn(void **state) {
 
 static void many_of_which_one_is_named_twice_are_refused(void **state) {
         char *first = pointers[0];
-        RigAnswer *a;
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
         pointers[0] = pointers[1];
-        a = ask_about(0, UNITS, NULL, true);
+        RigAnswer *a = ask_about(0, UNITS, NULL, true);
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, E2BIG);
         a = ask_about(0, REQUEST_TIED_MAX, NULL, true);
@@ -386,8 +365,8 @@ static void few_plans_of_an_author_wait_for_nodes_at_a_time(void **state) {
         rig_settle(&g); // nothing is marked for those that are not begun
         assert_int_equal(n_asking(), ASKING_EACH);
         assert_int_equal(g.leader->n_plans_kept, 1);
-        one = rig_change_with(&g, ARGOSY__VERB__VERB_SUBMIT, "one.service", UNIT(""), false, NULL);
-        rig_settle(&g);
+        one = rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_SUBMIT, "one.service", UNIT(""), false,
+                                         NULL);
         assert_true(one->final); // and others are decided
         rig_pass_ms(&g, 6000);
         rig_settle(&g);
@@ -406,13 +385,11 @@ static void few_plans_of_an_author_wait_for_nodes_at_a_time(void **state) {
 }
 
 static void a_plan_that_waits_goes_with_its_client(void **state) {
-        RigAnswer *a, *b;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", UNIT(""));
         for (uint32_t host = 1; host <= HOSTS; host++)
                 rig_host(&g, host)->deaf = true;
-        a = ask_about(0, UNITS, NULL, true);
-        b = ask_about(0, UNITS, NULL, true);
+        RigAnswer *a = ask_about(0, UNITS, NULL, true);
+        RigAnswer *b = ask_about(0, UNITS, NULL, true);
         rig_settle(&g);
         assert_int_equal(n_asking(), 2);
         leader_cancel(g.leader, a->cancel);

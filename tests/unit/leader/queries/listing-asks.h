@@ -49,16 +49,13 @@ static bool hosts_change; // in each turn
 // ---- asking
 
 static inline RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t words[2] = {++n_ids, 78};
         Argosy__Request__Change change =
                 MESSAGE_OF(request__change,
                            .id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)},
                            .verb = verb, .names = which, .n_names = n);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(CHANGE, change, &change));
 }
 
 static inline RigAnswer *list(bool parts) {
@@ -83,14 +80,11 @@ static inline void on_stale(const Argosy__Response *response, void *userdata) {
 // Of a voter that does not lead.
 static inline void list_stale(RigAnswer *a) {
         static Argosy__Response *responses[STALE_PARTS_MAX];
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true);
 
         *a = (RigAnswer){.rig = &g, .responses = responses};
-        list.parts = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
-        leader_answer_stale(g.leader, NULL, &request, on_stale, a, &a->cancel);
+        leader_answer_stale(g.leader, NULL, A_REQUEST(LIST_UNITS, list_units, &list), on_stale, a,
+                            &a->cancel);
 }
 
 static inline void forget_stale(RigAnswer *a) {
@@ -216,8 +210,6 @@ static inline void finish(const RigAnswer *a) {
 }
 
 static inline int setup(void **state) {
-        RigAnswer *a;
-
         rig_start(&g, 3);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "load@.service", SERVICE)->status, 0);
         assert_int_equal(rig_change(&g, START, "all.service", GLOBAL)->status, 0);
@@ -225,7 +217,7 @@ static inline int setup(void **state) {
                 snprintf(names[i], sizeof(names[i]), "load@%zu.service", i);
                 pointers[i] = names[i];
         }
-        a = change(START, pointers, UNITS);
+        RigAnswer *a = change(START, pointers, UNITS);
         rig_settle(&g);
         assert_true(a->final);
         count_from_here();

@@ -14,10 +14,9 @@ enum { INSTANCES = 4 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.author = NULL;
-        return 0;
 }
 
 RIG_TEARDOWN

@@ -16,10 +16,9 @@ enum { LATER_MS = 1100 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.bad = hash_of(BAD, strlen(BAD));
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -52,14 +51,12 @@ static uint64_t times_looked(void) {
 
 // Also of those that wait, when there is a node for them; and not what is only asked for.
 static void placements_are_counted(void **state) {
-        uint64_t looked;
-
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) rig_change(&g, START, "b.service", SERVICE);
         rig_settle(&g);
         assert_int_equal(leader_stats(g.leader).placements, 2);
         assert_true(times_looked() >= 2);
-        looked = times_looked();
+        uint64_t looked = times_looked();
         (void) rig_change(&g, START, "c.service", DEMANDING); // which no node offers
         rig_settle(&g);
         assert_int_equal(leader_stats(g.leader).placements, 2);
@@ -89,7 +86,6 @@ static void nobody_knows_what_runs_on_a_node_that_is_not_heard(void **state) {
         assert_int_equal(figure("units_on_nodes", "active", NULL), 2);
         assert_int_equal(figure("units_on_nodes", "unknown", NULL), 1);
         rig_host_on(&g, 3, false);
-        rig_settle(&g);
         assert_int_equal(figure("units_on_nodes", "active", NULL), 3);
         assert_int_equal(figure("units_on_nodes", "unknown", NULL), 0);
 }
@@ -177,7 +173,6 @@ static void whoever_leads_no_more_tells_only_what_must_not_fall(void **state) {
         assert_int_equal(figure("nodes", NULL, NULL), -1);
         assert_int_equal(figure("capacity", NULL, NULL), -1);
         rig_elect(&g);
-        rig_settle(&g);
         assert_int_equal(figure("nodes", "online", NULL), 3);
         assert_int_equal(figure("jobs_ended", "submit", "done"), 1);
 }

@@ -17,12 +17,9 @@ RIG_OF(3)
 static RigAnswer *wait_for(Argosy__UnitGoal goal, const char *name) {
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items[] = {&item};
         Argosy__Request__Wait wait = MESSAGE_OF(request__wait, .items = items, .n_items = 1, .goal = goal);
-        Argosy__Request q = REQUEST_OF(WAIT, wait, &wait);
-        RigAnswer *a;
 
         item.name = (char *) name;
-        a = rig_ask_and_settle(&g, &q);
-        return a;
+        return rig_ask_and_settle(&g, A_REQUEST(WAIT, wait, &wait));
 }
 
 static void assert_waits(const RigAnswer *a) {
@@ -37,11 +34,9 @@ static void assert_ended(const RigAnswer *a, int status) {
 }
 
 static void each_state_of_a_unit_s_life_is_waited_for(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         assert_ended(wait_for(GOAL(INACTIVE), "web.service"), 0);
-        a = wait_for(GOAL(ACTIVE), "web.service");
+        RigAnswer *a = wait_for(GOAL(ACTIVE), "web.service");
         assert_waits(a);
         rig_change(&g, ARGOSY__VERB__VERB_START, "web.service", NULL);
         assert_ended(a, 0);
@@ -56,26 +51,20 @@ static void each_state_of_a_unit_s_life_is_waited_for(void **state) {
 }
 
 static void a_unit_that_fails_is_seen_to_have_failed(void **state) {
-        RigHost *h;
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_START, "web.service", SERVICE);
-        a = wait_for(GOAL(FAILED), "web.service");
+        RigAnswer *a = wait_for(GOAL(FAILED), "web.service");
         assert_waits(a);
-        h = rig_host(&g, rig_host_of(&g, "web.service"));
-        rig_host_report(&g, h, rig_unit_on(&g, h->number, "web.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        RigHost *h = rig_host(&g, rig_host_of(&g, "web.service"));
+        rig_host_report_and_settle(&g, h, rig_unit_on(&g, h->number, "web.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_ended(a, 0);
 }
 
 static void a_unit_that_is_destroyed_ends_the_wait(void **state) {
-        RigAnswer *active, *inactive;
-
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "other.service", SERVICE);
         rig_change(&g, ARGOSY__VERB__VERB_START, "web.service", SERVICE);
-        active = wait_for(GOAL(ACTIVE), "other.service");
-        inactive = wait_for(GOAL(INACTIVE), "web.service");
+        RigAnswer *active = wait_for(GOAL(ACTIVE), "other.service");
+        RigAnswer *inactive = wait_for(GOAL(INACTIVE), "web.service");
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "other.service", NULL);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
         assert_ended(active, ENOENT);
@@ -86,10 +75,8 @@ static void a_unit_that_is_destroyed_ends_the_wait(void **state) {
 
 // What it has not been told yet is not taken for what is so.
 static void the_next_leader_is_asked_again(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, ARGOSY__VERB__VERB_START, "web.service", SERVICE);
-        a = wait_for(GOAL(INACTIVE), "web.service");
+        RigAnswer *a = wait_for(GOAL(INACTIVE), "web.service");
         rig_depose(&g);
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, EAGAIN);
@@ -104,13 +91,11 @@ static void the_next_leader_is_asked_again(void **state) {
 
 // Nothing is seen of the unit itself.
 static void who_waits_hears_of_a_host_that_is_lost(void **state) {
-        RigAnswer *a, *b;
-
         rig_host_off(&g, 3);
         rig_elect_anew(&g);
-        a = wait_for(GOAL(GONE), "never.service"); // that host may have it
+        RigAnswer *a = wait_for(GOAL(GONE), "never.service"); // that host may have it
         assert_waits(a);
-        b = wait_for(GOAL(GONE), "never.service");
+        RigAnswer *b = wait_for(GOAL(GONE), "never.service");
         assert_waits(b);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         assert_ended(a, 0);

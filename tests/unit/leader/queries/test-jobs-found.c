@@ -17,13 +17,12 @@ enum { LATER_MS = 1100, MANY = 1200, KEPT = 50, PIECES = 4 };
 static Rig g;
 static char texts[MANY][96], *names[MANY];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(texts[i], sizeof(texts[i]), "w@%050zu.service", i);
                 names[i] = texts[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -34,14 +33,12 @@ static uint64_t change_from(Argosy__Verb verb, size_t first) {
         uint64_t id[2] = {++g.id, 99};
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = verb, .names = names + first, .n_names = MANY - first);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+                .verb = verb, .names = names + first, .n_names = MANY - first, .files = &files,
+                .n_files = verb == START);
 
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
-        m.files = &files;
-        m.n_files = verb == START;
-        (void) rig_ask(&g, &request);
+        (void) rig_ask(&g, A_REQUEST(CHANGE, change, &m));
         rig_settle(&g);
         return rig_last_job(&g);
 }
@@ -62,9 +59,8 @@ static unsigned turns_in_records(void) {
 
 static RigAnswer *wait_for(uint64_t number) {
         Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = number);
-        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(JOB_WAIT, job_wait, &m));
 }
 
 static void what_is_read_in_pieces_is_what_was_written(void **state) {
@@ -92,23 +88,20 @@ static void what_is_read_in_pieces_is_what_was_written(void **state) {
 }
 
 static void a_new_leader_follows_them_in_pieces(void **state) {
-        const Argosy__Response__JobRow *row;
         Argosy__JobRecord *record;
-        uint64_t start, stop;
-        RigAnswer *a, *b;
 
         rig_set_deaf(&g, true);
-        start = change_from(START, 0);
-        stop = change_from(STOP, KEPT);
+        uint64_t start = change_from(START, 0);
+        uint64_t stop = change_from(STOP, KEPT);
         assert_in_range(turns_in_records(), PIECES, 100);
-        a = wait_for(start);
-        b = wait_for(stop);
+        RigAnswer *a = wait_for(start);
+        RigAnswer *b = wait_for(stop);
         assert_int_equal(rig_last(a)->progress->remaining, KEPT);
         assert_int_equal(rig_last(b)->progress->remaining, MANY - KEPT);
         rig_set_deaf(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_true(a->final && b->final);
-        row = rig_show_job(&g, start);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, start);
         assert_string_equal(row->state, "done");
         assert_int_equal(row->overtaken, MANY - KEPT);
         assert_int_equal(cluster_state_read_job(g.state, start, &record), 0);
@@ -120,11 +113,9 @@ static void a_new_leader_follows_them_in_pieces(void **state) {
 
 // Which is lost in the middle of a record.
 static void so_does_the_next_one_if_it_is_lost_meanwhile(void **state) {
-        uint64_t start, stop;
-
         rig_set_deaf(&g, true);
-        start = change_from(START, 0);
-        stop = change_from(DESTROY, KEPT);
+        uint64_t start = change_from(START, 0);
+        uint64_t stop = change_from(DESTROY, KEPT);
         rig_depose(&g);
         store_memory_lead(g.store, true);
         while (!g.leader->job_walk)

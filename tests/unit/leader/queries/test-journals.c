@@ -12,35 +12,30 @@
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 2);
         rig_change(&g, ARGOSY__VERB__VERB_START, "all.service",
                    "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nGlobal=yes\n");
-        return 0;
 }
 
 RIG_TEARDOWN
 
 static RigAnswer *follow(uint32_t window) {
-        Argosy__Request__Journal journal = JOURNAL_OF(.name = "all.service", .follow = true,
-                                                      .window = window);
-        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
+        Argosy__Request__Journal journal =
+                JOURNAL_OF(.name = "all.service", .follow = true, .window = window);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(JOURNAL, journal, &journal));
 }
 
 // A line from that host; the mark with which it went on.
 static uint64_t line_from(uint32_t host, uint64_t mark, const RigAnswer *a) {
-        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
-        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__Response__Journal journal = JOURNAL_LINES_OF(.mark = mark);
         Argosy__Response response = RESPONSE_OF(JOURNAL, journal, &journal);
-        Argosy__ToVoter m = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
         size_t before = a->n;
+        Argosy__ToVoter__CallReply reply =
+                MESSAGE_OF(to_voter__call_reply, .id = rig_host(&g, host)->last_call, .response = &response);
 
-        journal.mark = mark;
-        reply.id = rig_host(&g, host)->last_call;
-        reply.response = &response;
-        leader_on_message(g.leader, host, &m);
+        leader_on_message(g.leader, host, A_TO_VOTER(CALL_REPLY, call_reply, &reply));
         rig_settle(&g);
         assert_int_equal(a->n, before + 1);
         assert_string_equal(rig_last(a)->journal->node,
@@ -55,14 +50,13 @@ static void taken(const RigAnswer *a, uint64_t mark) {
 
 static void each_node_hears_what_of_its_lines_was_taken(void **state) {
         RigAnswer *a = follow(FLOW_WINDOW_BYTES);
-        uint64_t one, two, three;
 
         assert_int_equal(rig_host(&g, 1)->window, FLOW_WINDOW_BYTES / 2);
         assert_int_equal(rig_host(&g, 2)->window, FLOW_WINDOW_BYTES / 2);
-        one = line_from(1, 500, a);
+        uint64_t one = line_from(1, 500, a);
         assert_int_equal(line_from(1, 0, a), 0);
-        two = line_from(2, 400, a);
-        three = line_from(1, 900, a);
+        uint64_t two = line_from(2, 400, a);
+        uint64_t three = line_from(1, 900, a);
         assert_true(0 < one && one < two && two < three);
         taken(a, one);
         assert_int_equal(rig_host(&g, 1)->taken, 500);

@@ -12,10 +12,8 @@ enum { PAGE = 100, PAGES_MAX = UNITS / PAGE + 8 };
 static RigAnswer *ask_filtered(void) {
         Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true, .patterns = asked,
                                                      .n_patterns = n_asked, .filter = &filter);
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_UNITS, list_units, &list));
 
-        a = rig_ask(&g, &request);
         finish(a);
         assert_int_equal(a->n, 1); // no page has more rows than a part
         assert_int_equal(a->responses[0]->status, 0);
@@ -105,15 +103,12 @@ static void touch_behind(unsigned nth) {
 static uint64_t look_at_a_page(bool touched) {
         static char *n2 = "n2";
         uint64_t before = g.leader->n_listed;
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
-        RigAnswer *a;
 
         begin_pages(400);
         filter.nodes = &n2;
         filter.n_nodes = 1;
-        list.filter = &filter;
-        a = rig_ask(&g, &request);
+        Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .filter = &filter);
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_UNITS, list_units, &list));
         for (unsigned i = 0; touched && i < 3; i++) {
                 touch_behind(i);
                 rig_turn(&g);
@@ -192,19 +187,16 @@ static void a_page_is_of_one_moment(void **state) {
         static char *n2 = "n2";
 
         for (unsigned round = 0; round < ROUNDS; round++) {
-                Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-                Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
                 _cleanup_free_ char *text = NULL;
-                RigAnswer *a;
 
                 srand(round);
                 looks = true;
                 begin_pages(round % 2 ? 400 : 700);
                 filter.nodes = &n2;
                 filter.n_nodes = 1;
-                list.filter = &filter;
+                Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .filter = &filter);
                 keep_moment();
-                a = rig_ask(&g, &request);
+                RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_UNITS, list_units, &list));
                 for (unsigned i = 0; i < 4; i++) {
                         if (round % 3 > 0)
                                 meddle(round + i);
@@ -238,7 +230,6 @@ static void destroyed_units_that_may_run_are_in_pages(void **state) {
 static void rows_are_filtered_before_they_count(void **state) {
         char *failed = "failed", *n2 = "n2", *nowhere = "nowhere";
         size_t n = 0;
-        RigAnswer *a;
 
         for (size_t i = 0; i < UNITS && n < 3; i++) {
                 VirtualUnit *u = rig_unit_on(&g, 2, names[i]);
@@ -252,7 +243,7 @@ static void rows_are_filtered_before_they_count(void **state) {
         begin_pages(2);
         filter.states = &failed;
         filter.n_states = 1;
-        a = ask_filtered();
+        RigAnswer *a = ask_filtered();
         assert_int_equal(a->responses[0]->units->n_rows, 2);
         assert_true(go_behind(a->responses[0]->units));
         a = ask_filtered();
@@ -278,6 +269,7 @@ static void unit_files_are_chosen_by_their_states(void **state) {
         char *failed = "failed", *launched = "launched", *neither = "running";
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
         Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
+
         struct {
                 char **states;
                 size_t least, most;
@@ -286,20 +278,16 @@ static void unit_files_are_chosen_by_their_states(void **state) {
 
         while (!rig_unit_on(&g, 2, names[i]))
                 i++;
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, names[i]),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, names[i]),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         list.filter = &filter;
         for (size_t k = 0; k < ELEMENTSOF(cases); k++) {
-                const Argosy__Response__UnitFiles *files;
-                RigAnswer *a;
-
                 begin_pages(PAGE);
                 filter.states = cases[k].states;
                 filter.n_states = 1;
-                a = rig_ask(&g, &request);
+                RigAnswer *a = rig_ask(&g, &request);
                 finish(a);
-                files = a->responses[0]->unit_files;
+                const Argosy__Response__UnitFiles *files = a->responses[0]->unit_files;
                 assert_true(files->n_rows >= cases[k].least && files->n_rows <= cases[k].most);
                 for (size_t r = 0; r < files->n_rows; r++)
                         assert_true(streq(files->rows[r]->desired, *cases[k].states) ||
@@ -308,19 +296,16 @@ static void unit_files_are_chosen_by_their_states(void **state) {
 }
 
 static void labels_choose_nodes_and_what_is_on_them(void **state) {
-        Argosy__Label ssd = ARGOSY__LABEL__INIT, *labels[] = {&ssd};
+        Argosy__Label ssd = MESSAGE_OF(label, .key = "disk", .value = "ssd"), *labels[] = {&ssd};
         Argosy__Request__ListNodes nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
         Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &nodes);
-        RigAnswer *a;
 
-        ssd.key = "disk";
-        ssd.value = "ssd";
         (void) rig_label(&g, "n2", "disk", "ssd");
         (void) rig_label(&g, "n3", "disk", "hdd");
         begin_pages(PAGE);
         filter.labels = labels;
         filter.n_labels = 1;
-        a = ask_filtered();
+        RigAnswer *a = ask_filtered();
         assert_int_equal(a->responses[0]->units->n_rows, PAGE);
         for (size_t i = 0; i < PAGE; i++)
                 assert_string_equal(a->responses[0]->units->rows[i]->node, "n2");
@@ -473,8 +458,6 @@ static void a_list_with_what_is_destroyed_has_no_tag(void **state) {
 
 static void without_a_leader_a_list_has_no_tag(void **state) {
         static Argosy__Response *responses[STALE_PARTS_MAX];
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         char known[LIST_TAG_SIZE];
         RigAnswer a = {.rig = &g, .responses = responses};
 
@@ -483,8 +466,9 @@ static void without_a_leader_a_list_has_no_tag(void **state) {
         rig_depose(&g);
         rig_settle(&g);
         filter.known = known;
-        list.filter = &filter;
-        leader_answer_stale(g.leader, NULL, &request, on_stale, &a, &a.cancel);
+        Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .filter = &filter);
+        leader_answer_stale(g.leader, NULL, A_REQUEST(LIST_UNITS, list_units, &list), on_stale, &a,
+                            &a.cancel);
         finish(&a);
         assert_int_equal(a.responses[0]->units->n_rows, PAGE);
         assert_false(a.responses[0]->unchanged);

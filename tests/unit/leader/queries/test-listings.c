@@ -14,13 +14,12 @@
 // The same for a client of another host.
 static void forward_list(uint32_t host, uint64_t id) {
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT, *copy;
-        Argosy__ToVoter__Forward f = MESSAGE_OF(to_voter__forward, .id = id);
         Argosy__Request__ListUnits list = MESSAGE_OF(request__list_units, .parts = true);
         Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         Argosy__Author author = author_of_host(host);
+        Argosy__ToVoter__Forward f =
+                MESSAGE_OF(to_voter__forward, .id = id, .request = &request, .author = &author);
 
-        f.request = &request;
-        f.author = &author;
         m.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         m.forward = &f;
         copy = message_copy(&m);
@@ -29,7 +28,7 @@ static void forward_list(uint32_t host, uint64_t id) {
 }
 
 // Few units that stand for many rows.
-static int setup_globals(void **state) {
+FIXTURE(setup_globals) {
         rig_start(&g, MANY_HOSTS);
         for (size_t i = 0; i < GLOBALS; i++) {
                 snprintf(names[i], sizeof(names[i]), "everywhere-%zu.service", i);
@@ -39,7 +38,6 @@ static int setup_globals(void **state) {
         rig_settle(&g);
         count_from_here();
         ask_for(NULL, 0);
-        return 0;
 }
 
 static void a_long_list_is_made_and_given_in_turns(void **state) {
@@ -71,10 +69,9 @@ static void unit_files_are_listed_likewise(void **state) {
         Argosy__Request__ListUnitFiles files = MESSAGE_OF(request__list_unit_files, .parts = true);
         Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &files);
         _cleanup_response_ Argosy__Response *whole = NULL;
-        RigAnswer *a;
         size_t n = 0;
+        RigAnswer *a = rig_ask(&g, &request);
 
-        a = rig_ask(&g, &request);
         finish(a);
         whole = answer_unit_files(g.leader, &request);
         for (size_t i = 0; i < a->n; i++) {
@@ -96,13 +93,12 @@ static void a_list_shows_one_moment_whatever_happens_while_it_is_made(void **sta
         for (unsigned round = 0; round < ROUNDS + ROUNDS_OF_SOME; round++) {
                 bool of_all = round < ROUNDS, of_patterns = round % 2;
                 _cleanup_free_ char *text = NULL;
-                RigAnswer *a;
 
                 ask_for(of_patterns ? some : pointers, of_all ? 0 : of_patterns ? ELEMENTSOF(some) : NAMED);
                 srand(round);
                 looks = true;
                 keep_moment();
-                a = list(round % 2);
+                RigAnswer *a = list(round % 2);
                 for (unsigned i = 0; i < 4; i++) {
                         meddle(round + i);
                         keep_moment();
@@ -121,11 +117,10 @@ static void a_list_shows_one_moment_whatever_happens_while_it_is_made(void **sta
 // It is not of one moment then, and no turn makes more of it than any other.
 static void a_list_that_hosts_make_stale_again_and_again_ends(void **state) {
         _cleanup_free_ char *all = text_at_once(), *text = NULL;
-        RigAnswer *a;
 
         g.leader->limits.listing_turns = 10;
         hosts_change = true;
-        a = list(true);
+        RigAnswer *a = list(true);
         finish(a);
         text = text_of(a);
         assert_string_equal(text, all);
@@ -139,11 +134,10 @@ static void a_list_shows_global_units_as_they_give_way(void **state) {
         for (unsigned delay = 0; delay < 8; delay++) {
                 _cleanup_free_ char *text = NULL;
                 char *web = "web.service";
-                RigAnswer *a;
 
                 looks = true;
                 keep_moment();
-                a = list(true);
+                RigAnswer *a = list(true);
                 for (unsigned i = 0; i < delay / 2; i++)
                         rig_turn(&g);
                 (void) change(delay % 2 ? ARGOSY__VERB__VERB_UNLOAD : START, &web, 1);
@@ -160,13 +154,12 @@ static void a_list_shows_global_units_as_they_give_way(void **state) {
 static void thousands_of_names_are_found_and_not_compared(void **state) {
         static char *wanted[2 * UNITS + 1];
         _cleanup_free_ char *all = text_at_once(), *text = NULL;
-        RigAnswer *a;
 
         for (size_t i = 0; i < UNITS; i++)
                 wanted[2 * i] = wanted[2 * i + 1] = pointers[i]; // each of them twice
         wanted[2 * UNITS] = "nobody.service";
         ask_for(wanted, ELEMENTSOF(wanted));
-        a = list(true);
+        RigAnswer *a = list(true);
         finish(a);
         text = text_of(a);
         assert_true(str_has_prefix(all, "all.service"));
@@ -178,7 +171,6 @@ static void thousands_of_names_are_found_and_not_compared(void **state) {
 static void names_and_patterns_are_looked_for_in_turns(void **state) {
         static char patterns[LISTED_GLOBS_MAX][16], *wanted[LISTED_GLOBS_MAX + 1];
         _cleanup_free_ char *all = NULL, *text = NULL;
-        RigAnswer *a;
 
         for (size_t i = 0; i < LISTED_GLOBS_MAX; i++) {
                 snprintf(patterns[i], sizeof(patterns[i]), "no-%zu-*", i);
@@ -188,7 +180,7 @@ static void names_and_patterns_are_looked_for_in_turns(void **state) {
         wanted[LISTED_GLOBS_MAX] = "load@2.service";
         ask_for(wanted, ELEMENTSOF(wanted));
         all = text_at_once();
-        a = list(true);
+        RigAnswer *a = list(true);
         assert_int_equal(a->n, 0);
         finish(a);
         text = text_of(a);
@@ -198,12 +190,11 @@ static void names_and_patterns_are_looked_for_in_turns(void **state) {
 
 static void too_many_patterns_are_refused(void **state) {
         static char *wanted[LISTED_GLOBS_MAX + 1], longest[LISTED_GLOB_MAX + 2], *one = longest;
-        RigAnswer *a;
 
         for (size_t i = 0; i < ELEMENTSOF(wanted); i++)
                 wanted[i] = "load@1*";
         ask_for(wanted, ELEMENTSOF(wanted));
-        a = list(true);
+        RigAnswer *a = list(true);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, E2BIG);
         memset(longest, '*', sizeof(longest) - 1);
@@ -233,7 +224,6 @@ static void a_few_global_units_are_many_rows(void **state) {
 // Before beats and orders that the host has to hear.
 static void a_list_waits_for_a_slow_link_and_others_do_not(void **state) {
         _cleanup_free_ char *all = text_at_once(), *text = NULL;
-        RigAnswer *a;
 
         g.on_host_message = on_host_message;
         forward_list(2, 1);
@@ -244,7 +234,7 @@ static void a_list_waits_for_a_slow_link_and_others_do_not(void **state) {
         rig_settle(&g); // nobody is busy with them
         assert_int_equal(n_parts[1], 1);
         assert_int_equal(n_parts[2], 0);
-        a = list(true);
+        RigAnswer *a = list(true);
         finish(a);
         text = text_of(a);
         assert_string_equal(text, all);
@@ -310,7 +300,6 @@ static void a_leader_that_ends_leaves_the_list_to_the_next(void **state) {
         assert_true(a->final);
         assert_int_equal(a->responses[a->n - 1]->status, EAGAIN);
         rig_elect(&g);
-        rig_settle(&g);
         b = list(true);
         finish(b);
         assert_int_equal(b->responses[0]->units->first, 0);

@@ -18,13 +18,12 @@ enum { MANY = 600, SOME = 100 };
 static Rig g;
 static char names[MANY][32], *pointers[MANY];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
                 pointers[i] = names[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -33,26 +32,21 @@ RIG_TEARDOWN
 static void change_all(Argosy__Verb verb, size_t n) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++g.id, 88};
-        RigAnswer *a;
         Argosy__Request__Change m = MESSAGE_OF(
                 request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
-                .verb = verb, .names = pointers, .n_names = n);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
+                .verb = verb, .names = pointers, .n_names = n, .files = &files, .n_files = 1);
 
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
-        m.files = &files;
-        m.n_files = 1;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m));
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
 }
 
 static RigAnswer *ask_status(size_t n) {
         Argosy__Request__Status m = MESSAGE_OF(request__status, .names = pointers, .n_names = n);
-        Argosy__Request request = REQUEST_OF(STATUS, status, &m);
 
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(STATUS, status, &m));
 }
 
 static void set_deaf(bool deaf) {
@@ -79,11 +73,9 @@ static void assert_each_is_told_once(const RigAnswer *a, size_t n) {
 }
 
 static void a_turn_looks_at_some_of_thousands(void **state) {
-        RigAnswer *a;
-
         change_all(START, MANY);
         set_deaf(true);
-        a = ask_status(MANY);
+        RigAnswer *a = ask_status(MANY);
         assert_in_range(g.leader->calls_by_id.count, 1, MANY / 4);
         rig_turns(&g, 1);
         assert_in_range(g.leader->calls_by_id.count, MANY / 4, MANY - 1);
@@ -94,23 +86,19 @@ static void a_turn_looks_at_some_of_thousands(void **state) {
 
 // However few looks a turn has.
 static void a_unit_on_all_nodes_is_looked_for_in_the_end(void **state) {
-        RigAnswer *a;
-
         snprintf(names[0], sizeof(names[0]), "all.service");
         g.leader->limits.status_share = 1;
         assert_int_equal(rig_change(&g, START, names[0], EVERYWHERE)->status, 0);
-        a = ask_status(1);
+        RigAnswer *a = ask_status(1);
         rig_turns(&g, 20);
         assert_true(a->final);
         assert_int_equal(a->n, 3);
 }
 
 static void who_asks_for_many_does_not_hold_up_who_asks_for_one(void **state) {
-        RigAnswer *many, *one;
-
         change_all(ARGOSY__VERB__VERB_SUBMIT, MANY); // no node is asked about what is not loaded
-        many = ask_status(MANY);
-        one = ask_status(1);
+        RigAnswer *many = ask_status(MANY);
+        RigAnswer *one = ask_status(1);
         rig_turns(&g, 1);
         assert_true(one->final);
         assert_false(many->final);
@@ -119,11 +107,9 @@ static void who_asks_for_many_does_not_hold_up_who_asks_for_one(void **state) {
 }
 
 static void whoever_goes_in_the_middle_is_forgotten(void **state) {
-        RigAnswer *a;
-
         change_all(START, SOME);
         set_deaf(true);
-        a = ask_status(SOME);
+        RigAnswer *a = ask_status(SOME);
         assert_false(list_is_empty(&g.leader->asking));
         leader_cancel(g.leader, a->cancel);
         assert_int_equal(g.leader->calls_by_id.count, 0);
@@ -138,11 +124,10 @@ static void whoever_goes_in_the_middle_is_forgotten(void **state) {
 
 static void what_a_lost_host_does_not_answer_is_said(void **state) {
         size_t n_lost = 0;
-        RigAnswer *a;
 
         change_all(START, SOME);
         set_deaf(true);
-        a = ask_status(SOME);
+        RigAnswer *a = ask_status(SOME);
         rig_turns(&g, 5);
         rig_host_off(&g, 3);
         set_deaf(false);
@@ -157,24 +142,19 @@ static void what_a_lost_host_does_not_answer_is_said(void **state) {
 
 static int follow(const Argosy__Author *author) {
         Argosy__Request__Journal m = JOURNAL_OF(.name = (char *) "all.service", .follow = true);
-        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &m);
-        RigAnswer *a;
 
         g.author = author;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(JOURNAL, journal, &m));
         g.author = NULL;
         return rig_last(a)->status;
 }
 
 static void users_who_listen_leave_root_a_place(void **state) {
         char group[] = ACCESS_GROUP, *groups[] = {group};
-        Argosy__Author member = ARGOSY__AUTHOR__INIT;
+        Argosy__Author member = AUTHOR_OF(.host = 1, .groups = groups, .n_groups = 1);
         size_t n = 0;
 
         rig_change(&g, START, "all.service", EVERYWHERE);
-        member.host = 1;
-        member.groups = groups;
-        member.n_groups = 1;
         for (member.uid = 1000; follow(&member) == 0; n++) // another one, when one has enough
                 member.uid += n % LEADER_LIMIT_node_questions == LEADER_LIMIT_node_questions - 1;
         assert_int_equal(n, LEADER_LIMIT_node_listeners);
@@ -183,13 +163,10 @@ static void users_who_listen_leave_root_a_place(void **state) {
 }
 
 static RigAnswer *ask_top(const Argosy__Author *author) {
-        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = REQUEST_OF(TOP, top, &top);
-        RigAnswer *a;
+        Argosy__Request__Top top = TOP_OF(.interval_ms = 1000);
 
-        top.interval_ms = 1000;
         g.author = author;
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(TOP, top, &top));
         g.author = NULL;
         return a;
 }
@@ -267,25 +244,23 @@ static void end_turn(Rig *r) {
 
 static RigAnswer *ask_verify_large(void) {
         static uint8_t content[LARGE];
-        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) "a.service"), *files = &file;
-        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
-        Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) "a.service",
+                                               .content = (ProtobufCBinaryData){.data = memset(content, '\n',
+                                                                                               LARGE),
+                                                                                .len = LARGE}),
+                          *files = &file;
+        Argosy__Request__Verify m = VERIFY_OF(.files = &files, .n_files = 1);
 
-        file.content = (ProtobufCBinaryData){.data = memset(content, '\n', LARGE), .len = LARGE};
-        m.files = &files;
-        m.n_files = 1;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(VERIFY, verify, &m));
 }
 
 static void large_contents_leave_one_after_the_other(void **state) {
-        RigAnswer *first, *second;
-
         memset(n_sent, 0, sizeof(n_sent));
         bytes_sent = most_sent = 0;
         g.on_host_message = count_sent;
         g.on_turn = end_turn;
-        first = ask_verify_large();
-        second = ask_verify_large();
+        RigAnswer *first = ask_verify_large();
+        RigAnswer *second = ask_verify_large();
         rig_settle(&g);
         assert_true(first->final && second->final);
         for (size_t h = 1; h <= 3; h++)
@@ -294,12 +269,10 @@ static void large_contents_leave_one_after_the_other(void **state) {
 }
 
 static void a_host_that_is_behind_gets_them_when_it_is_not(void **state) {
-        RigAnswer *a;
-
         memset(n_sent, 0, sizeof(n_sent));
         g.on_host_message = count_sent;
         rig_host(&g, 2)->full = true;
-        a = ask_verify_large();
+        RigAnswer *a = ask_verify_large();
         rig_settle(&g);
         assert_int_equal(n_sent[1] + n_sent[3], 2);
         assert_int_equal(n_sent[2], 0);
@@ -310,12 +283,10 @@ static void a_host_that_is_behind_gets_them_when_it_is_not(void **state) {
 }
 
 static void contents_that_nobody_waits_for_do_not_leave(void **state) {
-        RigAnswer *a;
-
         memset(n_sent, 0, sizeof(n_sent));
         g.on_host_message = count_sent;
         rig_host(&g, 2)->full = true;
-        a = ask_verify_large();
+        RigAnswer *a = ask_verify_large();
         rig_settle(&g);
         rig_cancel(&g, a);
         rig_host_drain(&g, 2);

@@ -40,10 +40,8 @@ static RigAnswer *start_many(void) {
 }
 
 static RigAnswer *begin_a_part_of_many(Argosy__Verb verb, uint64_t if_revision) {
-        RigAnswer *a;
-
         g.slow = true;
-        a = change_many(verb, if_revision);
+        RigAnswer *a = change_many(verb, if_revision);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
@@ -55,15 +53,11 @@ static void lose_the_leader(void) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
 }
 
 static void all_parts_of_a_job_have_to_end(void **state) {
-        const Argosy__Response__JobRow *row;
-        RigAnswer *a;
-
         rig_set_lazy(&g, true);
-        a = start_many();
+        RigAnswer *a = start_many();
         rig_settle(&g);
         assert_true(a->final);
         a = wait_for(rig_last_job(&g));
@@ -74,17 +68,15 @@ static void all_parts_of_a_job_have_to_end(void **state) {
         assert_in_range(rig_last(a)->progress->remaining, 1, MANY - 1);
         rig_set_lazy(&g, false);
         assert_true(a->final);
-        row = rig_last(a)->jobs->rows[0];
+        const Argosy__Response__JobRow *row = rig_last(a)->jobs->rows[0];
         assert_string_equal(row->state, "done");
         assert_int_equal(row->changed, MANY);
         assert_int_equal(row->n_ends, 0);
 }
 
 static void what_was_begun_and_comes_again_is_one_job_that_ends_once(void **state) {
-        uint64_t job;
-
         (void) begin_a_part_of_many(START, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         lose_the_leader();
         rig_pass_ms(&g, 10 * LATER_MS);
         assert_int_equal(state_of(job), RUNNING); // its client may come again
@@ -109,15 +101,12 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
         static const Argosy__Verb verbs[] = {START, SUBMIT};
 
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                const Argosy__Response__JobRow *row;
-                uint64_t job;
-
                 if (i > 0) {
                         rig_stop(&g);
                         (void) setup(NULL);
                 }
                 (void) begin_a_part_of_many(verbs[i], 0);
-                job = rig_last_job(&g);
+                uint64_t job = rig_last_job(&g);
                 lose_the_leader();
                 assert_int_equal(state_of(job), RUNNING);
                 rig_pass_ms(&g, 62 * 1000);
@@ -126,7 +115,7 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
                 rig_settle(&g);
                 rig_pass_ms(&g, LATER_MS);
                 assert_int_equal(rig_last_job(&g), job);
-                row = rig_show_job(&g, job);
+                const Argosy__Response__JobRow *row = rig_show_job(&g, job);
                 assert_string_equal(row->state, "done");
                 assert_int_equal(row->changed, MANY);
                 assert_null(strstr(row->message, "only a part"));
@@ -134,13 +123,10 @@ static void what_nobody_goes_on_with_has_failed(void **state) {
 }
 
 static void what_is_refused_in_the_middle_has_failed(void **state) {
-        uint64_t job;
-        RigAnswer *a;
-
         (void) rig_change_many(&g, SUBMIT, "w", MANY, SERVICE);
         rig_pass_ms(&g, 62 * 1000);
-        a = begin_a_part_of_many(START, 0);
-        job = rig_last_job(&g);
+        RigAnswer *a = begin_a_part_of_many(START, 0);
+        uint64_t job = rig_last_job(&g);
         rig_hurry(&g);
         g.batch_max = 1;
         rig_settle(&g);
@@ -163,7 +149,6 @@ static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {number, 99};
-        RigAnswer *a;
 
         for (size_t i = 0; i < LONG_NAMES; i++) {
                 snprintf(texts[i], sizeof(texts[i]), "w@%0*zu.service", LONG_NAME, i);
@@ -177,23 +162,20 @@ static RigAnswer *change_long_names(Argosy__Verb verb, uint64_t number) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
         m.files = &files;
         m.n_files = verb == START ? 1 : 0;
-        a = rig_ask_and_settle(&g, &request);
-        return a;
+        return rig_ask_and_settle(&g, &request);
 }
 
 static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(void **state) {
         const Argosy__Response__UnitResult *last = NULL;
-        const Argosy__Response__JobRow *row;
-        RigAnswer *again;
 
         (void) change_long_names(START, 4711);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, rig_last_job(&g));
+        const Argosy__Response__JobRow *row = rig_show_job(&g, rig_last_job(&g));
         assert_true(row->cut);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, "more units than"));
         // Nor to who asks again: the last of them is one that the record has no room for.
-        again = change_long_names(START, 4711);
+        RigAnswer *again = change_long_names(START, 4711);
         for (size_t i = 0; i < again->n; i++) {
                 const Argosy__Response *r = again->responses[i];
 
@@ -210,8 +192,6 @@ static void of_units_that_its_record_cannot_name_nobody_says_that_they_are_done(
 
 // The rollout's record says how it ended, whatever the job's has room for.
 static void an_update_of_more_units_than_its_record_names_is_done(void **state) {
-        const Argosy__Response__JobRow *row;
-
         (void) change_long_names(START, 4711);
         (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE,
                                             .name = "w@.service",
@@ -219,7 +199,7 @@ static void an_update_of_more_units_than_its_record_names_is_done(void **state) 
                                             .max = 100,
                                             .percent = true});
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, rig_last_job(&g));
+        const Argosy__Response__JobRow *row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "update");
         assert_true(row->cut);
         assert_string_equal(row->message, "");
@@ -228,21 +208,19 @@ static void an_update_of_more_units_than_its_record_names_is_done(void **state) 
 
 static void keep_one_mib_of_history(void) {
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .history_mib = 1);
-        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(QUEUE_CHANGE, queue_change, &m)))->status,
+                         0);
 }
 
 // That it was carried out is known by its id, and no more than that.
 static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state) {
         enum { JOBS = 8 };
-        const Argosy__Response__UnitResult *told;
         uint64_t id[2] = {4712, 99}, job;
-        RigAnswer *a;
 
         keep_one_mib_of_history();
-        a = rig_change_with(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
-        rig_settle(&g);
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
         job = rig_last(a)->job;
         rig_pass_ms(&g, LATER_MS);
         for (unsigned i = 0; i < JOBS && state_of(job) != ARGOSY__JOB_STATE__JOB_UNKNOWN; i++) {
@@ -250,9 +228,8 @@ static void of_a_job_that_is_not_kept_who_asks_again_is_told_no_end(void **state
                 rig_pass_ms(&g, LATER_MS);
         }
         assert_int_equal(state_of(job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
-        a = rig_change_with(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
-        rig_settle(&g);
-        told = rig_last(a)->change->units[0];
+        a = rig_change_with_and_settle(&g, START, "a.service", SERVICE, false, (const uint8_t *) id);
+        const Argosy__Response__UnitResult *told = rig_last(a)->change->units[0];
         assert_int_equal(rig_last(a)->job, job);
         assert_int_equal(told->status, ENODATA);
         assert_true(told->repeated);

@@ -9,9 +9,8 @@
 
 static void an_end_gets_an_entry_of_its_own_after_a_second(void **state) {
         unsigned batches;
-        uint64_t job;
+        uint64_t job = change(START, "a.service", SERVICE);
 
-        job = change(START, "a.service", SERVICE);
         batches = g.batches;
         assert_int_equal(state_of(job), RUNNING);
         rig_pass_ms(&g, 500);
@@ -45,10 +44,8 @@ static uint64_t n_running(void) {
 }
 
 static void figures_say_how_one_has_ended_before_the_log_has_it(void **state) {
-        uint64_t job;
-
         rig_set_lazy(&g, true);
-        job = change(START, "a.service", SERVICE);
+        uint64_t job = change(START, "a.service", SERVICE);
         assert_int_equal(n_running(), 1);
         rig_set_lazy(&g, false);
         assert_int_equal(state_of(job), RUNNING);
@@ -60,20 +57,17 @@ static void figures_say_how_one_has_ended_before_the_log_has_it(void **state) {
 
 // Whoever has waited for the units asks before the log has the end.
 static void lists_say_how_one_has_ended_before_the_log_has_it(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job, bad;
-
         rig_set_lazy(&g, true);
-        job = change(START, "a.service", SERVICE);
+        uint64_t job = change(START, "a.service", SERVICE);
         assert_string_equal(listed(RUNNING, 0)->state, "running");
         rig_set_lazy(&g, false);
         assert_int_equal(state_of(job), RUNNING);
         assert_null(listed(RUNNING, 0));
-        row = listed(DONE, 0);
+        const Argosy__Response__JobRow *row = listed(DONE, 0);
         assert_non_null(row);
         assert_int_equal(row->job, job);
         assert_true(row->ended_us > 0);
-        bad = change(START, "bad.service", BAD);
+        uint64_t bad = change(START, "bad.service", BAD);
         assert_int_equal(state_of(bad), RUNNING);
         row = listed(FAILED, bad);
         assert_string_equal(row->state, "failed");
@@ -103,10 +97,9 @@ static void say_lived(uint32_t host) {
 // Whatever was reported of them: they are up all the while.
 static void a_start_on_probation_ends_when_its_host_says_that_it_has_lived(void **state) {
         uint64_t job, revision;
-        RigAnswer *a;
 
         start_on_probation(&job, &revision);
-        a = rig_wait(&g, START, "a.service", revision);
+        RigAnswer *a = rig_wait(&g, START, "a.service", revision);
         assert_int_equal(state_of(job), RUNNING);
         assert_false(a->final);
         say_lived(rig_host_of(&g, "a.service") % 3 + 1); // that is another's word
@@ -120,12 +113,10 @@ static void a_start_on_probation_ends_when_its_host_says_that_it_has_lived(void 
 
 static void a_new_leader_waits_for_that_word_itself(void **state) {
         uint64_t job, revision;
-        RigAnswer *a;
 
         start_on_probation(&job, &revision);
         rig_elect_anew(&g);
-        rig_settle(&g);
-        a = rig_wait(&g, START, "a.service", revision);
+        RigAnswer *a = rig_wait(&g, START, "a.service", revision);
         assert_false(a->final);
         say_lived(rig_host_of(&g, "a.service"));
         assert_true(a->final);
@@ -136,14 +127,12 @@ static void a_new_leader_waits_for_that_word_itself(void **state) {
 // It is judged whenever something is seen of its unit.
 static void a_unit_may_be_reported_again_before_that_word(void **state) {
         uint64_t job, revision;
-        uint32_t host;
 
         start_on_probation(&job, &revision);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         for (int i = 0; i < 3; i++) {
-                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "a.service"),
-                                ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-                rig_settle(&g);
+                rig_host_report_and_settle(&g, rig_host(&g, host), rig_unit_on(&g, host, "a.service"),
+                                           ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, ARGOSY__OUTCOME__KIND__NONE);
                 assert_int_equal(state_of(job), RUNNING);
         }
         say_lived(host);
@@ -156,7 +145,6 @@ static void a_lost_host_s_word_is_not_waited_for(void **state) {
         static const char *const names[] = {"a.service", "b.service", "c.service"};
         const char *name = NULL;
         uint32_t host = 0;
-        RigAnswer *a;
 
         g.timed = true;
         for (uint32_t h = 1; h <= 3; h++)
@@ -174,7 +162,7 @@ static void a_lost_host_s_word_is_not_waited_for(void **state) {
         (void) change(STOP, name, NULL);
         (void) change(START, name, NULL);
         rig_pass_ms(&g, LATER_MS);
-        a = rig_wait(&g, START, name, rig_record(&g, name)->revision);
+        RigAnswer *a = rig_wait(&g, START, name, rig_record(&g, name)->revision);
         assert_false(a->final);
         say_lived(rig_host_of(&g, name));
         assert_true(a->final);
@@ -194,14 +182,13 @@ static void a_wait_on_probation_may_be_cancelled(void **state) {
 
 static void ends_ride_along(void **state) {
         unsigned batches;
-        uint64_t first, last;
 
         batches = g.batches;
-        first = change(START, "a.service", SERVICE);
+        uint64_t first = change(START, "a.service", SERVICE);
         for (unsigned i = 0; i < 20; i++)
                 (void) change(i % 2 ? START : STOP, "a.service", NULL);
         assert_int_equal(g.batches, batches + 21);
-        last = rig_last_job(&g);
+        uint64_t last = rig_last_job(&g);
         for (uint64_t n = first; n < last; n++)
                 assert_true(state_of(n) > RUNNING);
         assert_int_equal(state_of(last), RUNNING);
@@ -209,9 +196,8 @@ static void ends_ride_along(void **state) {
 
 static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
         unsigned batches;
-        uint64_t job;
+        uint64_t job = change(SUBMIT, "a.service", SERVICE);
 
-        job = change(SUBMIT, "a.service", SERVICE);
         batches = g.batches;
         assert_int_equal(state_of(job), DONE);
         (void) rig_label(&g, "n2", "disk", "ssd");
@@ -223,10 +209,8 @@ static void what_ends_with_its_effect_needs_no_other_entry(void **state) {
 }
 
 static void a_job_runs_as_long_as_a_wait_would(void **state) {
-        uint64_t job;
-
         rig_set_lazy(&g, true);
-        job = change(START, "a.service", SERVICE);
+        uint64_t job = change(START, "a.service", SERVICE);
         rig_pass_ms(&g, 5 * LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         rig_set_lazy(&g, false);
@@ -237,13 +221,11 @@ static void a_job_runs_as_long_as_a_wait_would(void **state) {
 // ------------------------------------------------------------------------------------------------ how
 
 static void what_failed_is_kept_with_node_and_reason(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
+        uint64_t job = change(START, "a.service", BAD);
 
-        job = change(START, "a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_true(row->ended_us > 0);
         assert_int_equal(row->failed, 1);
@@ -256,14 +238,11 @@ static void what_failed_is_kept_with_node_and_reason(void **state) {
 }
 
 static void what_finds_no_place_is_told_why(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-
         for (uint32_t h = 1; h <= 3; h++)
                 (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
-        job = change(START, "a.service", SERVICE);
+        uint64_t job = change(START, "a.service", SERVICE);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_int_equal(row->unplaced, 1);
         assert_string_equal(row->units[0]->end, "unplaced");
@@ -271,16 +250,13 @@ static void what_finds_no_place_is_told_why(void **state) {
 }
 
 static void who_comes_later_overtakes(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t start, stop;
-
         rig_set_lazy(&g, true);
-        start = change(START, "a.service", SERVICE);
-        stop = change(STOP, "a.service", NULL);
+        uint64_t start = change(START, "a.service", SERVICE);
+        uint64_t stop = change(STOP, "a.service", NULL);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(start), OVERTAKEN);
         assert_int_equal(state_of(stop), RUNNING);
-        row = rig_show_job(&g, start);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, start);
         assert_int_equal(row->overtaken, 1);
         assert_string_equal(row->units[0]->end, "overtaken");
         assert_int_equal(row->units[0]->by, stop);
@@ -291,12 +267,9 @@ static void who_comes_later_overtakes(void **state) {
 
 // A failover is no job: what was asked for is waited for where the unit goes.
 static void a_move_overtakes_nobody(void **state) {
-        uint64_t job;
-        uint32_t host;
-
         rig_set_lazy(&g, true);
-        job = change(START, "a.service", SERVICE);
-        host = rig_host_of(&g, "a.service");
+        uint64_t job = change(START, "a.service", SERVICE);
+        uint32_t host = rig_host_of(&g, "a.service");
         if (host == 1) { // the leader's own stays
                 rig_set_lazy(&g, false);
                 return;
@@ -311,11 +284,9 @@ static void a_move_overtakes_nobody(void **state) {
 }
 
 static void what_is_destroyed_ends_when_it_is_gone(void **state) {
-        uint64_t job;
-
         (void) change(START, "a.service", SERVICE);
         rig_set_deaf(&g, true);
-        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        uint64_t job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         rig_set_deaf(&g, false);
@@ -377,14 +348,11 @@ static void what_is_taken_away_ends_when_its_host_is_lost_between_parts(void **s
 // ----------------------------------------------------------------------------------------------- other jobs
 
 static void a_drain_ends_when_the_node_is_empty(void **state) {
-        uint64_t job;
-        uint32_t host;
-
         (void) change(START, "a.service", SERVICE);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         rig_set_deaf(&g, false);
@@ -393,45 +361,36 @@ static void a_drain_ends_when_the_node_is_empty(void **state) {
 }
 
 static void a_drain_that_cannot_go_on_has_failed(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-        uint32_t host;
-
         (void) change(START, "a.service", SERVICE);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         for (uint32_t h = 1; h <= 3; h++)
                 if (h != host)
                         (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, "no other node takes"));
 }
 
 // Whether it was empty nobody can see any more.
 static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **state) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-        uint32_t host;
-
         (void) change(START, "a.service", SERVICE);
         (void) change(START, "b.service", SERVICE);
-        host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service")
-                                                : rig_host_of(&g, "b.service");
+        uint32_t host = rig_host_of(&g, "a.service") > 1 ? rig_host_of(&g, "a.service")
+                                                         : rig_host_of(&g, "b.service");
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_host_off_for(&g, host, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
-        m.host = (char *) (host == 2 ? "n2" : "n3");
-        m.force = true;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        Argosy__Request__ClusterRemove m = MESSAGE_OF(
+                request__cluster_remove, .host = (char *) (host == 2 ? "n2" : "n3"), .force = true);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m)))->status, 0);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_non_null(strstr(row->message, m.host));
         assert_non_null(strstr(
@@ -440,14 +399,11 @@ static void of_a_node_that_was_removed_nobody_says_that_it_was_empty(void **stat
 }
 
 static void an_uncordon_overtakes_a_drain(void **state) {
-        uint64_t job;
-        uint32_t host;
-
         (void) change(START, "a.service", SERVICE);
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), OVERTAKEN);
@@ -465,13 +421,10 @@ static uint64_t update(const char *content) {
 }
 
 static void an_update_ends_when_its_rollout_does(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-
         (void) change(SUBMIT, "web@.service", SERVICE);
         (void) change(START, "web@1.service", NULL);
         (void) change(START, "web@2.service", NULL);
-        job = update(OTHER);
+        uint64_t job = update(OTHER);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         for (unsigned i = 0; i < 40 && state_of(job) == RUNNING; i++)
@@ -480,7 +433,7 @@ static void an_update_ends_when_its_rollout_does(void **state) {
         job = update(BAD);
         for (unsigned i = 0; i < 80 && state_of(job) == RUNNING; i++)
                 rig_pass_ms(&g, 500);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "failed");
         assert_true(*row->message);
 }
@@ -488,12 +441,9 @@ static void an_update_ends_when_its_rollout_does(void **state) {
 // ------------------------------------------------------------------------------------------------ who waits
 
 static void who_waits_is_told_when_the_log_has_it(void **state) {
-        RigAnswer *a;
-        uint64_t job;
-
         rig_set_lazy(&g, true);
-        job = change(START, "a.service", SERVICE);
-        a = wait_for(job);
+        uint64_t job = change(START, "a.service", SERVICE);
+        RigAnswer *a = wait_for(job);
         assert_false(a->final);
         assert_int_equal(rig_last(a)->progress->remaining, 1);
         rig_set_lazy(&g, false); // and no second passes
@@ -507,12 +457,10 @@ static void who_waits_is_told_when_the_log_has_it(void **state) {
 }
 
 static void who_waits_hears_what_failed(void **state) {
-        const Argosy__Response__JobRow *row;
-        RigAnswer *a;
+        RigAnswer *a = wait_for(change(START, "a.service", BAD)); // it has ended, and is not written yet
 
-        a = wait_for(change(START, "a.service", BAD)); // it has ended, and is not written yet
         assert_true(a->final);
-        row = rig_last(a)->jobs->rows[0];
+        const Argosy__Response__JobRow *row = rig_last(a)->jobs->rows[0];
         assert_string_equal(row->state, "failed");
         assert_int_equal(row->n_ends, 1);
         assert_string_equal(row->ends[0]->unit, "a.service");
@@ -533,13 +481,9 @@ static uint64_t start_and_grow_old(const char *name, const char *content) {
 }
 
 static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
-        RigAnswer *a;
-
         rig_set_lazy(&g, true);
-        job = start_and_grow_old("a.service", BAD);
-        a = wait_for(job);
+        uint64_t job = start_and_grow_old("a.service", BAD);
+        RigAnswer *a = wait_for(job);
         assert_false(a->final);
         rig_set_lazy(&g, false);
         assert_true(a->final);
@@ -549,7 +493,7 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
                                "not kept any more: the oldest that is kept is 2, of "));
         assert_non_null(strstr(rig_last(wait_for(job))->message, " UTC"));
         assert_int_equal(rig_last(a)->status, 0);
-        row = rig_last(a)->jobs->rows[0];
+        const Argosy__Response__JobRow *row = rig_last(a)->jobs->rows[0];
         assert_int_equal(row->job, job);
         assert_string_equal(row->verb, "start");
         assert_string_equal(row->state, "failed");
@@ -559,16 +503,13 @@ static void who_waits_for_what_the_log_forgets_hears_how_it_ended(void **state) 
 }
 
 static void jobs_are_listed_by_state(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response__Jobs *jobs;
         Argosy__JobState wanted = RUNNING;
-        uint64_t job;
 
         (void) change(SUBMIT, "a.service", SERVICE);
         rig_set_lazy(&g, true);
-        job = change(START, "b.service", SERVICE);
-        list.states = &wanted;
-        list.n_states = 1;
+        uint64_t job = change(START, "b.service", SERVICE);
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.states = &wanted, .n_states = 1);
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, 1);
         assert_int_equal(jobs->rows[0]->job, job);
@@ -583,7 +524,6 @@ static void jobs_are_listed_by_state(void **state) {
 static void a_new_leader_goes_on_with_all_of_them(void **state) {
         uint64_t start, stop, submit, drain, told, ended_us;
         Argosy__JobRecord *record;
-        RigAnswer *a;
 
         told = change(START, "a.service", BAD);
         rig_pass_ms(&g, LATER_MS);
@@ -597,9 +537,8 @@ static void a_new_leader_goes_on_with_all_of_them(void **state) {
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         drain = rig_last_job(&g);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_int_equal(state_of(stop), RUNNING);
-        a = wait_for(stop);
+        RigAnswer *a = wait_for(stop);
         rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);
         assert_true(a->final);
@@ -624,9 +563,8 @@ static void lose_entry(void) {
 static void an_end_on_its_way_is_not_lost(void **state) {
         for (unsigned lost = 0; lost < 2; lost++) {
                 Argosy__JobRecord *record;
-                uint64_t job;
+                uint64_t job = change(START, lost ? "a.service" : "b.service", BAD);
 
-                job = change(START, lost ? "a.service" : "b.service", BAD);
                 g.slow = true;
                 g.now_us += LATER_MS * USEC_PER_MSEC;
                 leader_on_time(g.leader);
@@ -640,7 +578,6 @@ static void an_end_on_its_way_is_not_lost(void **state) {
                         lose_entry();
                 g.slow = false;
                 rig_elect(&g);
-                rig_settle(&g);
                 rig_pass_ms(&g, LATER_MS);
                 assert_int_equal(state_of(job), FAILED);
                 assert_int_equal(cluster_state_read_job(g.state, job, &record), 0);
@@ -650,16 +587,13 @@ static void an_end_on_its_way_is_not_lost(void **state) {
 }
 
 static void who_waits_is_told_that_the_leader_is_gone(void **state) {
-        RigAnswer *a;
-
         rig_set_lazy(&g, true);
-        a = wait_for(change(START, "a.service", SERVICE));
+        RigAnswer *a = wait_for(change(START, "a.service", SERVICE));
         assert_false(a->final);
         rig_depose(&g);
         assert_true(a->final);
         assert_true(rig_last(a)->no_leader);
         rig_elect(&g);
-        rig_settle(&g);
         a = wait_for(rig_last_job(&g));
         rig_set_lazy(&g, false);
         rig_pass_ms(&g, LATER_MS);

@@ -35,14 +35,11 @@ static void unknown_and_unwanted(void **state) {
 }
 
 static void nobody_takes_it(void **state) {
-        const Argosy__Response__Status *s;
-
         rig_host_set_labels(&g, 2, "disk", "ssd");
-        rig_settle(&g);
         rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_why("fast.service", "-", "no node takes it at present");
-        s = rig_why(&g, "fast.service")->status_reply;
+        const Argosy__Response__Status *s = rig_why(&g, "fast.service")->status_reply;
         assert_int_equal(s->n_refusals, 3);
         assert_string_equal(s->refusals[0]->reason, "needs label disk=ssd, has no label disk");
         assert_string_equal(s->refusals[1]->reason, "the node is lost");
@@ -50,7 +47,6 @@ static void nobody_takes_it(void **state) {
 
 static void its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it(void **state) {
         rig_host_set_labels(&g, 2, "disk", "ssd");
-        rig_settle(&g);
         rig_change(&g, START, "fast.service", ON_SSD);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         assert_why("fast.service", "n2", "n2 is to be emptied, and no other node takes it");
@@ -137,17 +133,14 @@ static void what_systemd_says(void **state) {
         RigHost *h = rig_host(&g, 1);
 
         rig_change(&g, START, "web.service", SERVICE);
-        rig_host_report(&g, h, rig_unit_on(&g, 1, "web.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, h, rig_unit_on(&g, 1, "web.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_why("web.service", "n1", "it failed (systemd does not say why)");
-        rig_host_report(&g, h, rig_unit_on(&g, 1, "web.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, h, rig_unit_on(&g, 1, "web.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         assert_why("web.service", "n1", "it ended by itself");
-        rig_host_report(&g, h, rig_unit_on(&g, 1, "web.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
-                        ARGOSY__OUTCOME__KIND__DONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, h, rig_unit_on(&g, 1, "web.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         assert_why("web.service", "n1", ""); // as wanted
         assert_string_equal(rig_why(&g, "web.service")->status_reply->note,
                             "it has finished; `start` runs it again");
@@ -208,10 +201,9 @@ static void each_demand_that_a_node_does_not_meet(void **state) {
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=late*\n");
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
-                const Argosy__Response__UnitResult *r;
                 _cleanup_free_ char *content = str_printf(SERVICE "[X-Argosy]\n%s", refused[i].options);
+                const Argosy__Response__UnitResult *r = rig_change(&g, START, "late.service", content);
 
-                r = rig_change(&g, START, "late.service", content);
                 assert_among(r->refusals, r->n_refusals, refused[i].node, refused[i].reason);
                 if (!rig_record(&g, "late.service"))
                         continue;
@@ -242,9 +234,8 @@ static void its_group_is_to_be_spread(void **state) {
 static void end_argosyd(uint32_t host) {
         Argosy__ToVoter__Goodbye goodbye =
                 MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
-        Argosy__ToVoter m = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
 
-        leader_on_message(g.leader, host, &m);
+        leader_on_message(g.leader, host, A_TO_VOTER(GOODBYE, goodbye, &goodbye));
         rig_settle(&g);
 }
 
@@ -287,19 +278,15 @@ static void report(Argosy__ActiveState active, const char *sub, Argosy__DownCaus
                    bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         VirtualUnit *u = rig_unit_on(&g, 1, "web.service");
-        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
+        Argosy__UnitReport r = UNIT_REPORT_OF(.node = u->order.node, .name = u->name,
+                                              .spec = (ProtobufCBinaryData){HASH_SIZE, u->order.spec.bytes},
+                                              .revision = u->order.revision,
+                                              .load = ARGOSY__LOAD_STATE__LOAD_LOADED, .active = active,
+                                              .sub = (char *) sub, .down = down, .down_by = (char *) by,
+                                              .file_stale = stale),
+                           *list = &r;
         Argosy__ToVoter m = TO_VOTER_OF(REPORTS, reports, &reports);
 
-        r.node = u->order.node;
-        r.name = u->name;
-        r.spec = (ProtobufCBinaryData){HASH_SIZE, u->order.spec.bytes};
-        r.revision = u->order.revision;
-        r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
-        r.active = active;
-        r.sub = (char *) sub;
-        r.down = down;
-        r.down_by = (char *) by;
-        r.file_stale = stale;
         if (reported_error)
                 r.error = reported_error;
         if (reported_result)
@@ -362,11 +349,9 @@ static void what_it_does_there(void **state) {
 }
 
 static void assert_down(Argosy__DownCause cause, const char *by, const char *why, const char *note) {
-        const Argosy__Response__Status *s;
-
         report(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", cause, by, false);
         assert_why("web.service", "n1", why);
-        s = rig_why(&g, "web.service")->status_reply;
+        const Argosy__Response__Status *s = rig_why(&g, "web.service")->status_reply;
         assert_string_equal(s->row->note, note);
         assert_int_equal(s->row->drift, cause == ARGOSY__DOWN_CAUSE__DOWN_STOPPED);
 }
@@ -402,17 +387,14 @@ static void on_answer(const Argosy__Response *r, void *userdata) {
 }
 
 static void nobody_leads(void **state) {
-        Argosy__Request__Why names = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = REQUEST_OF(WHY, why, &names);
         _cleanup_free_ char *response = NULL;
         char *name = "web.service";
         uint64_t cancel;
 
         rig_change(&g, START, name, SERVICE);
         rig_depose(&g);
-        names.names = &name;
-        names.n_names = 1;
-        leader_answer_stale(g.leader, NULL, &request, on_answer, &response, &cancel);
+        Argosy__Request__Why names = MESSAGE_OF(request__why, .names = &name, .n_names = 1);
+        leader_answer_stale(g.leader, NULL, A_REQUEST(WHY, why, &names), on_answer, &response, &cancel);
         assert_string_equal(response, "there is no leader who could tell");
         rig_elect(&g);
 }
@@ -454,12 +436,9 @@ static char **names_of_many(void) {
 }
 
 static RigAnswer *ask_about(size_t n) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = REQUEST_OF(WHY, why, &why);
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = names_of_many(), .n_names = n);
 
-        why.names = names_of_many();
-        why.n_names = n;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(WHY, why, &why));
 }
 
 static void assert_told_of_many(const RigAnswer *a) {
@@ -480,7 +459,6 @@ static void assert_told_of_many(const RigAnswer *a) {
 
 static void many_wait(void) {
         rig_host_set_labels(&g, 2, "disk", "ssd");
-        rig_settle(&g);
         rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
         (void) rig_change_many(&g, START, "w", MANY, ON_SSD);
         rig_settle(&g);
@@ -504,15 +482,14 @@ static void on_turn(Rig *rig) {
 }
 
 static void a_turn_explains_some_of_thousands(void **state) {
-        RigAnswer *a, *one;
         size_t turns = 0;
 
         many_wait();
         (void) n_looks();
         most_looks = 0;
         g.on_turn = on_turn;
-        a = ask_about(MANY + 1);
-        one = ask_about(1);
+        RigAnswer *a = ask_about(MANY + 1);
+        RigAnswer *one = ask_about(1);
         assert_true(one->final); // at once, whoever else asks
         (void) n_looks();
         for (size_t n = a->n; !a->final; turns++) {
@@ -527,11 +504,9 @@ static void a_turn_explains_some_of_thousands(void **state) {
 }
 
 static void each_of_those_who_ask_about_thousands_goes_on(void **state) {
-        RigAnswer *a, *b;
-
         many_wait();
-        a = ask_about(MANY + 1);
-        b = ask_about(MANY + 1);
+        RigAnswer *a = ask_about(MANY + 1);
+        RigAnswer *b = ask_about(MANY + 1);
         rig_turns(&g, 2);
         assert_true(a->n > 0 && b->n > 0 && !a->final && !b->final);
         leader_cancel(g.leader, a->cancel);
@@ -543,33 +518,27 @@ static void each_of_those_who_ask_about_thousands_goes_on(void **state) {
 
 // On a slow link nothing more is made, and others go on.
 static void one_that_takes_no_more_holds_up_nobody(void **state) {
-        Argosy__Author far = ARGOSY__AUTHOR__INIT;
-        RigAnswer *a, *b;
+        Argosy__Author far = AUTHOR_OF(.host = 3, .owner = true);
         size_t n;
 
         many_wait();
-        far.host = 3;
-        far.owner = true;
         g.author = &far;
-        a = ask_about(MANY + 1);
+        RigAnswer *a = ask_about(MANY + 1);
         g.author = NULL;
         rig_host(&g, 3)->full = true;
-        b = ask_about(MANY + 1);
+        RigAnswer *b = ask_about(MANY + 1);
         rig_turns(&g, 2);
         n = a->n;
         rig_settle(&g);
         assert_told_of_many(b);
         assert_int_equal(a->n, n);
         rig_host_drain(&g, 3);
-        rig_settle(&g);
         assert_told_of_many(a);
 }
 
 static void who_does_not_lead_any_more_says_so(void **state) {
-        RigAnswer *a;
-
         many_wait();
-        a = ask_about(MANY + 1);
+        RigAnswer *a = ask_about(MANY + 1);
         rig_turns(&g, 2);
         assert_false(a->final);
         leader_set_leading(g.leader, false, 0);

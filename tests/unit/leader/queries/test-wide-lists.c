@@ -8,7 +8,7 @@
 
 enum { WIDE_HOSTS = 300, WIDE = 4, PIECE = 64, WIDE_ROUNDS = 12, PAGE = 150 };
 
-static int setup_wide(void **state) {
+FIXTURE(setup_wide) {
         rig_start(&g, WIDE_HOSTS);
         for (size_t i = 0; i < WIDE; i++) {
                 snprintf(names[i], sizeof(names[i]), "wide-%zu.service", i);
@@ -22,7 +22,6 @@ static int setup_wide(void **state) {
         count_from_here();
         ask_for(NULL, 0);
         filter = (Argosy__ListFilter) ARGOSY__LIST_FILTER__INIT;
-        return 0;
 }
 
 static void report(uint32_t host, const char *name, Argosy__ActiveState active) {
@@ -83,12 +82,11 @@ static void meddle_with_wide(unsigned round) {
 static void all_pieces_are_of_one_moment(void **state) {
         for (unsigned round = 0; round < WIDE_ROUNDS; round++) {
                 _cleanup_free_ char *text = NULL;
-                RigAnswer *a;
 
                 srand(round);
                 looks = true;
                 keep_moment();
-                a = list(round % 2);
+                RigAnswer *a = list(round % 2);
                 for (unsigned i = 0; i < 3; i++) {
                         meddle_with_wide(round + i);
                         keep_moment();
@@ -108,10 +106,8 @@ static void all_pieces_are_of_one_moment(void **state) {
 
 static RigAnswer *list_page(void) {
         Argosy__Request__ListUnits m = MESSAGE_OF(request__list_units, .filter = &filter);
-        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &m);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(LIST_UNITS, list_units, &m));
 
-        a = rig_ask(&g, &request);
         finish(a);
         assert_int_equal(rig_last(a)->status, 0);
         return a;
@@ -125,11 +121,9 @@ static void pages_go_on_within_a_name(void **state) {
 
         filter.limit = PAGE;
         for (unsigned i = 0; more && i < 100; i++) {
-                const Argosy__Response__Units *page;
-
                 filter.after = after;
                 filter.after_node = after_node;
-                page = rig_last(list_page())->units;
+                const Argosy__Response__Units *page = rig_last(list_page())->units;
                 assert_in_range(page->n_rows, 1, PAGE);
                 append_rows(&pages, page);
                 assert_true(str_copy(after, sizeof(after), page->rows[page->n_rows - 1]->unit) &&

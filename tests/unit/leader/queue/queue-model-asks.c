@@ -77,42 +77,35 @@ static void send_change(Rig *g, ModelAsk *a) {
 
 static void send_update(Rig *g, ModelAsk *a) {
         Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &rollout);
         char content[64];
 
         snprintf(content, sizeof(content), "[Service]\nExecStart=/bin/sleep %u\n", (unsigned) a->id[0]);
-        file.name = rollout.name = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = rollout.name = (char *) "w@.service",
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                                .len = strlen(content)});
         rollout.id = (ProtobufCBinaryData){.data = (uint8_t *) a->id, .len = sizeof(a->id)};
         rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         rollout.file = &file;
         rollout.health_us = 1000000;
-        send_job(g, a, &request);
+        send_job(g, a, A_REQUEST(ROLLOUT, rollout, &rollout));
 }
 
 static void send_label(Rig *g, ModelAsk *a) {
-        Argosy__Request__LabelChange label = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
-        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
-        Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &label);
         char value[24];
 
         snprintf(value, sizeof(value), "v%" PRIu64, a->id[0]);
-        set.key = (char *) "rack";
-        set.value = value;
-        label.node = (char *) "n2";
-        label.set = &sets;
-        label.n_set = 1;
-        send_job(g, a, &request);
+        Argosy__Label set = MESSAGE_OF(label, .key = (char *) "rack", .value = value), *sets = &set;
+        Argosy__Request__LabelChange label =
+                MESSAGE_OF(request__label_change, .node = (char *) "n2", .set = &sets, .n_set = 1);
+        send_job(g, a, A_REQUEST(LABEL_CHANGE, label_change, &label));
 }
 
 static void send_access(Rig *g, ModelAsk *a) {
-        Argosy__Request__AccessChange access = ACCESS_CHANGE_OF(.revoke = a->revokes,
-                                                                .right = ARGOSY__RIGHT__RIGHT_DEPLOY,
-                                                                .user = (char *) "alice");
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &access);
+        Argosy__Request__AccessChange access =
+                ACCESS_CHANGE_OF(.revoke = a->revokes, .right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                 .user = (char *) "alice");
 
-        send_job(g, a, &request);
+        send_job(g, a, A_REQUEST(ACCESS_CHANGE, access_change, &access));
 }
 
 static void send_to_queue(Rig *g, ModelAsk *a) {

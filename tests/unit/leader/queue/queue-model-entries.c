@@ -226,12 +226,11 @@ static bool is_cancelled_by(const Entry *e, const ModelAsk *a) {
 
 static bool has_effect(const Model *m, const ModelAsk *a) {
         Argosy__JobRecord *r;
-        bool has;
 
         if (a->kind == ASK_ACCESS) // which no record of a job names
                 return cluster_state_access_revision(m->rig->state) != m->access_revision;
         assert_int_equal(cluster_state_read_job(m->rig->state, a->job, &r), 0);
-        has = r->n_units > 0 || r->n_settings > 0;
+        bool has = r->n_units > 0 || r->n_settings > 0;
         message_free(r);
         return has;
 }

@@ -282,12 +282,11 @@ static const char *word_of(ModelVerdict v, uint32_t rule, char ret[64]) {
 
 static void check_held(Model *m, ModelAsk *a) {
         const Argosy__Response__JobRow *row = rig_show_job(m->rig, a->job);
-        ModelVerdict v;
         uint32_t rule;
         char word[64];
 
         a->stands_behind = strstr(row->held_by, "beside which") != NULL;
-        v = judge_all(m, a, false, &rule);
+        ModelVerdict v = judge_all(m, a, false, &rule);
         if (v == GOES || v == REFUSED || v == OVER)
                 fail_job(m, a, "it is held, and by %s", model_text_of(v));
         if (!strstr(row->held_by, word_of(v, rule, word)))
@@ -300,12 +299,11 @@ static void check_held(Model *m, ModelAsk *a) {
 
 static void check_counts(Model *m) {
         Argosy__Request__QueueList list = ARGOSY__REQUEST__QUEUE_LIST__INIT;
-        Argosy__Request request = REQUEST_OF(QUEUE_LIST, queue_list, &list);
         const Argosy__Author *asks = m->rig->author;
         const Argosy__Response__Queue *queue;
 
         m->rig->author = NULL;
-        queue = rig_last(rig_ask(m->rig, &request))->queue;
+        queue = rig_last(rig_ask(m->rig, A_REQUEST(QUEUE_LIST, queue_list, &list)))->queue;
         m->rig->author = asks;
         for (size_t i = 0; i < m->n_rules; i++) {
                 size_t held = 0;
@@ -362,11 +360,9 @@ static void check_foretold(Model *m, ModelAsk *a, const Argosy__Response *r) {
 }
 
 static void note_answer(Model *m, ModelAsk *a) {
-        const Argosy__Response *r;
-
         if (a->noted || !a->answer || !a->answer->final)
                 return;
-        r = rig_last(a->answer);
+        const Argosy__Response *r = rig_last(a->answer);
         a->noted = true;
         if (r->status == 0 && r->job > 0 && r->job != a->job)
                 fail_job(m, a, "it was acknowledged as job %" PRIu64, r->job);

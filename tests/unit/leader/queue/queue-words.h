@@ -27,11 +27,10 @@ enum { LATER_MS = 1100, MANY = 600 /* more than are one entry */ };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.author = NULL;
         g.bad = hash_of(BAD, strlen(BAD));
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -54,11 +53,9 @@ typedef struct Ask {
 
 // A log that takes its time never lets everything happen.
 static inline RigAnswer *ask_and_go_on(const Argosy__Request *request) {
-        RigAnswer *a;
-
         if (!g.slow)
                 return rig_ask_and_settle(&g, request);
-        a = rig_ask(&g, request);
+        RigAnswer *a = rig_ask(&g, request);
         rig_turns(&g, 10);
         return a;
 }
@@ -169,18 +166,15 @@ static inline const Argosy__Response *change_queue(const Argosy__Request__QueueC
 // The number of the rule.
 static inline uint32_t add_rule(Argosy__QueueRule rule) {
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
-        const Argosy__Response *r;
+        const Argosy__Response *r = change_queue(&m, "");
 
-        r = change_queue(&m, "");
         assert_int_equal(r->status, 0);
         assert_int_equal(r->what_case, ARGOSY__RESPONSE__WHAT_QUEUE);
         return r->queue->rows[0]->rule->number;
 }
 
 static inline Argosy__QueueRule rule(Argosy__QueueAction action, const char *unit) {
-        Argosy__QueueRule r = QUEUE_RULE_OF(.action = action, .unit = (char *) unit);
-
-        return r;
+        return (Argosy__QueueRule) QUEUE_RULE_OF(.action = action, .unit = (char *) unit);
 }
 
 static inline int delete_rule(uint32_t number) {
@@ -208,7 +202,5 @@ static inline void give(Argosy__Right right, const char *user, bool revoke) {
 }
 
 static inline Argosy__Author user(const char *name, uint32_t uid) {
-        Argosy__Author a = AUTHOR_OF(.host = 2, .uid = uid, .user = (char *) name);
-
-        return a;
+        return (Argosy__Author) AUTHOR_OF(.host = 2, .uid = uid, .user = (char *) name);
 }

@@ -47,16 +47,13 @@ static uint64_t start_both(void) {
 }
 
 static RigAnswer *ask_to_cancel(const uint64_t *numbers, size_t n, uint64_t number) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         uint64_t id[2] = {number, 88};
         Argosy__Request__Job job = JOB_OF(
                 .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
+        Argosy__Request__JobCancel m =
+                MESSAGE_OF(request__job_cancel, .numbers = (uint64_t *) numbers, .n_numbers = n);
 
-        m.numbers = (uint64_t *) numbers;
-        m.n_numbers = n;
-        request.job = &job;
-        return ask_and_go_on(&request);
+        return ask_and_go_on(A_REQUEST(JOB_CANCEL, job_cancel, &m, .job = &job));
 }
 
 static const Argosy__Response *cancel_all(const uint64_t *numbers, size_t n) {
@@ -87,14 +84,11 @@ static const char *end_of(uint64_t job, const char *unit) {
 // ------------------------------------------------------------------------------------------------ units
 
 static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) {
-        const Argosy__Response__UnitResult *result;
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = start_both();
+        const Argosy__Response *r = cancel_all(&job, 1);
 
-        job = start_both();
-        r = cancel_all(&job, 1);
         assert_int_equal(r->job, job + 1);
-        result = result_of(r, "second.service");
+        const Argosy__Response__UnitResult *result = result_of(r, "second.service");
         assert_non_null(result);
         assert_string_equal(result->message, "");
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_NONE); // nobody waits for it
@@ -113,10 +107,9 @@ static void what_has_not_begun_is_called_off_and_the_rest_goes_on(void **state) 
 }
 
 static void what_somebody_has_changed_meanwhile_is_not_called_off(void **state) {
-        uint64_t job, seen;
+        uint64_t job = start_both();
+        uint64_t seen = cluster_state_revision(g.state);
 
-        job = start_both();
-        seen = cluster_state_revision(g.state);
         assert_true(answer((Ask){STOP, "second.service"})->job > job);
         assert_int_equal(cancel_at(job, seen), ESTALE);
         assert_int_equal(state_of(job), RUNNING);
@@ -128,20 +121,16 @@ static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **s
         static const int status[] = {ESTALE, EALREADY};
 
         for (size_t i = 0; i < ELEMENTSOF(status); i++) {
-                Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-                Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
-                Argosy__Request__Job with = ARGOSY__REQUEST__JOB__INIT;
                 uint64_t id[2] = {++g.id, 88}, other[2] = {++g.id, 33}, job;
-                RigAnswer *a;
 
                 job = start_both();
-                with.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-                with.if_revision = status[i] == ESTALE ? cluster_state_revision(g.state) : 0;
-                m.numbers = &job;
-                m.n_numbers = 1;
-                request.job = &with;
+                Argosy__Request__Job with =
+                        JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                               .if_revision = status[i] == ESTALE ? cluster_state_revision(g.state) : 0);
+                Argosy__Request__JobCancel m =
+                        MESSAGE_OF(request__job_cancel, .numbers = &job, .n_numbers = 1);
                 (void) rig_change_with(&g, STOP, "second.service", NULL, false, (const uint8_t *) other);
-                a = rig_ask_and_settle(&g, &request);
+                RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(JOB_CANCEL, job_cancel, &m, .job = &with));
                 assert_int_equal(rig_last(a)->status, status[i]);
                 assert_int_equal(cluster_state_last_job(g.state), job + 1); // which is that of the change
                 assert_non_null(rig_record(&g, "second.service"));
@@ -149,10 +138,9 @@ static void what_changes_while_it_waits_for_its_entry_is_not_called_off(void **s
 }
 
 static void who_saw_it_as_it_is_calls_it_off(void **state) {
-        uint64_t job, seen;
+        uint64_t job = start_both();
+        uint64_t seen = cluster_state_revision(g.state);
 
-        job = start_both();
-        seen = cluster_state_revision(g.state);
         (void) answer((Ask){START, "other.service", SERVICE}); // which is none of its units
         assert_int_equal(cancel_at(job, seen), 0);
         assert_null(rig_record(&g, "second.service"));
@@ -160,9 +148,8 @@ static void who_saw_it_as_it_is_calls_it_off(void **state) {
 }
 
 static void it_is_called_off_once(void **state) {
-        uint64_t job;
+        uint64_t job = start_both();
 
-        job = start_both();
         (void) cancel_all(&job, 1);
         assert_int_equal(cancel_all(&job, 1)->status, EALREADY); // all that is left has begun
         assert_int_equal(rig_last_job(&g), job + 1);
@@ -174,28 +161,22 @@ static void it_is_called_off_once(void **state) {
 }
 
 static void a_unit_gets_its_file_of_before(void **state) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         const char *name = "second.service";
-        ProtobufCBinaryData before;
         uint64_t id[2] = {12, 34}, job;
 
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
-        before = rig_record(&g, "second.service")->spec;
+        ProtobufCBinaryData before = rig_record(&g, "second.service")->spec;
         before.data = memcpy(test_malloc(before.len), before.data, before.len);
         rig_set_lazy(&g, true);
         file.name = file.path = (char *) name;
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) NEEDS_OTHER, .len = strlen(NEEDS_OTHER)};
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = START;
-        change.replace = true;
-        change.names = (char **) &name;
-        change.n_names = 1;
-        change.files = &files;
-        change.n_files = 1;
-        job = rig_last(rig_ask_and_settle(&g, &request))->job;
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .replace = true, .names = (char **) &name, .n_names = 1, .files = &files,
+                .n_files = 1);
+        job = rig_last(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change)))->job;
         assert_memory_not_equal(rig_record(&g, name)->spec.data, before.data, before.len);
         assert_non_null(result_of(cancel_all(&job, 1), name));
         assert_memory_equal(rig_record(&g, name)->spec.data, before.data, before.len);
@@ -206,12 +187,11 @@ static void a_unit_gets_its_file_of_before(void **state) {
 }
 
 static void what_has_begun_is_refused(void **state) {
-        const Argosy__Response *r;
         uint64_t jobs[2];
 
         jobs[0] = start_both();
         jobs[1] = answer((Ask){START, "third.service", SERVICE})->job;
-        r = cancel_all(jobs, 2);
+        const Argosy__Response *r = cancel_all(jobs, 2);
         assert_int_equal(r->status, EALREADY); // all of those that are named, or none
         assert_non_null(strstr(r->message, "undo"));
         assert_true(is_launched("second.service"));
@@ -221,11 +201,10 @@ static void what_has_begun_is_refused(void **state) {
 
 static void a_held_one_and_a_running_one_go_together(void **state) {
         uint64_t jobs[2];
-        const Argosy__Response *r;
 
         jobs[0] = start_both();
         jobs[1] = hold((Ask){START, "third.service", SERVICE, .hold = true});
-        r = cancel_all(jobs, 2);
+        const Argosy__Response *r = cancel_all(jobs, 2);
         assert_non_null(result_of(r, "second.service"));
         assert_non_null(result_of(r, "job 2"));
         assert_int_equal(state_of(jobs[1]), CANCELLED);
@@ -245,10 +224,8 @@ static void one_entry_more(void) {
 // One that may go waits in the queue of requests, behind others of its author: in the entry in which alice
 // calls it off there is room for both, or for one of them.
 static uint64_t call_off_one_that_goes(Argosy__Author *alice, unsigned room, RigAnswer **ret) {
-        uint64_t job;
-
         give(ARGOSY__RIGHT__RIGHT_ADMIN, "alice", false);
-        job = hold((Ask){START, "held.service", SERVICE, true});
+        uint64_t job = hold((Ask){START, "held.service", SERVICE, true});
         g.slow = true;
         (void) ask((Ask){START, "a.service", SERVICE});
         (void) ask_to_release(job);
@@ -262,8 +239,7 @@ static uint64_t call_off_one_that_goes(Argosy__Author *alice, unsigned room, Rig
         *ret = ask_to_cancel(&job, 1, ++g.id);
         g.author = NULL;
         one_entry_more();
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true((*ret)->final);
         return job;
 }
@@ -310,7 +286,6 @@ static void a_new_leader_knows_what_was_called_off(void **state) {
 static void of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed(void **state) {
         static const char *const names[] = {"first.service", "begun.service", "second.service"},
                                  *const contents[] = {SERVICE, SERVICE, NEEDS};
-        const Argosy__Response__JobRow *row;
         uint64_t job, by;
 
         rig_set_lazy(&g, true);
@@ -329,7 +304,7 @@ static void of_a_called_off_job_a_new_leader_knows_what_others_have_destroyed(vo
         assert_int_equal(state_of(job), CANCELLED);
         assert_string_equal(end_of(job, "second.service"), "cancelled");
         assert_string_equal(end_of(job, "begun.service"), "overtaken");
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         for (size_t i = 0; i < row->n_units; i++)
                 if (strcmp(row->units[i]->unit, "begun.service") == 0)
                         assert_int_equal(row->units[i]->by, by);
@@ -378,12 +353,10 @@ static size_t count_many(void) {
 }
 
 static void many_are_called_off_whoever_leads(void **state) {
-        const Argosy__Response *r;
-        uint64_t job, number;
+        uint64_t job = start_many();
 
-        job = start_many();
         assert_int_equal(count_many(), TIED);
-        number = ++g.id;
+        uint64_t number = ++g.id;
         g.slow = true;
         (void) ask_to_cancel(&job, 1, number);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
@@ -393,10 +366,10 @@ static void many_are_called_off_whoever_leads(void **state) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count_many(), 1, TIED - 1); // in the middle of it
         assert_int_equal(state_of(job), RUNNING);
-        r = rig_last(ask_to_cancel(&job, 1, number)); // as a client does that has lost its leader
+        const Argosy__Response *r =
+                rig_last(ask_to_cancel(&job, 1, number)); // as a client does that has lost its leader
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(count_many(), 0);
@@ -409,9 +382,8 @@ static void many_are_called_off_whoever_leads(void **state) {
 }
 
 static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
-        uint64_t job;
+        uint64_t job = start_both();
 
-        job = start_both();
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, ""));
         set_closed(true, "");
         assert_non_null(result_of(cancel_all(&job, 1), "second.service"));
@@ -420,11 +392,10 @@ static void a_closed_queue_and_rules_do_not_hold_it(void **state) {
 
 static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
         Argosy__Author bob = user("bob", 1001);
-        uint64_t job;
 
         (void) answer((Ask){SUBMIT, "first.service", SERVICE});
         (void) answer((Ask){SUBMIT, "second.service", NEEDS});
-        job = start_both();
+        uint64_t job = start_both();
         give(ARGOSY__RIGHT__RIGHT_VIEW, "bob", false);
         g.author = &bob;
         assert_int_equal(cancel_all(&job, 1)->status, EACCES);
@@ -438,13 +409,11 @@ static void who_could_not_ask_for_it_cannot_call_it_off(void **state) {
 // It would be gone, with its file, as if he had destroyed it.
 static void what_was_brought_takes_back_who_could_bring_it(void **state) {
         Argosy__Author bob = user("bob", 1001);
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = start_both();
 
-        job = start_both();
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         g.author = &bob;
-        r = cancel_all(&job, 1);
+        const Argosy__Response *r = cancel_all(&job, 1);
         assert_int_equal(r->status, EACCES);
         assert_non_null(strstr(r->message, "'deploy'"));
         assert_true(is_launched("second.service"));
@@ -467,21 +436,19 @@ static uint64_t update(const char *content) {
 }
 
 static void an_update_ends_where_it_is(void **state) {
-        const Argosy__Response__JobRow *row;
         Hash other = hash_of(OTHER, strlen(OTHER));
         unsigned n_new = 0;
         char name[] = "web@1.service";
-        uint64_t job;
 
         (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
         for (name[4] = '1'; name[4] <= '4'; name[4]++)
                 (void) answer((Ask){START, name});
-        job = update(OTHER);
+        uint64_t job = update(OTHER);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);
         assert_non_null(result_of(cancel_all(&job, 1), "web@.service"));
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "cancelled");
         assert_string_equal(row->message, "called off by root@n1; nothing more was changed");
         rig_pass_ms(&g, 10 * HEALTH_MS);
@@ -492,21 +459,17 @@ static void an_update_ends_where_it_is(void **state) {
 }
 
 static void a_drain_is_called_off(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint32_t host;
-        uint64_t job;
-
         (void) answer((Ask){START, "a.service", SERVICE});
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         assert_int_equal(state_of(job), RUNNING);
         assert_int_equal(cancel_all(&job, 1)->status, 0);
         assert_int_equal(cluster_state_find_host(g.state, host)->nodes[0]->mode,
                          ARGOSY__NODE_MODE__MODE_OPEN);
         rig_pass_ms(&g, LATER_MS);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "cancelled");
         assert_non_null(strstr(row->message, "stays there"));
         rig_set_deaf(&g, false);
@@ -515,14 +478,12 @@ static void a_drain_is_called_off(void **state) {
 // May use the verb, but could not have asked for the drain.
 static void a_right_to_units_calls_off_no_drain(void **state) {
         Argosy__Author bob = user("bob", 1001);
-        uint32_t host;
-        uint64_t job;
 
         (void) answer((Ask){START, "a.service", SERVICE});
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         rig_set_deaf(&g, true);
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
         g.author = &bob;
         assert_int_equal(cancel_all(&job, 1)->status, EACCES);
@@ -535,17 +496,13 @@ static void a_right_to_units_calls_off_no_drain(void **state) {
 
 // Its second unit comes up while the entry is on its way that takes it away again.
 static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         uint64_t job, after;
-        RigAnswer *a;
 
         job = start_both();
         after = hold((Ask){START, "b.service", SERVICE, .after = job});
         g.slow = true;
-        m.numbers = &job;
-        m.n_numbers = 1;
-        a = ask_and_go_on(&request);
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &job, .n_numbers = 1);
+        RigAnswer *a = ask_and_go_on(A_REQUEST(JOB_CANCEL, job_cancel, &m));
         for (uint32_t h = 1; h <= 3; h++) {
                 VirtualUnit *u = rig_unit_on(&g, h, "first.service");
 
@@ -567,18 +524,14 @@ static void what_has_ended_well_when_it_is_called_off_is_called_off(void **state
 // While the disks of most voters are full nobody writes it down, and there is nothing to look at again and
 // again.
 static void who_calls_off_what_has_just_ended_waits_quietly_for_a_full_disk(void **state) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
-        RigAnswer *a;
         uint64_t job;
 
         job = answer((Ask){START, "a.service", SERVICE})->job;
         assert_int_equal(state_of(job), RUNNING); // it has ended, and the log has yet to hear of it
         store_memory_fail(g.store, -ENOSPC);
         assert_int_equal(answer((Ask){START, "b.service", SERVICE})->status, ENOSPC);
-        m.numbers = &job;
-        m.n_numbers = 1;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &job, .n_numbers = 1);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(JOB_CANCEL, job_cancel, &m));
         assert_false(a->final);
         store_memory_fail(g.store, 0);
         rig_pass_ms(&g, LATER_MS);

@@ -8,14 +8,12 @@
 // ------------------------------------------------------------------------------------------------ by hand
 
 static void a_held_job_begins_when_it_is_released(void **state) {
-        const Argosy__Response__JobRow *row;
         unsigned batches;
-        uint64_t job;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         rig_pass_ms(&g, 10 * LATER_MS);
         assert_null(rig_record(&g, "a.service"));
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->state, "held");
         assert_non_null(strstr(row->held_by, "release"));
         batches = g.batches;
@@ -36,18 +34,15 @@ static void a_held_job_begins_when_it_is_released(void **state) {
 
 // By its number it is older than what it came after.
 static void what_began_late_is_listed_by_when_it_began(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         const Argosy__Response__Jobs *jobs;
-        uint64_t job, then, between;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         (void) hold((Ask){START, "c.service", SERVICE, .hold = true}); // it never begins
         (void) answer((Ask){START, "b.service", SERVICE});
-        between = rig_last_job(&g);
-        then = rig_show_job(&g, between)->revision;
+        uint64_t between = rig_last_job(&g);
+        uint64_t then = rig_show_job(&g, between)->revision;
         assert_int_equal(release(job), 0);
-        list.changes = true;
-        list.late_after = then;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.changes = true, .late_after = then);
         jobs = rig_last(rig_list_jobs(&g, &list))->jobs;
         assert_int_equal(jobs->n_rows, 1);
         assert_int_equal(jobs->before, 0);
@@ -60,18 +55,14 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
 }
 
 static void of_what_began_late_only_jobs_in_the_state_asked_for_are_listed(void **state) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
         Argosy__JobState held = HELD, done = DONE;
-        uint64_t job, then;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         (void) answer((Ask){START, "b.service", SERVICE});
-        then = rig_show_job(&g, rig_last_job(&g))->revision;
+        uint64_t then = rig_show_job(&g, rig_last_job(&g))->revision;
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
-        list.late_after = then;
-        list.states = &held;
-        list.n_states = 1;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.late_after = then, .states = &held, .n_states = 1);
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
         list.states = &done;
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
@@ -94,9 +85,8 @@ static void nothing_of_it_is_lost_or_done_twice_with_its_leader(void **state) {
 
 // Its entry was on the way, and is not there, or is.
 static void a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next(void **state) {
-        uint64_t job;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         assert_int_equal(release(hold((Ask){START, "b.service", SERVICE, .hold = true})), 0);
         (void) ask((Ask){START, "c.service", SERVICE, .after = job});
         g.slow = true;
@@ -113,11 +103,9 @@ static void a_leader_that_is_lost_as_it_begins_leaves_it_to_the_next(void **stat
 }
 
 static void asked_again_it_is_the_same_job(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
+        const Argosy__Response *r = answer((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
-        r = answer((Ask){START, "a.service", SERVICE, .hold = true, .id = 4444});
         assert_int_equal(r->job, job);
         assert_true(r->held);
         assert_int_equal(n_held(), 1);
@@ -146,14 +134,13 @@ static void one_that_was_cancelled_before_it_began_is_not_done_when_asked_again(
 // --------------------------------------------------------------------------------------------- after others
 
 static void a_job_begins_when_those_before_it_are_done(void **state) {
-        const Argosy__Response__JobRow *row;
         uint64_t first, second, job;
 
         rig_set_lazy(&g, true);
         first = answer((Ask){START, "a.service", SERVICE})->job;
         second = hold((Ask){START, "b.service", SERVICE, .hold = true});
         job = hold((Ask){START, "c.service", SERVICE, .after = first, .after_too = second});
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_int_equal(row->n_after, 2);
         assert_string_equal(row->held_by, "job 1 and 1 more");
         row = rig_show_job(&g, first);
@@ -188,22 +175,20 @@ static void a_chain_ends_with_its_first_failure(void **state) {
 }
 
 static void a_job_waits_for_none_that_cannot_end_well(void **state) {
-        const Argosy__Response *r;
-        uint64_t failed;
+        uint64_t failed = answer((Ask){START, "bad.service", BAD})->job;
 
-        failed = answer((Ask){START, "bad.service", BAD})->job;
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .after = failed})->status, ECANCELED);
-        r = answer((Ask){START, "a.service", SERVICE, .after = rig_last_job(&g) + 1});
+        const Argosy__Response *r =
+                answer((Ask){START, "a.service", SERVICE, .after = rig_last_job(&g) + 1});
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, "cycle"));
         assert_int_equal(rig_last_job(&g), failed);
 }
 
 static void a_job_after_one_that_is_done_begins_at_once(void **state) {
-        const Argosy__Response *r;
+        const Argosy__Response *r = answer((Ask){SUBMIT, "b.service", SERVICE});
 
-        r = answer((Ask){SUBMIT, "b.service", SERVICE});
         assert_int_equal(state_of(r->job), DONE);
         r = answer((Ask){START, "a.service", SERVICE, .after = r->job});
         assert_false(r->held);
@@ -228,53 +213,44 @@ static void a_new_leader_waits_for_the_same(void **state) {
 
 static uint64_t update(const char *content, bool queue, const Argosy__Response **ret) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__NamedFile file = NAMED_FILE_OF(
-                .name = m.name = (char *) "w@.service",
-                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
+        Argosy__Request__Job job = JOB_OF(.queue = queue);
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = m.name = (char *) "w@.service",
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                                .len = strlen(content)});
         uint64_t id[2] = {++g.id, 67};
 
         m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         m.file = &file;
         m.health_us = 1000000;
-        job.queue = queue;
-        request.job = &job;
-        *ret = rig_last(rig_ask_and_settle(&g, &request));
+        *ret = rig_last(rig_ask_and_settle(&g, A_REQUEST(ROLLOUT, rollout, &m, .job = &job)));
         return (*ret)->job;
 }
 
 static void start_instances(void) {
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) "w@1.service", (char *) "w@2.service"};
         uint64_t id[2] = {++g.id, 66};
 
         file.name = file.path = (char *) "w@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) SERVICE, .len = strlen(SERVICE)};
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = START;
-        change.names = names;
-        change.n_names = 2;
-        change.files = &files;
-        change.n_files = 1;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = START, .names = names, .n_names = 2, .files = &files, .n_files = 1);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change)))->status, 0);
 }
 
 static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
         static const char third[] = "[Service]\nExecStart=/bin/sleep 3000\n";
         const Argosy__Response *r;
-        uint64_t first, second;
 
         start_instances();
-        first = update(OTHER, false, &r);
+        uint64_t first = update(OTHER, false, &r);
         assert_int_equal(r->status, 0);
         assert_int_equal(state_of(first), RUNNING);
         (void) update(third, false, &r);
         assert_int_equal(r->status, EEXIST); // as ever
-        second = update(third, true, &r);
+        uint64_t second = update(third, true, &r);
         assert_int_equal(r->status, 0);
         assert_true(r->held);
         assert_non_null(strstr(rig_show_job(&g, second)->held_by, "beside which"));
@@ -291,7 +267,6 @@ static void an_update_waits_behind_another_one_if_it_is_to(void **state) {
 static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_next(void **state) {
         Argosy__QueueRule two = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, "");
         const Argosy__Response *r;
-        uint64_t job;
 
         start_instances();
         two.limit = 2;
@@ -301,7 +276,7 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
         (void) answer((Ask){START, "a.service", SERVICE});
         (void) update(SERVICE, true, &r);
         assert_true(r->held);
-        job = hold((Ask){START, "b.service", SERVICE});
+        uint64_t job = hold((Ask){START, "b.service", SERVICE});
         for (uint32_t h = 1; h <= 3; h++) {
                 VirtualUnit *u = rig_unit_on(&g, h, "a.service");
 
@@ -318,11 +293,10 @@ static void one_that_waits_behind_an_update_leaves_its_place_of_a_limit_to_the_n
 
 static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
         Argosy__Author alice = user("alice", 1000);
-        uint64_t job;
 
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         g.author = &alice;
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         g.author = NULL;
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", true);
         assert_int_equal(release(job), 0);
@@ -334,12 +308,11 @@ static void who_has_lost_his_right_meanwhile_is_refused(void **state) {
 
 static void only_who_could_ask_for_it_releases_it(void **state) {
         Argosy__Author alice = user("alice", 1000), bob = user("bob", 1001);
-        uint64_t job;
 
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         g.author = &alice;
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         g.author = &bob;
         assert_int_equal(release(job), EACCES); // it brings content
         assert_int_equal(state_of(job), HELD);
@@ -350,11 +323,9 @@ static void only_who_could_ask_for_it_releases_it(void **state) {
 }
 
 static void what_somebody_changed_meanwhile_is_left_alone(void **state) {
-        uint64_t job, seen;
-
         (void) answer((Ask){START, "a.service", SERVICE});
-        seen = cluster_state_revision(g.state);
-        job = hold((Ask){RESTART, "a.service", .hold = true, .if_revision = seen});
+        uint64_t seen = cluster_state_revision(g.state);
+        uint64_t job = hold((Ask){RESTART, "a.service", .hold = true, .if_revision = seen});
         (void) answer((Ask){RESTART, "a.service"});
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
@@ -364,13 +335,12 @@ static void what_somebody_changed_meanwhile_is_left_alone(void **state) {
 
 static void what_somebody_else_has_released_meanwhile_is_left_as_it_is(void **state) {
         Argosy__Author alice = user("alice", 1000);
-        uint64_t job, seen;
 
         (void) answer((Ask){START, "a.service", SERVICE});
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "alice", false);
         (void) add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "a.service"));
-        job = hold((Ask){RESTART, "a.service", .hold = true});
-        seen = rig_show_job(&g, job)->revision;
+        uint64_t job = hold((Ask){RESTART, "a.service", .hold = true});
+        uint64_t seen = rig_show_job(&g, job)->revision;
         (void) answer((Ask){START, "b.service", SERVICE}); // that is no business of the job
         g.author = &alice;
         assert_int_equal(release(job), 0); // the rule holds it still
@@ -385,11 +355,9 @@ static void what_somebody_else_has_released_meanwhile_is_left_as_it_is(void **st
 }
 
 static void who_saw_it_as_it_is_releases_it_or_calls_it_off(void **state) {
-        uint64_t first, second;
-
         (void) answer((Ask){START, "a.service", SERVICE});
-        first = hold((Ask){RESTART, "a.service", .hold = true});
-        second = hold((Ask){RESTART, "a.service", .hold = true});
+        uint64_t first = hold((Ask){RESTART, "a.service", .hold = true});
+        uint64_t second = hold((Ask){RESTART, "a.service", .hold = true});
         (void) answer((Ask){START, "b.service", SERVICE});
         assert_int_equal(cancel_at(second, rig_show_job(&g, second)->revision), 0);
         assert_int_equal(state_of(second), CANCELLED);
@@ -399,14 +367,12 @@ static void who_saw_it_as_it_is_releases_it_or_calls_it_off(void **state) {
 }
 
 static void what_is_refused_of_it_makes_it_failed(void **state) {
-        const Argosy__Response__JobRow *row;
-        uint64_t job;
+        uint64_t job = hold((Ask){RESTART, "nobody.service", .hold = true});
 
-        job = hold((Ask){RESTART, "nobody.service", .hold = true});
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), FAILED);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_int_equal(row->failed, 1);
         assert_int_equal(row->changed, 0);
 }
@@ -464,9 +430,8 @@ static void assert_short(uint64_t job) {
 
 static RigAnswer *ask_to_release_all(uint64_t *jobs, size_t n) {
         Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = jobs, .n_numbers = n);
-        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &m);
 
-        return ask_and_go_on(&request);
+        return ask_and_go_on(A_REQUEST(JOB_RELEASE, job_release, &m));
 }
 
 static void release_all(uint64_t *jobs, size_t n) {
@@ -567,7 +532,6 @@ static size_t n_started(void) {
 
 static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **state) {
         uint64_t job, revision;
-        size_t before;
 
         ask_for_many(true);
         job = rig_last_job(&g);
@@ -578,7 +542,7 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
                 rig_release(&g);
                 rig_turns(&g, 3);
         }
-        before = n_started();
+        size_t before = n_started();
         assert_true(before < MANY);
         revision = rig_record(&g, "m@0.service")->revision;
         rig_hurry(&g);
@@ -594,20 +558,17 @@ static void one_of_several_entries_is_gone_on_with_by_the_next_leader(void **sta
 }
 
 static void a_job_does_not_begin_after_a_part_of_another(void **state) {
-        uint64_t first, job;
-
         g.slow = true;
         ask_for_many(false);
         while (n_started() == 0) {
                 rig_release(&g);
                 rig_turns(&g, 3);
         }
-        first = rig_last_job(&g);
+        uint64_t first = rig_last_job(&g);
         rig_hurry(&g);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_true(n_started() < MANY);
-        job = hold((Ask){START, "a.service", SERVICE, .after = first});
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .after = first});
         rig_pass_ms(&g, 62 * 1000);
         assert_int_equal(state_of(first), FAILED);
         assert_int_equal(state_of(job), CANCELLED);
@@ -658,11 +619,9 @@ static void what_is_released_outlasts_full_disks(void **state) {
 
 // Nobody waits for ever for what no entry can hold.
 static void what_can_never_be_written_ends_in_part(void **state) {
-        uint64_t job;
-
         rig_pass_ms(&g, 62 * 1000);
         ask_for_many(true);
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         g.slow = true;
         (void) ask_to_release(job);
         while (n_started() == 0) {
@@ -680,11 +639,9 @@ static void what_can_never_be_written_ends_in_part(void **state) {
 // ------------------------------------------------------------------------------------------------ waiting
 
 static void who_waits_for_it_waits_through_it(void **state) {
-        uint64_t job;
-        RigAnswer *a;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        RigAnswer *a = wait_for(job);
 
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
-        a = wait_for(job);
         rig_pass_ms(&g, 5 * LATER_MS);
         assert_false(a->final);
         assert_int_equal(release(job), 0);
@@ -695,12 +652,11 @@ static void who_waits_for_it_waits_through_it(void **state) {
 
 static void who_waits_hears_that_it_was_cancelled(void **state) {
         uint64_t first, job;
-        RigAnswer *a;
 
         rig_set_lazy(&g, true);
         first = answer((Ask){START, "bad.service", BAD})->job;
         job = hold((Ask){START, "a.service", SERVICE, .after = first});
-        a = wait_for(job);
+        RigAnswer *a = wait_for(job);
         assert_false(a->final);
         rig_set_lazy(&g, false);
         rig_pass_ms(&g, 3 * LATER_MS);
@@ -773,11 +729,12 @@ static void many_that_may_go_wait_quietly_for_the_log(void **state) {
 static void what_cannot_be_held_is_refused(void **state) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
         Argosy__Request__Job job = JOB_OF(.hold = true);
-        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
         uint64_t before = rig_last_job(&g);
 
-        request.job = &job;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EEXIST);
+        assert_int_equal(rig_last(rig_ask_and_settle(
+                                          &g, A_REQUEST(CLUSTER_TOKEN, cluster_token, &token, .job = &job)))
+                                 ->status,
+                         EEXIST);
         assert_int_equal(rig_last_job(&g), before);
 }
 

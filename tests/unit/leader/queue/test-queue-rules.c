@@ -16,18 +16,15 @@
 
 static const Argosy__Response__Queue *list(void) {
         Argosy__Request__QueueList m = ARGOSY__REQUEST__QUEUE_LIST__INIT;
-        Argosy__Request request = REQUEST_OF(QUEUE_LIST, queue_list, &m);
 
-        return rig_last(rig_ask(&g, &request))->queue;
+        return rig_last(rig_ask(&g, A_REQUEST(QUEUE_LIST, queue_list, &m)))->queue;
 }
 
 static void a_rule_holds_until_it_is_gone(void **state) {
-        uint32_t number;
-        uint64_t job;
+        uint32_t number = add_rule(rule(QUEUE_HOLD, "db*"));
 
-        number = add_rule(rule(QUEUE_HOLD, "db*"));
         assert_false(answer((Ask){START, "web.service", SERVICE})->held);
-        job = hold((Ask){START, "db.service", SERVICE});
+        uint64_t job = hold((Ask){START, "db.service", SERVICE});
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
         assert_int_equal(list()->rows[0]->held, 1);
         assert_int_equal(list()->held, 1);
@@ -40,14 +37,12 @@ static void a_rule_holds_until_it_is_gone(void **state) {
 
 static void a_rule_refuses_in_its_own_words(void **state) {
         Argosy__QueueRule frozen = rule(REFUSE, "");
-        const Argosy__Response *r;
-        uint64_t before;
 
         frozen.text = (char *) "frozen until Monday";
         frozen.verb = (char *) "start";
         (void) add_rule(frozen);
-        before = rig_last_job(&g);
-        r = answer((Ask){START, "a.service", SERVICE});
+        uint64_t before = rig_last_job(&g);
+        const Argosy__Response *r = answer((Ask){START, "a.service", SERVICE});
         assert_int_equal(r->status, EPERM);
         assert_non_null(strstr(r->message, "frozen until Monday"));
         assert_int_equal(answer((Ask){START, "a.service", SERVICE, .hold = true})->status,
@@ -58,10 +53,9 @@ static void a_rule_refuses_in_its_own_words(void **state) {
 
 static void a_job_is_judged_by_the_rules_of_the_time_when_it_begins(void **state) {
         Argosy__QueueRule frozen = rule(REFUSE, "");
-        uint64_t job;
+        uint64_t job = hold((Ask){START, "a.service", SERVICE,
+                                  .after = hold((Ask){SUBMIT, "b.service", SERVICE, .hold = true})});
 
-        job = hold((Ask){START, "a.service", SERVICE,
-                         .after = hold((Ask){SUBMIT, "b.service", SERVICE, .hold = true})});
         frozen.text = (char *) "frozen";
         frozen.verb = (char *) "start";
         (void) add_rule(frozen);
@@ -73,13 +67,10 @@ static void a_job_is_judged_by_the_rules_of_the_time_when_it_begins(void **state
 }
 
 static void rules_count_in_their_order(void **state) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
         Argosy__QueueRule accept = rule(ACCEPT, "db.service");
-        uint32_t held;
+        uint32_t held = add_rule(rule(QUEUE_HOLD, "db*"));
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &accept, .before = held);
 
-        held = add_rule(rule(QUEUE_HOLD, "db*"));
-        m.add = &accept;
-        m.before = held;
         assert_int_equal(change_queue(&m, "")->status, 0);
         assert_int_equal(list()->rows[0]->rule->number, held + 1);
         assert_false(answer((Ask){START, "db.service", SERVICE})->held);
@@ -141,19 +132,17 @@ static void requests_of_one_moment_do_not_slip_through_a_limit(void **state) {
 
 static void a_request_does_not_pass_those_that_wait(void **state) {
         Argosy__QueueRule one = rule(LIMIT, "");
-        uint64_t first;
 
         one.limit = 1;
         (void) add_rule(one);
         rig_set_lazy(&g, true);
-        first = answer((Ask){START, "a.service", SERVICE})->job;
+        uint64_t first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE});
         rig_set_lazy(&g, false);
         g.slow = true;
         (void) wait_for(first);                         // whose end is on its way
         (void) ask((Ask){START, "c.service", SERVICE}); // before the second knows that it may go
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         rig_pass_ms(&g, 4 * LATER_MS);
         assert_true(is_launched("c.service"));
         assert_true(rig_record(&g, "c.service")->revision > rig_record(&g, "b.service")->revision);
@@ -168,12 +157,11 @@ static uint64_t revision_of(const char *unit) {
 // One runs, and one waits for it to make room.
 static uint64_t fill_limit_of_one(void) {
         Argosy__QueueRule one = rule(LIMIT, "");
-        uint64_t first;
 
         one.limit = 1;
         (void) add_rule(one);
         rig_set_lazy(&g, true);
-        first = answer((Ask){START, "a.service", SERVICE})->job;
+        uint64_t first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE});
         return first;
 }
@@ -223,7 +211,6 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         _cleanup_(voter_secrets_done) VoterSecrets secrets = {};
         uint64_t jobs[90]; // more than go at a time
         _cleanup_(ca_done) Ca ca = {};
-        RigAnswer *a;
 
         assert_int_equal(ca_create(&ca), 0); // by which a token knows the cluster
         rig_give_ca(&g, &ca, &secrets);
@@ -243,9 +230,8 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
         rig_release(&g);
         rig_turns(&g, 10);
         assert_true(g.leader->held_due.n > 0);
-        a = rig_ask(&g, &request);
-        rig_hurry(&g);
-        rig_settle(&g);
+        RigAnswer *a = rig_ask(&g, &request);
+        rig_hurry_and_settle(&g);
         assert_string_equal(rig_last(a)->message, "");
         assert_int_equal(rig_last(a)->status, 0);
         g.secrets = NULL;
@@ -254,9 +240,8 @@ static void what_cannot_be_held_is_not_refused_for_those_that_are_due(void **sta
 static const Argosy__Response *set_secret(void) {
         Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "db",
                                                   .value = (ProtobufCBinaryData){7, (uint8_t *) "hunter2"});
-        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(SECRET_SET, secret_set, &m)));
 }
 
 static void assert_no_secret(const Argosy__Response *r, int status, const char *words) {
@@ -271,14 +256,13 @@ static void assert_no_secret(const Argosy__Response *r, int status, const char *
 static void a_secret_is_refused_where_it_would_be_held(void **state) {
         _cleanup_(voter_secrets_done) VoterSecrets keys = {};
         Argosy__QueueRule one = rule(QUEUE_HOLD, ""), refused = rule(REFUSE, "");
-        uint32_t number;
 
         rig_give_secrets_key(&g, &keys, 1);
         set_closed(true, "moving racks");
         assert_no_secret(set_secret(), EEXIST, "moving racks");
         set_closed(false, "");
         one.verb = (char *) "secret set";
-        number = add_rule(one);
+        uint32_t number = add_rule(one);
         assert_no_secret(set_secret(), EEXIST, "rule 1");
         assert_int_equal(delete_rule(number), 0);
         refused.verb = (char *) "secret set";
@@ -293,14 +277,13 @@ static void a_secret_is_refused_where_it_would_be_held(void **state) {
 
 static void a_closed_queue_holds_what_comes(void **state) {
         Argosy__Author alice = user("alice", 1000);
-        uint64_t job;
 
         (void) answer((Ask){START, "a.service", SERVICE});
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         (void) add_rule(rule(ACCEPT, ""));
         set_closed(true, "moving racks");
         assert_string_equal(list()->reason, "moving racks");
-        job = hold((Ask){START, "b.service", SERVICE});
+        uint64_t job = hold((Ask){START, "b.service", SERVICE});
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "moving racks"));
         g.author = &alice;
         (void) hold((Ask){STOP, "a.service"});
@@ -314,11 +297,9 @@ static void a_closed_queue_holds_what_comes(void **state) {
 
 static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .close = true);
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
+        Argosy__Request__Job job = JOB_OF(.if_revision = cluster_state_revision(g.state));
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m, .job = &job);
 
-        request.job = &job;
-        job.if_revision = cluster_state_revision(g.state);
         (void) add_rule(rule(ACCEPT, "db.service"));
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, ESTALE);
         assert_false(list()->closed);
@@ -329,13 +310,11 @@ static void the_queue_is_closed_by_who_has_seen_it_as_it_is(void **state) {
 }
 
 static void failover_does_not_ask_the_queue(void **state) {
-        uint32_t host;
-
         (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""); // the leader's own stays on
         (void) answer((Ask){START, "a.service", SERVICE});
         (void) add_rule(rule(QUEUE_HOLD, ""));
         set_closed(true, "");
-        host = rig_host_of(&g, "a.service");
+        uint32_t host = rig_host_of(&g, "a.service");
         assert_int_not_equal(host, 1);
         rig_host_off_for(&g, host, 60 * 1000);
         assert_int_equal(rig_count_running(&g, "a.service"), 1);
@@ -344,12 +323,11 @@ static void failover_does_not_ask_the_queue(void **state) {
 
 static void releasing_from_the_rules_is_for_those_who_make_them(void **state) {
         Argosy__Author alice = user("alice", 1000);
-        uint64_t job;
 
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
         (void) add_rule(rule(QUEUE_HOLD, ""));
         g.author = &alice;
-        job = hold((Ask){START, "a.service", SERVICE, .hold = true});
+        uint64_t job = hold((Ask){START, "a.service", SERVICE, .hold = true});
         assert_int_equal(release(job), 0);
         assert_int_equal(state_of(job), HELD);
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "rule 1"));
@@ -372,13 +350,12 @@ static void a_rule_about_everything_is_warned_of(void **state) {
 
 static void a_rule_asks_for_the_role_of_what_comes_and_of_what_is_there(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
-        uint64_t job;
 
         rig_make_role(&g, "db");
         about.role = (char *) "db";
         (void) add_rule(about);
         assert_false(answer((Ask){START, "a.service", SERVICE})->held);
-        job = hold((Ask){START, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
+        uint64_t job = hold((Ask){START, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
         assert_int_equal(release(job), 0);
         assert_true(is_launched("b.service"));
         (void) hold((Ask){RESTART, "b.service"});
@@ -403,9 +380,6 @@ static void a_rule_asks_for_the_role_of_a_template_that_is_there(void **state) {
 static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         static const char content[] = SERVICE "[X-Argosy]\nRole=db\n";
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        Argosy__Request__Apply apply = ARGOSY__REQUEST__APPLY__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = REQUEST_OF(APPLY, apply, &apply);
         Hash hash = hash_of(content, strlen(content));
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {7, 99};
@@ -419,13 +393,11 @@ static void a_rule_asks_for_the_role_of_what_a_folder_makes(void **state) {
         about.role = (char *) "db";
         about.text = (char *) "frozen";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        apply.set = (char *) "prod";
-        apply.units = &units;
-        apply.n_units = 1;
-        apply.files = &files;
-        apply.n_files = 1;
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.job = &job;
+        Argosy__Request__Apply apply = MESSAGE_OF(request__apply, .set = (char *) "prod", .units = &units,
+                                                  .n_units = 1, .files = &files, .n_files = 1);
+        Argosy__Request__Job job =
+                JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
+        Argosy__Request request = REQUEST_OF(APPLY, apply, &apply, .job = &job);
         (void) add_rule(about);
         assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, EPERM);
         (void) delete_rule(1);
@@ -460,13 +432,11 @@ static uint64_t hold_restart_of_web(void) {
 
 // No rule is about it any more when the last one is gone that one was about.
 static void a_restart_whose_units_are_gone_is_held_no_longer(void **state) {
-        uint64_t job;
-
         (void) answer((Ask){SUBMIT, "web@.service", SERVICE});
         (void) answer((Ask){START, "web@1.service", NULL});
         (void) answer((Ask){START, "web@2.service", NULL});
         (void) add_rule(rule(QUEUE_HOLD, "web@?.service"));
-        job = hold_restart_of_web();
+        uint64_t job = hold_restart_of_web();
         assert_int_equal(answer((Ask){ARGOSY__VERB__VERB_DESTROY, "web@1.service"})->status, 0);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), HELD);
@@ -477,15 +447,13 @@ static void a_restart_whose_units_are_gone_is_held_no_longer(void **state) {
 
 static void a_job_whose_unit_comes_to_another_role_is_judged_by_that(void **state) {
         Argosy__QueueRule about = rule(QUEUE_HOLD, "");
-        RigAnswer *a;
 
         rig_make_role(&g, "db");
         (void) answer((Ask){SUBMIT, "b.service", SERVICE "[X-Argosy]\nRole=db\n"});
         about.role = (char *) "db";
         (void) add_rule(about);
         (void) hold((Ask){START, "b.service"});
-        a = rig_change_with(&g, SUBMIT, "b.service", SERVICE, true, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, SUBMIT, "b.service", SERVICE, true, NULL);
         assert_false(is_launched("b.service"));
         assert_int_equal(release(rig_last(a)->job), 0);
         assert_true(is_launched("b.service"));
@@ -517,8 +485,6 @@ static void a_restart_to_which_a_unit_comes_is_judged_with_it(void **state) {
 
 static void an_author_has_so_many_open_jobs(void **state) {
         Argosy__Author ann = user("ann", 1001);
-        const Argosy__Response *r;
-        uint64_t first;
 
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "ann", false);
         assert_int_equal(list()->open_max, CLUSTER_OPEN_JOBS_DEFAULT);
@@ -527,9 +493,9 @@ static void an_author_has_so_many_open_jobs(void **state) {
         assert_int_equal(list()->open_max, 2);
         g.author = &ann;
         rig_set_lazy(&g, true);
-        first = answer((Ask){START, "a.service", SERVICE})->job;
+        uint64_t first = answer((Ask){START, "a.service", SERVICE})->job;
         (void) hold((Ask){START, "b.service", SERVICE, .hold = true}); // one that is held is open, too
-        r = answer((Ask){START, "c.service", SERVICE});
+        const Argosy__Response *r = answer((Ask){START, "c.service", SERVICE});
         assert_int_equal(r->status, EDQUOT);
         assert_non_null(strstr(r->message, "ann has 2 jobs"));
         assert_int_equal(answer((Ask){START, "c.service", SERVICE, .hold = true})->status, EDQUOT);
@@ -561,10 +527,6 @@ static int set_history(uint32_t mib) {
 }
 
 static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = REQUEST_OF(UNDO, undo, &undo);
-        const Argosy__Response__JobRow *row;
         uint64_t id[2] = {++g.id, 66};
 
         assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
@@ -572,16 +534,17 @@ static void how_much_of_the_past_is_kept_can_be_changed_and_undone(void **state)
         assert_int_equal(set_history(64), 0);
         assert_int_equal(list()->history_mib, 64);
         assert_int_equal(cluster_state_history_bytes(g.state), 64 * 1024 * 1024);
-        row = rig_show_job(&g, rig_last_job(&g));
+        const Argosy__Response__JobRow *row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "history limit");
         assert_string_equal(row->targets[0], "64M");
         assert_non_null(strstr(row->settings[0]->after, "64M of history"));
         rig_elect_anew(&g);
         assert_int_equal(list()->history_mib, 64);
-        undo.job = rig_last_job(&g);
-        job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        request.job = &job;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        Argosy__Request__Job job =
+                JOB_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)});
+        Argosy__Request__Undo undo = MESSAGE_OF(request__undo, .job = rig_last_job(&g));
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(UNDO, undo, &undo, .job = &job)))->status,
+                         0);
         assert_int_equal(list()->history_mib, CLUSTER_HISTORY_MIB_DEFAULT);
 }
 
@@ -593,8 +556,6 @@ static int limit_files(uint32_t file_kib, uint32_t unit_kib, uint32_t all_mib) {
 }
 
 static void how_much_files_of_units_may_have_can_be_less(void **state) {
-        const Argosy__Response__JobRow *row;
-
         assert_int_equal(list()->file_kib, 512);
         assert_int_equal(list()->unit_files_kib, 768);
         assert_int_equal(list()->files_mib, 64);
@@ -605,7 +566,7 @@ static void how_much_files_of_units_may_have_can_be_less(void **state) {
         assert_int_equal(list()->file_kib, 256);
         assert_int_equal(list()->unit_files_kib, 768);
         assert_int_equal(list()->files_mib, 32);
-        row = rig_show_job(&g, rig_last_job(&g));
+        const Argosy__Response__JobRow *row = rig_show_job(&g, rig_last_job(&g));
         assert_string_equal(row->verb, "files limit");
         assert_string_equal(row->targets[0], "file=256K");
         assert_string_equal(row->targets[1], "all=32M");
@@ -621,7 +582,6 @@ static const Argosy__Response__UnitResult *submit_with_file(const char *name, si
         _cleanup_buf_ Buf content = {};
         _cleanup_free_ uint8_t *bytes = calloc(1, size);
         ProtobufCBinaryData sent = {size, bytes};
-        const Argosy__Response__UnitResult *result;
         Hash hash = hash_of(bytes, size);
         UnitFile *parsed = NULL;
         char *why = NULL;
@@ -634,18 +594,17 @@ static const Argosy__Response__UnitResult *submit_with_file(const char *name, si
         unit_file_free(parsed);
         g.sent = &sent;
         g.n_sent = 1;
-        result = rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, (const char *) content.data);
+        const Argosy__Response__UnitResult *result =
+                rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, name, (const char *) content.data);
         g.n_sent = 0;
         return result;
 }
 
 static void a_unit_with_larger_files_is_refused_with_its_name(void **state) {
-        const Argosy__Response__UnitResult *result;
-
         assert_int_equal(submit_with_file("a.service", 4096)->status, 0);
         assert_int_equal(limit_files(2, 3, 0), 0);
         assert_int_equal(submit_with_file("a.service", 4096)->status, 0); // the cluster has it
-        result = submit_with_file("b.service", 4097);
+        const Argosy__Response__UnitResult *result = submit_with_file("b.service", 4097);
         assert_int_equal(result->status, EINVAL);
         assert_string_equal(result->message, "its file a has 5 KiB, and may have 2 (argosyctl files limit): "
                                              "larger things are images or packages");
@@ -667,8 +626,7 @@ static void jobs_of_one_entry_count_as_well(void **state) {
         (void) ask((Ask){SUBMIT, "z.service", SERVICE});
         for (size_t i = 0; i < ELEMENTSOF(answers); i++, name[0]++)
                 answers[i] = ask((Ask){START, name, SERVICE});
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         for (size_t i = 0; i < ELEMENTSOF(answers); i++)
                 n_refused += rig_last(answers[i])->status == EDQUOT;
         assert_int_equal(n_refused, 2);
@@ -677,11 +635,9 @@ static void jobs_of_one_entry_count_as_well(void **state) {
 
 // Also of two in one entry.
 static void one_job_too_many_is_not_held_back(void **state) {
-        RigAnswer *a, *b;
-
         cluster_state_set_limit(g.state, REFUSAL_STORED_REQUESTS, 1);
-        a = ask((Ask){START, "a.service", SERVICE, .hold = true});
-        b = ask((Ask){START, "b.service", SERVICE, .hold = true});
+        RigAnswer *a = ask((Ask){START, "a.service", SERVICE, .hold = true});
+        RigAnswer *b = ask((Ask){START, "b.service", SERVICE, .hold = true});
         rig_settle(&g);
         assert_int_equal(rig_last(a)->status, 0);
         assert_true(rig_last(a)->held);

@@ -222,11 +222,10 @@ static void add_rule(void) {
                 ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, ARGOSY__QUEUE_ACTION__QUEUE_HOLD,
                 ARGOSY__QUEUE_ACTION__QUEUE_REFUSE, ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,
                 ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,  ARGOSY__QUEUE_ACTION__QUEUE_LIMIT};
-        ModelAsk *a;
 
         if (m.n_rules >= RULES)
                 return;
-        a = ask_new(ASK_RULE_ADD, ROOT);
+        ModelAsk *a = ask_new(ASK_RULE_ADD, ROOT);
         a->rule = (ModelRule){.author = PICK(authors),
                               .verb = PICK(verbs),
                               .unit = PICK(units),
@@ -245,11 +244,9 @@ static void add_rule(void) {
 }
 
 static void delete_rule(void) {
-        ModelAsk *a;
-
         if (m.n_rules == 0)
                 return;
-        a = ask_new(ASK_RULE_DELETE, ROOT);
+        ModelAsk *a = ask_new(ASK_RULE_DELETE, ROOT);
         a->number = m.rules[dice((unsigned) m.n_rules)].number;
         story("  no rule %u any more\n", a->number);
         go(a);
@@ -257,11 +254,10 @@ static void delete_rule(void) {
 
 static void ask_about_job(ModelKind kind) {
         uint64_t job = some_job(dice(4) ? ARGOSY__JOB_STATE__JOB_HELD : ARGOSY__JOB_STATE__JOB_RUNNING);
-        ModelAsk *a;
 
         if (job == 0)
                 return;
-        a = ask_new(kind, (ModelAuthor) dice(MODEL_AUTHORS));
+        ModelAsk *a = ask_new(kind, (ModelAuthor) dice(MODEL_AUTHORS));
         a->target = job;
         go(a);
 }
@@ -378,11 +374,12 @@ static void step(void) {
 // ------------------------------------------------------------------------------------------------ a life
 
 static void give(const char *user) {
-        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY,
-                                                                .user = (char *) user);
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY, .user = (char *) user);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change)))->status,
+                0);
 }
 
 static void begin(unsigned seed) {

@@ -108,11 +108,10 @@ static void thousands_are_compared_in_turns_and_their_file_is_read_once(void **s
 
 // Each name has to be asked then.
 static void a_role_that_is_made_of_names_is_found_among_thousands(void **state) {
-        const Argosy__Response *r;
         Counted counted;
 
         (void) add_role_rule(REFUSE, "4999");
-        r = submit(UNITS, SERVICE "[X-Argosy]\nRole=%i\n", &counted);
+        const Argosy__Response *r = submit(UNITS, SERVICE "[X-Argosy]\nRole=%i\n", &counted);
         assert_int_equal(r->status, EPERM);
         assert_non_null(strstr(r->message, "frozen"));
         assert_int_equal(counted.read, 1);
@@ -122,46 +121,42 @@ static void a_role_that_is_made_of_names_is_found_among_thousands(void **state) 
 // What was found is asked for anew by other rules.
 static void rules_that_change_meanwhile_count(void **state) {
         Argosy__QueueRule frozen = rule(REFUSE, "w@0.service"); // that was compared before
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
-        Argosy__Request change = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
+        Argosy__Request__QueueChange m = MESSAGE_OF(
+                request__queue_change, .before = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*")),
+                .add = &frozen);
         Counted counted;
 
-        m.before = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "db@*"));
         frozen.text = (char *) "frozen";
-        m.add = &frozen;
-        (void) rig_ask(&g, &change); // is decided in the first turn of that which comes now
+        (void) rig_ask(&g, A_REQUEST(QUEUE_CHANGE, queue_change,
+                                     &m)); // is decided in the first turn of that which comes now
         assert_int_equal(submit(UNITS, SERVICE, &counted)->status, EPERM);
         assert_null(rig_record(&g, "w@0.service"));
 }
 
 // By the file that comes for it a unit is of another role, in the first turn of a request about thousands.
 static const Argosy__Response *load_while_changed(const char *name, Counted *ret) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-        Argosy__Request make = REQUEST_OF(ROLE_CHANGE, role_change, &change);
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) "db", .weight = 1);
         Argosy__QueueRule about = rule(REFUSE, "");
         uint64_t id[2] = {++g.id, 67};
-        RigAnswer *a;
 
         about.role = (char *) "db";
         about.verb = (char *) "load";
         about.text = (char *) "frozen";
         (void) add_rule(about);
-        change.name = (char *) "db";
-        change.weight = 1;
-        (void) rig_ask_and_settle(&g, &make);
+        (void) rig_ask_and_settle(&g, A_REQUEST(ROLE_CHANGE, role_change, &change));
         (void) rig_change_with(&g, SUBMIT, name, SERVICE "[X-Argosy]\nRole=db\n", true,
                                (const uint8_t *) id);
-        a = ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL);
+        RigAnswer *a = ask_for(ARGOSY__VERB__VERB_LOAD, UNITS, NULL);
         count_turns(a, ret);
         return rig_last(a);
 }
 
 static void a_unit_that_comes_to_another_role_meanwhile_counts(void **state) {
-        const Argosy__Response *r;
         Counted counted;
 
         assert_int_equal(submit(UNITS, SERVICE, &counted)->status, 0);
-        r = load_while_changed("w@0.service", &counted);
+        const Argosy__Response *r = load_while_changed("w@0.service", &counted);
         assert_int_equal(r->status, EPERM);
         assert_in_range(counted.n_turns, 2, TURNS_MAX - 1);
         assert_int_equal(rig_record(&g, "w@1.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
@@ -209,18 +204,17 @@ static RigAnswer *restart_what_is_not_there(void) {
 }
 
 static void files_that_he_may_not_bring_any_more_are_not_read(void **state) {
-        Argosy__Request__AccessChange revoke = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &revoke);
+        Argosy__Request__AccessChange revoke =
+                ACCESS_CHANGE_OF(.revoke = true, .right = ARGOSY__RIGHT__RIGHT_DEPLOY,
+                                 .user = (char *) "bob");
         Argosy__Author bob = user("bob", 1001);
         Counted counted;
 
         (void) add_role_rule(REFUSE, "nobody");
         give(ARGOSY__RIGHT__RIGHT_OPERATE, "bob", false);
         give(ARGOSY__RIGHT__RIGHT_DEPLOY, "bob", false);
-        revoke.revoke = true;
-        revoke.right = ARGOSY__RIGHT__RIGHT_DEPLOY;
-        revoke.user = (char *) "bob";
-        (void) rig_ask(&g, &request); // is decided in the first turn of that which comes now
+        (void) rig_ask(&g, A_REQUEST(ACCESS_CHANGE, access_change,
+                                     &revoke)); // is decided in the first turn of that which comes now
         g.author = &bob;
         count_turns(restart_what_is_not_there(), &counted);
         g.author = NULL;

@@ -48,28 +48,17 @@ typedef struct Wish {
 } Wish;
 
 static inline RigAnswer *ask(Wish w) {
-        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint8_t id[16] = {w.id ? w.id : 1, [15] = 62}; // no other request has it
 
-        m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        m.patterns = (char **) &w.pattern;
-        m.n_patterns = w.pattern ? 1 : 0;
-        m.max_moves = w.max_moves;
-        m.preview = w.preview;
-        m.abort = w.abort;
-        m.no_wait = w.no_wait;
-        m.health_us = w.health ? HEALTH_MS * 1000 : 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-        request.rebalance = &m;
-        job.if_revision = w.if_revision;
-        job.queue = w.queue;
-        job.hold = w.hold;
-        job.after = &w.after;
-        job.n_after = w.after > 0;
-        request.job = &job;
-        return rig_ask_and_settle(&g, &request);
+        Argosy__Request__Rebalance m =
+                MESSAGE_OF(request__rebalance, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
+                           .patterns = (char **) &w.pattern, .n_patterns = w.pattern ? 1 : 0,
+                           .max_moves = w.max_moves, .preview = w.preview, .abort = w.abort,
+                           .no_wait = w.no_wait, .health_us = w.health ? HEALTH_MS * 1000 : 0);
+        Argosy__Request__Job job = JOB_OF(.if_revision = w.if_revision, .queue = w.queue, .hold = w.hold,
+                                          .after = &w.after, .n_after = w.after > 0);
+
+        return rig_ask_and_settle(&g, A_REQUEST(REBALANCE, rebalance, &m, .job = &job));
 }
 
 static inline size_t units_on(uint32_t host) {

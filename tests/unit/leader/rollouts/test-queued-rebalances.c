@@ -29,11 +29,9 @@ static size_t n_stored(void) {
 
 // One of a group that moves one by one, each of which takes its time.
 static RigAnswer *begin_slowly(unsigned max_moves) {
-        RigAnswer *a;
-
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.id = 1, .max_moves = max_moves});
+        RigAnswer *a = ask((Wish){.id = 1, .max_moves = max_moves});
         assert_int_equal(units_on(3), 1);
         return a;
 }
@@ -62,23 +60,20 @@ static int cancel(uint64_t job) {
 
 static int release(uint64_t job) {
         Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = &job, .n_numbers = 1);
-        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &m);
 
-        return rig_last(ask_about_job(&request))->status;
+        return rig_last(ask_about_job(A_REQUEST(JOB_RELEASE, job_release, &m)))->status;
 }
 
 static RigAnswer *wait_for(uint64_t job) {
         Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = job);
-        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        return ask_about_job(&request);
+        return ask_about_job(A_REQUEST(JOB_WAIT, job_wait, &m));
 }
 
 static void assert_waits_for(uint64_t job, uint64_t first) {
-        const Argosy__Response__JobRow *row;
         _cleanup_free_ char *word = str_printf("job %lu,", (unsigned long) first);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
 
-        row = rig_show_job(&g, job);
         assert_string_equal(row->state, "held");
         assert_non_null(strstr(row->held_by, word));
         row = rig_show_job(&g, first);
@@ -88,30 +83,25 @@ static void assert_waits_for(uint64_t job, uint64_t first) {
 
 static void add_rule(Argosy__QueueRule rule) {
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
-        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &m);
 
-        assert_int_equal(rig_last(ask_about_job(&request))->status, 0);
+        assert_int_equal(rig_last(ask_about_job(A_REQUEST(QUEUE_CHANGE, queue_change, &m)))->status, 0);
 }
 
 static void next_leader(void) {
         rig_elect_anew(&g);
-        rig_settle(&g);
 }
 
 // --------------------------------------------------------------------------------------- behind another one
 
 static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_for_it(void **state) {
-        const Argosy__Response__JobRow *row;
-        RigAnswer *first, *wait;
-        uint64_t before, job;
+        RigAnswer *first = begin_slowly(1);
+        uint64_t before = rig_last_job(&g);
 
-        first = begin_slowly(1);
-        before = rig_last_job(&g);
         assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
-        job = hold((Wish){.id = 3, .queue = true});
+        uint64_t job = hold((Wish){.id = 3, .queue = true});
         assert_int_equal(job, before + 1);
         assert_waits_for(job, before);
-        wait = wait_for(job);
+        RigAnswer *wait = wait_for(job);
         // others pass it
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@12.service", NULL)->status, 0);
         assert_false(wait->final);
@@ -120,7 +110,7 @@ static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_fo
         rig_pass_ms(&g, LONG_MS);
         assert_true(wait->final);
         assert_int_equal(state_of(job), DONE);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_string_equal(row->held_by, "");
         assert_true(row->changed > 0 && row->asked_us > 0);
         assert_int_equal(n_stored(), 0);
@@ -128,11 +118,9 @@ static void one_that_comes_while_another_one_is_under_way_is_a_job_that_waits_fo
 }
 
 static void whoever_does_not_wait_is_told_the_same(void **state) {
-        RigAnswer *first;
-        uint64_t job;
+        RigAnswer *first = begin_slowly(0);
+        uint64_t job = hold((Wish){.id = 2, .queue = true, .no_wait = true});
 
-        first = begin_slowly(0);
-        job = hold((Wish){.id = 2, .queue = true, .no_wait = true});
         watch(first, UNITS);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), DONE); // there was nothing left to do
@@ -140,13 +128,11 @@ static void whoever_does_not_wait_is_told_the_same(void **state) {
 }
 
 static void one_after_the_other_they_wait_each_for_who_is_under_way(void **state) {
-        uint64_t first, second, third;
-        RigAnswer *a;
+        RigAnswer *a = begin_slowly(0);
+        uint64_t first = rig_last_job(&g);
+        uint64_t second = hold((Wish){.id = 2, .queue = true});
+        uint64_t third = hold((Wish){.id = 3, .queue = true});
 
-        a = begin_slowly(0);
-        first = rig_last_job(&g);
-        second = hold((Wish){.id = 2, .queue = true});
-        third = hold((Wish){.id = 3, .queue = true});
         assert_int_equal(rig_show_job(&g, first)->n_waiting, 2);
         watch(a, UNITS);
         rig_pass_ms(&g, 3 * LATER_MS);
@@ -157,15 +143,12 @@ static void one_after_the_other_they_wait_each_for_who_is_under_way(void **state
 
 // What does not wait may come between.
 static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for_it(void **state) {
-        uint64_t before, job;
-        RigAnswer *first;
-
         start_on_two(UNITS, SERVICE);
-        before = rig_last_job(&g);
+        uint64_t before = rig_last_job(&g);
         hold_pool(&g);
-        first = ask((Wish){.id = 1});
+        RigAnswer *first = ask((Wish){.id = 1});
         assert_int_equal(rig_last_job(&g), before);
-        job = hold((Wish){.id = 2, .queue = true});
+        uint64_t job = hold((Wish){.id = 2, .queue = true});
         assert_int_equal(job, before + 2);
         assert_int_equal(state_of(before + 1), RUNNING);
         assert_waits_for(job, before + 1);
@@ -181,10 +164,8 @@ static void one_that_has_moved_nothing_yet_becomes_a_job_when_somebody_waits_for
 }
 
 static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **state) {
-        uint64_t job;
-
         start_on_two(UNITS, SERVICE);
-        job = hold((Wish){.id = 2, .queue = true, .hold = true});
+        uint64_t job = hold((Wish){.id = 2, .queue = true, .hold = true});
         hold_pool(&g);
         (void) ask((Wish){.id = 1});
         assert_int_equal(rig_last_job(&g), job);
@@ -199,12 +180,10 @@ static void a_job_that_is_released_waits_for_one_that_has_no_job_yet(void **stat
 }
 
 static void one_that_waits_is_taken_out_and_the_other_goes_on(void **state) {
-        RigAnswer *first, *wait;
-        uint64_t job;
+        RigAnswer *first = begin_slowly(0);
+        uint64_t job = hold((Wish){.id = 2, .queue = true});
+        RigAnswer *wait = wait_for(job);
 
-        first = begin_slowly(0);
-        job = hold((Wish){.id = 2, .queue = true});
-        wait = wait_for(job);
         assert_int_equal(cancel(job), 0);
         assert_true(wait->final);
         assert_int_equal(state_of(job), CANCELLED);
@@ -215,13 +194,11 @@ static void one_that_waits_is_taken_out_and_the_other_goes_on(void **state) {
 }
 
 static void asked_again_it_is_the_same_job(void **state) {
-        RigAnswer *first, *again;
-        uint64_t job;
+        RigAnswer *first = begin_slowly(0);
 
-        first = begin_slowly(0);
         assert_false(ask((Wish){.id = 1, .queue = true})->final); // that is under way itself
-        job = hold((Wish){.id = 2, .queue = true});
-        again = ask((Wish){.id = 2, .queue = true});
+        uint64_t job = hold((Wish){.id = 2, .queue = true});
+        RigAnswer *again = ask((Wish){.id = 2, .queue = true});
         assert_true(again->final);
         assert_true(rig_last(again)->held);
         assert_int_equal(rig_last(again)->job, job);
@@ -238,13 +215,11 @@ static void asked_again_it_is_the_same_job(void **state) {
 
 // It was held by hand, and goes on for a while.
 static uint64_t begin_held(Wish w) {
-        uint64_t job;
-
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
         w.id = 2;
         w.hold = true;
-        job = hold(w);
+        uint64_t job = hold(w);
         assert_non_null(strstr(rig_show_job(&g, job)->held_by, "release"));
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(units_on(3), 0);
@@ -255,28 +230,24 @@ static uint64_t begin_held(Wish w) {
 }
 
 static void released_it_is_carried_out_though_nobody_listens(void **state) {
-        const Argosy__Response__JobRow *row;
-        RigAnswer *wait;
-        uint64_t job;
+        uint64_t job = begin_held((Wish){});
+        RigAnswer *wait = wait_for(job);
 
-        job = begin_held((Wish){});
-        wait = wait_for(job);
         rig_pass_ms(&g, START_MS / 2);
         assert_false(wait->final);
         rig_pass_ms(&g, LONG_MS);
         assert_true(wait->final);
         assert_int_equal(units_on(3), MOVES);
         assert_int_equal(state_of(job), DONE);
-        row = rig_show_job(&g, job);
+        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_int_equal(row->changed, MOVES);
         assert_int_equal(n_stored(), 0);
         assert_int_equal(rig_last_job(&g), job + 1); // that of the release
 }
 
 static void the_next_leader_goes_on_with_it(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){});
 
-        job = begin_held((Wish){});
         next_leader();
         assert_int_equal(state_of(job), RUNNING);
         rig_pass_ms(&g, 2 * START_MS);
@@ -290,9 +261,8 @@ static void the_next_leader_goes_on_with_it(void **state) {
 }
 
 static void what_a_leader_before_has_moved_counts(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){.max_moves = 2, .if_revision = 1000});
 
-        job = begin_held((Wish){.max_moves = 2, .if_revision = 1000});
         next_leader();
         rig_pass_ms(&g, LONG_MS);
         assert_int_equal(units_on(3), 2);
@@ -301,9 +271,8 @@ static void what_a_leader_before_has_moved_counts(void **state) {
 }
 
 static void one_that_a_leader_before_has_moved_and_that_fails_ends_it(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){.health = true});
 
-        job = begin_held((Wish){.health = true});
         next_leader();
         g.bad = hash_of(ONE_DOWN, strlen(ONE_DOWN));
         rig_pass_ms(&g, LONG_MS);
@@ -313,9 +282,8 @@ static void one_that_a_leader_before_has_moved_and_that_fails_ends_it(void **sta
 }
 
 static void called_off_it_moves_nothing_more_whoever_leads(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){});
 
-        job = begin_held((Wish){});
         assert_int_equal(cancel(job), 0);
         next_leader();
         rig_pass_ms(&g, LONG_MS);
@@ -326,9 +294,8 @@ static void called_off_it_moves_nothing_more_whoever_leads(void **state) {
 }
 
 static void ended_by_who_ends_what_is_under_way_it_is_called_off(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){});
 
-        job = begin_held((Wish){});
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
         rig_pass_ms(&g, LONG_MS);
         assert_int_equal(units_on(3), 1);
@@ -337,11 +304,10 @@ static void ended_by_who_ends_what_is_under_way_it_is_called_off(void **state) {
 }
 
 static void another_one_is_refused_or_waits_while_it_is_under_way(void **state) {
-        uint64_t job, other;
+        uint64_t job = begin_held((Wish){});
 
-        job = begin_held((Wish){});
         assert_int_equal(rig_last(ask((Wish){.id = 5}))->status, EEXIST);
-        other = hold((Wish){.id = 6, .queue = true});
+        uint64_t other = hold((Wish){.id = 6, .queue = true});
         assert_waits_for(other, job);
         next_leader();
         assert_waits_for(other, job);
@@ -354,9 +320,8 @@ static void another_one_is_refused_or_waits_while_it_is_under_way(void **state) 
 // A new leader has not heard all hosts: it is under way all the same.
 static void until_the_next_leader_goes_on_with_it_it_is_under_way(void **state) {
         RigAnswer *abort;
-        uint64_t job;
+        uint64_t job = begin_held((Wish){});
 
-        job = begin_held((Wish){});
         rig_depose(&g);
         rig_host_off(&g, 2);
         rig_elect(&g);
@@ -366,7 +331,6 @@ static void until_the_next_leader_goes_on_with_it_it_is_under_way(void **state) 
         abort = ask((Wish){.abort = true});
         assert_false(abort->final);
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         assert_true(abort->final);
         assert_int_equal(rig_last(abort)->status, 0);
         rig_pass_ms(&g, LONG_MS);
@@ -376,10 +340,8 @@ static void until_the_next_leader_goes_on_with_it_it_is_under_way(void **state) 
 
 // The one that was under way is over with its leader; nobody has asked for it again.
 static void one_that_waits_begins_under_the_next_leader(void **state) {
-        uint64_t job;
-
         (void) begin_slowly(0);
-        job = hold((Wish){.id = 2, .queue = true});
+        uint64_t job = hold((Wish){.id = 2, .queue = true});
         next_leader();
         rig_pass_ms(&g, LONG_MS);
         assert_int_equal(state_of(job), DONE);
@@ -388,11 +350,9 @@ static void one_that_waits_begins_under_the_next_leader(void **state) {
 }
 
 static void a_released_one_that_may_not_wait_is_refused_beside_another_one(void **state) {
-        uint64_t job;
-
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
-        job = hold((Wish){.id = 2, .hold = true});
+        uint64_t job = hold((Wish){.id = 2, .hold = true});
         (void) ask((Wish){.id = 1});
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
@@ -401,10 +361,8 @@ static void a_released_one_that_may_not_wait_is_refused_beside_another_one(void 
 }
 
 static void what_was_to_be_unchanged_is_compared_when_its_time_comes(void **state) {
-        uint64_t job;
-
         start_on_two(UNITS, SERVICE);
-        job = hold((Wish){.id = 2, .hold = true, .if_revision = cluster_state_revision(g.state)});
+        uint64_t job = hold((Wish){.id = 2, .hold = true, .if_revision = cluster_state_revision(g.state)});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0);
         assert_int_equal(release(job), 0);
         rig_pass_ms(&g, LATER_MS);
@@ -430,9 +388,8 @@ static void pass_until_an_entry_waits(void) {
 }
 
 static void the_log_has_no_room_for_its_end_until_there_is_some(void **state) {
-        uint64_t job;
+        uint64_t job = begin_held((Wish){.max_moves = 1});
 
-        job = begin_held((Wish){.max_moves = 1});
         pass_until_an_entry_waits();
         g.held[0].done(STORE_NO_SPACE, 0, g.held[0].data);
         buf_done(&g.held[0].batch);
@@ -450,14 +407,12 @@ static void the_log_has_no_room_for_its_end_until_there_is_some(void **state) {
 // ------------------------------------------------------------------------------------------------ the queue
 
 static void it_waits_for_other_jobs(void **state) {
-        uint64_t before, job;
-
         start_on_two(UNITS, SERVICE);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = true;
         rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web@1.service", NULL);
-        before = rig_last_job(&g);
-        job = hold((Wish){.id = 2, .after = before});
+        uint64_t before = rig_last_job(&g);
+        uint64_t job = hold((Wish){.id = 2, .after = before});
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host(&g, h)->lazy = false;
         rig_settle(&g);
@@ -468,14 +423,12 @@ static void it_waits_for_other_jobs(void **state) {
 }
 
 static void a_rule_holds_it(void **state) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
-        uint64_t job;
+        Argosy__QueueRule rule =
+                QUEUE_RULE_OF(.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD, .verb = (char *) "rebalance");
 
         start_on_two(UNITS, SERVICE);
-        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
-        rule.verb = (char *) "rebalance";
         add_rule(rule);
-        job = hold((Wish){.id = 2});
+        uint64_t job = hold((Wish){.id = 2});
         assert_int_equal(units_on(3), 0);
         // who only asks is answered
         assert_int_equal(rig_last(ask((Wish){.preview = true}))->rebalance->n_moves, MOVES);
@@ -484,18 +437,14 @@ static void a_rule_holds_it(void **state) {
 }
 
 static void it_counts_once_for_its_limit(void **state) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
-        uint64_t job;
-        RigAnswer *a;
+        Argosy__QueueRule rule = QUEUE_RULE_OF(.action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, .limit = 2);
 
         start_on_two(UNITS, ONE_DOWN);
         g.start_ms = START_MS;
-        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_LIMIT;
-        rule.limit = 2;
         add_rule(rule);
-        a = ask((Wish){.id = 1, .max_moves = 1});
+        RigAnswer *a = ask((Wish){.id = 1, .max_moves = 1});
         assert_int_equal(held_limit_running(g.leader, 1), 1);
-        job = hold((Wish){.id = 2, .queue = true});
+        uint64_t job = hold((Wish){.id = 2, .queue = true});
         watch(a, UNITS);
         for (unsigned i = 0; i < 20 && state_of(job) == HELD; i++)
                 rig_pass_ms(&g, 250);
@@ -512,14 +461,11 @@ static void it_counts_once_for_its_limit(void **state) {
 
 // It waits for a host that a new leader has not heard, and what comes meanwhile is as much as a turn does.
 static void one_that_waits_for_a_host_holds_up_nobody(void **state) {
-        uint64_t job;
-
         start_on_two(UNITS, SERVICE);
-        job = hold((Wish){.id = 1, .hold = true});
+        uint64_t job = hold((Wish){.id = 1, .hold = true});
         rig_host(&g, 3)->delayed = true;
         rig_depose(&g);
         rig_elect(&g);
-        rig_settle(&g);
         g.leader->limits.requests_units = UNITS;
         assert_int_equal(release(job), 0);
         assert_int_equal(rig_last(rig_change_many(&g, START, "other", UNITS, SERVICE))->status, 0);

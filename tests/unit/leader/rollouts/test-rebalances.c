@@ -13,11 +13,9 @@ enum { FLYING_MAX = 4 };
 // ------------------------------------------------------------------------------------------------ moving
 
 static void a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing(void **state) {
-        RigAnswer *a;
-
         start_on_two(9, SERVICE);
         assert_int_equal(units_on(3), 0);
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(n_moved(a), 3);
@@ -28,15 +26,13 @@ static void a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing
 }
 
 static void a_dry_run_says_who_goes_where_and_why_and_does_nothing(void **state) {
-        const Argosy__Response__Rebalance *r;
         unsigned before;
-        RigAnswer *a;
 
         start_on_two(6, SERVICE);
         before = g.batches;
-        a = ask((Wish){.preview = true});
+        RigAnswer *a = ask((Wish){.preview = true});
         assert_true(a->final);
-        r = rig_last(a)->rebalance;
+        const Argosy__Response__Rebalance *r = rig_last(a)->rebalance;
         assert_int_equal(r->n_moves, 2);
         assert_string_equal(r->moves[0]->unit, "web@1.service");
         assert_string_equal(r->moves[0]->from, "n1");
@@ -53,34 +49,27 @@ static void a_dry_run_says_who_goes_where_and_why_and_does_nothing(void **state)
 }
 
 static void no_more_of_a_group_are_down_than_it_allows(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         assert_int_equal(watch(a, 12), 1);
         assert_int_equal(n_moved(a), 4);
         assert_int_equal(units_on(3), 4);
 }
 
 static void only_a_few_move_at_a_time_whoever_they_are(void **state) {
-        RigAnswer *a;
-
         start_on_two(18, SERVICE);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         assert_int_equal(watch(a, 18), FLYING_MAX);
         assert_int_equal(n_moved(a), 6);
 }
 
 static void it_is_one_job_however_many_entries_it_takes(void **state) {
-        RigAnswer *a;
-        uint64_t before;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        before = cluster_state_last_job(g.state);
-        a = ask((Wish){});
+        uint64_t before = cluster_state_last_job(g.state);
+        RigAnswer *a = ask((Wish){});
         watch(a, 12);
         assert_int_equal(cluster_state_last_job(g.state), before + 1);
         assert_int_equal(rig_last(a)->job, before + 1);
@@ -89,13 +78,10 @@ static void it_is_one_job_however_many_entries_it_takes(void **state) {
 }
 
 static void who_does_not_wait_hears_of_its_job(void **state) {
-        uint64_t job;
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        job = cluster_state_last_job(g.state) + 1;
-        a = ask((Wish){.no_wait = true});
+        uint64_t job = cluster_state_last_job(g.state) + 1;
+        RigAnswer *a = ask((Wish){.no_wait = true});
         assert_true(a->final);
         assert_int_equal(a->n, 1);
         assert_int_equal(rig_last(a)->status, 0);
@@ -112,11 +98,9 @@ static void who_does_not_wait_hears_of_its_job(void **state) {
 }
 
 static void each_end_is_told_as_it_comes(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         assert_int_equal(a->n, 1);
         assert_int_equal(rig_last(a)->rebalance->n_moves, 0);
         assert_int_equal(rig_last(a)->rebalance->remaining, 4);
@@ -127,10 +111,8 @@ static void each_end_is_told_as_it_comes(void **state) {
 }
 
 static void no_more_are_moved_than_asked_for(void **state) {
-        RigAnswer *a;
-
         start_on_two(9, SERVICE);
-        a = ask((Wish){.max_moves = 2});
+        RigAnswer *a = ask((Wish){.max_moves = 2});
         assert_int_equal(n_moved(a), 2);
         assert_true(rig_last(a)->rebalance->more);
         assert_int_equal(units_on(3), 2);
@@ -140,13 +122,10 @@ static void no_more_are_moved_than_asked_for(void **state) {
 
 // Each unit is compared with each of them, in the turns of one loop.
 static void nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile(void **state) {
-        RigAnswer *a;
-        uint64_t seen;
-
         start_on_two(9, SERVICE);
-        seen = cluster_state_revision(g.state);
+        uint64_t seen = cluster_state_revision(g.state);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "web@1.service", NULL)->status, 0);
-        a = ask((Wish){.id = 2, .if_revision = seen});
+        RigAnswer *a = ask((Wish){.id = 2, .if_revision = seen});
         assert_true(a->final);
         assert_int_equal(rig_last(a)->status, ESTALE);
         a = ask((Wish){.id = 3, .if_revision = seen, .preview = true});
@@ -159,15 +138,12 @@ static void nothing_is_moved_if_somebody_has_changed_a_unit_meanwhile(void **sta
 }
 
 static void nothing_is_moved_if_somebody_has_changed_a_host_meanwhile(void **state) {
-        RigAnswer *a;
-        uint64_t seen;
-
         start_on_two(9, SERVICE);
-        seen = cluster_state_revision(g.state);
+        uint64_t seen = cluster_state_revision(g.state);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         assert_int_equal(rig_last(ask((Wish){.id = 2, .if_revision = seen}))->status, ESTALE);
         assert_int_equal(units_on(3), 0);
-        a = ask((Wish){.id = 3, .if_revision = cluster_state_revision(g.state)});
+        RigAnswer *a = ask((Wish){.id = 3, .if_revision = cluster_state_revision(g.state)});
         assert_int_equal(rig_last(a)->status, 0);
         assert_true(n_moved(a) > 1); // its own moves are no change
 }
@@ -207,15 +183,11 @@ static void who_never_leaves_a_lost_node_stays_too(void **state) {
 }
 
 static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **state) {
-        VirtualUnit *u;
-        RigAnswer *a;
-
         start_on_two(6, ONE_DOWN);
-        u = rig_unit_on(&g, 1, "web@1.service");
-        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
-        a = ask((Wish){});
+        VirtualUnit *u = rig_unit_on(&g, 1, "web@1.service");
+        rig_host_report_and_settle(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                                   ARGOSY__OUTCOME__KIND__NONE);
+        RigAnswer *a = ask((Wish){});
         assert_true(a->final);
         assert_int_equal(n_moved(a), 0);
         assert_int_equal(rig_last(a)->status, 0);
@@ -226,11 +198,9 @@ static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **sta
 // ------------------------------------------------------------------------------------------------ trouble
 
 static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         g.bad = hash_of(ONE_DOWN, strlen(ONE_DOWN));
         rig_pass_ms(&g, START_MS + 250);
         assert_true(a->final);
@@ -244,11 +214,9 @@ static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
 }
 
 static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.health = true});
+        RigAnswer *a = ask((Wish){.health = true});
         rig_pass_ms(&g, START_MS + HEALTH_MS - 500);
         assert_int_equal(units_on(3), 1);
         assert_int_equal(n_moved(a), 0);
@@ -264,12 +232,10 @@ static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
 
 // It may have failed long ago: what says so is still on its way.
 static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
-        RigAnswer *a;
-
         g.timed = true;
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.health = true});
+        RigAnswer *a = ask((Wish){.health = true});
         rig_pass_ms(&g, START_MS + HEALTH_MS / 2);
         assert_int_equal(units_on(3), 1);
         rig_host(&g, 3)->deaf = true;
@@ -285,12 +251,10 @@ static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
 
 // A report that was long on its way brings the time that it is about.
 static void a_late_report_holds_nothing_up(void **state) {
-        RigAnswer *a;
-
         g.timed = true;
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.health = true});
+        RigAnswer *a = ask((Wish){.health = true});
         rig_host(&g, 3)->deaf = true;
         rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
         rig_host(&g, 3)->deaf = false;
@@ -299,28 +263,23 @@ static void a_late_report_holds_nothing_up(void **state) {
 }
 
 static void a_host_that_is_away_for_a_moment_is_waited_for(void **state) {
-        RigAnswer *a, *dry;
-
         start_on_two(9, SERVICE);
         rig_host_off(&g, 2);
         rig_host(&g, 2)->linked = false;
         rig_turns(&g, 4);
-        a = ask((Wish){});
-        dry = ask((Wish){.preview = true});
+        RigAnswer *a = ask((Wish){});
+        RigAnswer *dry = ask((Wish){.preview = true});
         rig_pass_ms(&g, RIG_LEASE_MS / 4);
         assert_false(a->final || dry->final);
         rig_host_on(&g, 2, false);
-        rig_settle(&g);
         assert_int_equal(n_moved(a), 3);
         assert_true(dry->final);
 }
 
 // A time that has come and is not looked at would wake the leader again and again.
 static void while_a_host_is_waited_for_no_time_stands_still(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
-        a = ask((Wish){.health = true});
+        RigAnswer *a = ask((Wish){.health = true});
         assert_int_equal(units_on(3), 1);
         rig_host_off(&g, 2);
         rig_host(&g, 2)->linked = false;
@@ -334,13 +293,11 @@ static void while_a_host_is_waited_for_no_time_stands_still(void **state) {
 }
 
 static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
-        RigAnswer *a, *b;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.id = 1});
+        RigAnswer *a = ask((Wish){.id = 1});
         assert_int_equal(rig_last(ask((Wish){.id = 2}))->status, EEXIST);
-        b = ask((Wish){.id = 1}); // sent again
+        RigAnswer *b = ask((Wish){.id = 1}); // sent again
         assert_false(b->final);
         assert_int_equal(rig_last(ask((Wish){.abort = true}))->status, 0);
         watch(a, 12);
@@ -352,16 +309,12 @@ static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
 }
 
 static void who_ends_one_leaves_a_job(void **state) {
-        const Argosy__Response *ended;
-        RigAnswer *a;
-        uint64_t job;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.id = 1});
-        job = cluster_state_last_job(g.state);
+        RigAnswer *a = ask((Wish){.id = 1});
+        uint64_t job = cluster_state_last_job(g.state);
         assert_string_equal(rig_show_job(&g, job)->verb, "rebalance");
-        ended = rig_last(ask((Wish){.abort = true}));
+        const Argosy__Response *ended = rig_last(ask((Wish){.abort = true}));
         assert_int_equal(ended->job, job + 1);
         assert_string_equal(rig_show_job(&g, job + 1)->verb, "rebalance --abort");
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");
@@ -371,18 +324,12 @@ static void who_ends_one_leaves_a_job(void **state) {
 }
 
 static void a_rebalance_is_called_off_by_its_job(void **state) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
-        RigAnswer *a;
-        uint64_t job;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){.id = 1});
-        job = cluster_state_last_job(g.state);
-        m.numbers = &job;
-        m.n_numbers = 1;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        RigAnswer *a = ask((Wish){.id = 1});
+        uint64_t job = cluster_state_last_job(g.state);
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &job, .n_numbers = 1);
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, A_REQUEST(JOB_CANCEL, job_cancel, &m)))->status, 0);
         watch(a, 12);
         assert_int_equal(rig_last(a)->status, ECANCELED);
         assert_int_equal(units_on(3), 1);
@@ -391,24 +338,19 @@ static void a_rebalance_is_called_off_by_its_job(void **state) {
 }
 
 static void a_client_that_goes_away_does_not_end_it(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         leader_cancel(g.leader, a->cancel);
         rig_pass_ms(&g, 12 * START_MS);
         assert_int_equal(units_on(3), 4);
 }
 
 static void with_its_leader_it_ends_and_the_next_one_goes_on_when_asked(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_true(a->final);
         assert_true(rig_last(a)->no_leader);
         rig_pass_ms(&g, 10 * START_MS);
@@ -418,11 +360,9 @@ static void with_its_leader_it_ends_and_the_next_one_goes_on_when_asked(void **s
 }
 
 static void a_node_that_is_lost_meanwhile_gets_nothing_more(void **state) {
-        RigAnswer *a;
-
         start_on_two(12, ONE_DOWN);
         g.start_ms = START_MS;
-        a = ask((Wish){});
+        RigAnswer *a = ask((Wish){});
         rig_host_off_for(&g, 3, 3 * RIG_LEASE_MS);
         assert_true(a->final);
         assert_int_equal(units_on(1) + units_on(2), 12);

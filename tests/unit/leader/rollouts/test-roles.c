@@ -21,20 +21,15 @@ static void slots(uint32_t host, const char *n) {
 }
 
 static int ask_role(const char *name, uint32_t weight, uint64_t guarantee, uint64_t limit, bool remove) {
-        Argosy__Request__RoleChange change =
-                MESSAGE_OF(request__role_change, .name = (char *) name, .weight = weight, .remove = remove);
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
         Argosy__Amount g1 = ARGOSY__AMOUNT__INIT, l1 = ARGOSY__AMOUNT__INIT, *gs = &g1, *ls = &l1;
-        RigAnswer *a;
 
         g1.resource = l1.resource = "slot";
         g1.amount = guarantee;
         l1.amount = limit;
-        change.guarantee = &gs;
-        change.n_guarantee = guarantee > 0;
-        change.limit = &ls;
-        change.n_limit = limit > 0;
-        a = rig_ask_and_settle(&g, &request);
+        Argosy__Request__RoleChange change = MESSAGE_OF(
+                request__role_change, .name = (char *) name, .weight = weight, .remove = remove,
+                .guarantee = &gs, .n_guarantee = guarantee > 0, .limit = &ls, .n_limit = limit > 0);
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(ROLE_CHANGE, role_change, &change));
         assert_true(a->final);
         return a->responses[0]->status;
 }
@@ -47,10 +42,8 @@ static int pool(const char *name, const char *host, bool remove) {
         Argosy__Request__PoolChange change =
                 MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
                            .n_hosts = !remove, .remove = remove);
-        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(POOL_CHANGE, pool_change, &change));
 
-        a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         return a->responses[0]->status;
 }
@@ -58,19 +51,16 @@ static int pool(const char *name, const char *host, bool remove) {
 static const Argosy__Response__RoleRow *role_row(const char *name) {
         Argosy__Request__RoleList list =
                 MESSAGE_OF(request__role_list, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(ROLE_LIST, role_list, &list);
-        RigAnswer *a;
+        RigAnswer *a = rig_ask(&g, A_REQUEST(ROLE_LIST, role_list, &list));
 
-        a = rig_ask(&g, &request);
         assert_int_equal(a->responses[0]->roles->n_rows, 1);
         return a->responses[0]->roles->rows[0];
 }
 
 static const char *message_of(const char *unit) {
         Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+        return rig_ask(&g, A_REQUEST(WHY, why, &m))->responses[0]->status_reply->why;
 }
 
 static const Argosy__Response__UnitResult *start(const char *name, const char *options) {
@@ -103,11 +93,10 @@ static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
         assert_int_equal(role_row("small")->waiting, 9);
         for (unsigned i = 0; i < 9; i++) {
                 _cleanup_free_ char *name = str_printf("first%u.service", i);
-                unsigned small, large;
 
                 rig_change(&g, UNLOAD, name, NULL);
-                small = role_row("small")->units;
-                large = role_row("large")->units;
+                unsigned small = role_row("small")->units;
+                unsigned large = role_row("large")->units;
                 assert_int_equal(small + large, i + 1);
                 assert_true(large <= 2 * small + 1 &&
                             2 * small <= large + 2); // within one unit, all the way
@@ -119,12 +108,11 @@ static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
 // Whoever waits for room alone waits in the Placement: a turn that gives out one place looks at nobody else.
 static void a_turn_costs_what_it_gives_out_not_who_waits(void **state) {
         enum { WAITING = 200, FREED = 5 };
-        uint64_t before;
 
         slots(1, "9");
         start_many("first", 9, "");
         start_many("second", WAITING, "");
-        before = g.leader->n_pending_judged;
+        uint64_t before = g.leader->n_pending_judged;
         assert_true(before <= 9 + WAITING); // each once, when it came
         for (unsigned i = 0; i < FREED; i++) {
                 _cleanup_free_ char *gone = str_printf("first%u.service", i),
@@ -207,19 +195,15 @@ static void what_is_guaranteed_stays_free(void **state) {
 }
 
 static void a_role_that_is_used_stays_and_one_that_is_not_there_is_refused(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *a;
-
         slots(1, "4");
-        r = start("u.service", "Role=web\n");
+        const Argosy__Response__UnitResult *r = start("u.service", "Role=web\n");
         assert_int_equal(r->status, EINVAL);
         assert_string_equal(
                 r->message,
                 "u.service:5: Role=web: there is no such role; `argosyctl role set web` makes it");
         assert_null(rig_record(&g, "u.service"));
         assert_int_equal(start("v.service", "")->status, 0);
-        a = rig_change_with(&g, UNLOAD, "v.service", SERVICE "Role=web\n", true, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, UNLOAD, "v.service", SERVICE "Role=web\n", true, NULL);
         assert_int_equal(a->responses[0]->change->units[0]->status, EINVAL);
         assert_int_equal(rig_record(&g, "v.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "v.service", NULL);
@@ -245,14 +229,11 @@ static void a_new_leader_knows_the_roles(void **state) {
 // ----------------------------------------------------------------------------------------------- priorities
 
 static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
-        const Argosy__Response__UnitResult *r;
-        RigAnswer *wait;
-
         slots(1, "2");
         start("low.service", "Priority=-5\n");
         start("lowest.service", "Priority=-10\n");
-        r = start("high.service", "Priority=10\n");
-        wait = rig_wait(&g, START, "high.service", r->revision);
+        const Argosy__Response__UnitResult *r = start("high.service", "Priority=10\n");
+        RigAnswer *wait = rig_wait(&g, START, "high.service", r->revision);
         assert_true(wait->final);
         assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);
         assert_int_equal(rig_count_running(&g, "high.service"), 1);
@@ -267,9 +248,6 @@ static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
 
 // The log takes its time: the batch that gives it a node is on its way when somebody begins to wait.
 static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
-        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(WAIT, wait, &m);
         RigAnswer *change, *wait;
 
         slots(1, "1");
@@ -281,16 +259,15 @@ static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
         rig_turns(&g, 10);
         assert_true(change->final);
         assert_int_equal(g.n_held, 1); // who goes, and who comes
-        item.name = "high.service";
-        item.revision = change->responses[0]->change->units[0]->revision;
-        m.verb = START;
-        m.items = &items;
-        m.n_items = 1;
-        wait = rig_ask(&g, &request);
+        Argosy__Request__Wait__Item item = MESSAGE_OF(
+                                            request__wait__item, .name = "high.service",
+                                            .revision = change->responses[0]->change->units[0]->revision),
+                                    *items = &item;
+        Argosy__Request__Wait m = MESSAGE_OF(request__wait, .verb = START, .items = &items, .n_items = 1);
+        wait = rig_ask(&g, A_REQUEST(WAIT, wait, &m));
         rig_turns(&g, 10);
         assert_false(wait->final);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(wait->final);
         assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);
 }
@@ -437,11 +414,9 @@ static void of_what_a_lost_node_leaves_the_highest_is_placed_first(void **state)
 // ------------------------------------------------------------------------------------------------ pools
 
 static void a_unit_goes_where_its_pool_is(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         for (uint32_t i = 1; i <= 3; i++)
                 slots(i, "5");
-        r = start("u.service", "Pool=fast\n");
+        const Argosy__Response__UnitResult *r = start("u.service", "Pool=fast\n");
         assert_int_equal(r->status, ENOSPC); // there is none
         assert_int_equal(pool("fast", "n9", false), ENOENT);
         assert_int_equal(pool("fast", "n3", false), 0);

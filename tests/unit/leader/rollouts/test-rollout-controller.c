@@ -22,19 +22,16 @@ enum { N_UNITS = 6, START_MS = 1000, HEALTH_MS = 2000 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.bad = hash_of(BAD, strlen(BAD));
-        return 0;
 }
 
 RIG_TEARDOWN
 
 static RigAnswer *ask(RigRollout w) {
-        RigAnswer *a;
-
         w.health_ms = HEALTH_MS;
-        a = rig_rollout(&g, w);
+        RigAnswer *a = rig_rollout(&g, w);
         assert_true(a->final);
         return a;
 }
@@ -42,9 +39,8 @@ static RigAnswer *ask(RigRollout w) {
 static RigAnswer *wait_for(const char *name, uint64_t revision) {
         Argosy__Request__RolloutWait m =
                 MESSAGE_OF(request__rollout_wait, .name = (char *) name, .revision = revision);
-        Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &m);
 
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(ROLLOUT_WAIT, rollout_wait, &m));
 }
 
 static RigAnswer *begin(RigRollout w) {
@@ -57,9 +53,8 @@ static RigAnswer *begin(RigRollout w) {
 
 static const char *why_of(const char *name) {
         Argosy__Request__Why m = MESSAGE_OF(request__why, .names = (char **) &name, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+        return rig_ask(&g, A_REQUEST(WHY, why, &m))->responses[0]->status_reply->why;
 }
 
 static void of_one_that_is_not_kept_nobody_says_how_it_ended(void **state) {
@@ -119,18 +114,15 @@ static unsigned watch(const RigAnswer *a) {
 }
 
 static bool record_is(const char *name, const char *content) {
-        Hash hash = hash_of(content, strlen(content));
-
-        return memcmp(rig_record(&g, name)->spec.data, hash.bytes, HASH_SIZE) == 0;
+        return memcmp(rig_record(&g, name)->spec.data, hash_of(content, strlen(content)).bytes, HASH_SIZE) ==
+               0;
 }
 
 // ------------------------------------------------------------------------------------------------ templates
 
 static void an_update_goes_through_the_instances_one_by_one(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         assert_int_equal(rig_last(a)->progress->remaining, N_UNITS);
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, 0);
@@ -150,24 +142,21 @@ static const char *restart_one_with(const char *content) {
                             !hash_equal(&u->order.spec, &hash))
                                 continue;
                         u->n_restarts = 1;
-                        rig_host_report(&g, rig_host(&g, h), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
-                                        ARGOSY__OUTCOME__KIND__NONE);
-                        rig_settle(&g);
+                        rig_host_report_and_settle(&g, rig_host(&g, h), u,
+                                                   ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                                                   ARGOSY__OUTCOME__KIND__NONE);
                         return u->name;
                 }
         return NULL;
 }
 
 static void what_systemd_restarts_by_itself_ends_the_way_forward(void **state) {
-        const char *name;
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
         assert_non_null(restart_one_with(OLD)); // before: that says nothing of what comes
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         for (unsigned i = 0; i < 100 && count_running(NEW) < 2; i++)
                 rig_pass_ms(&g, 250);
-        name = restart_one_with(NEW);
+        const char *name = restart_one_with(NEW);
         assert_non_null(name);
         watch(a);
         assert_int_equal(rig_last(a)->status, EIO);
@@ -214,10 +203,9 @@ static void an_update_of_files_alone_asks_for_no_restart(void **state) {
                             *new = with_file("web@.service", RELOADS "FileChange=reload\n", two),
                             *other = with_file("web@.service", RELOADS "FileChange=reload\nPriority=7\n",
                                                two);
-        RigAnswer *a;
 
         start_instances(N_UNITS, old);
-        a = begin((RigRollout){UPDATE, "web@.service", new});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", new});
         assert_int_equal(watch(a), 1); // and yet goes from one to the next
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(new), N_UNITS);
@@ -231,11 +219,10 @@ static void an_update_of_files_alone_asks_for_no_restart(void **state) {
 static void an_update_of_files_that_fails_goes_back_without_a_restart(void **state) {
         _cleanup_free_ char *old = with_file("web@.service", RELOADS "FileChange=reload\n", one),
                             *bad = with_file("web@.service", RELOADS "FileChange=reload\n", two);
-        RigAnswer *a;
 
         start_instances(N_UNITS, old);
         g.bad = hash_of(bad, strlen(bad));
-        a = begin((RigRollout){UPDATE, "web@.service", bad});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", bad});
         watch(a);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_int_equal(count_running(old), N_UNITS);
@@ -245,11 +232,10 @@ static void an_update_of_files_that_fails_goes_back_without_a_restart(void **sta
 static void a_global_unit_gets_files_without_a_restart_too(void **state) {
         _cleanup_free_ char *old = with_file("all.service", RELOADS "FileChange=none\nGlobal=yes\n", one),
                             *new = with_file("all.service", RELOADS "FileChange=none\nGlobal=yes\n", two);
-        RigAnswer *a;
 
         assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
         g.start_ms = START_MS;
-        a = begin((RigRollout){UPDATE, "all.service", new});
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", new});
         watch(a);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(new), 3);
@@ -259,14 +245,12 @@ static void a_global_unit_gets_files_without_a_restart_too(void **state) {
 static void a_global_unit_that_is_down_on_a_node_starts_with_the_new_files(void **state) {
         _cleanup_free_ char *old = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", one),
                             *new = with_file("all.service", RELOADS "FileChange=reload\nGlobal=yes\n", two);
-        RigAnswer *a;
 
         assert_int_equal(rig_change(&g, START, "all.service", old)->status, 0);
         g.start_ms = START_MS;
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
-        a = begin((RigRollout){UPDATE, "all.service", new});
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "all.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", new});
         watch(a);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(new), 3);
@@ -307,34 +291,27 @@ static void a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader(void *
         rig_pass_ms(&g, START_MS + HEALTH_MS - 1000);
         assert_int_equal(count_running(NEW), 1);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_int_equal(count_running(OLD), N_UNITS - 1);
         rig_pass_ms(&g, 1000 + 2 * RIG_BEAT_MS);
         assert_int_equal(count_running(OLD), N_UNITS - 2);
 }
 
 static void so_many_as_the_command_says_go_together(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
         assert_int_equal(watch(a), 3);
         assert_int_equal(rig_last(a)->status, 0);
 }
 
 static void the_units_own_option_is_stricter_than_the_command(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD ONE_DOWN);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 4});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 4});
         assert_int_equal(watch(a), 1);
 }
 
 static void an_update_that_fails_goes_back(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", BAD});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", BAD});
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_string_equal(rig_last(a)->message,
@@ -346,13 +323,10 @@ static void an_update_that_fails_goes_back(void **state) {
 
 // A host that is not told what to do, and says nothing of it, is waited for as long as a start may take.
 static void an_update_that_nothing_is_heard_of_goes_back(void **state) {
-        RigHost *h;
-        RigAnswer *a;
-
         start_instances(1, OLD);
-        h = rig_host(&g, rig_host_of(&g, "web@1.service"));
+        RigHost *h = rig_host(&g, rig_host_of(&g, "web@1.service"));
         h->full = true;
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, 299 * 1000);
         assert_true(record_is("web@1.service", NEW));
         assert_false(a->final);
@@ -367,10 +341,8 @@ static void an_update_that_nothing_is_heard_of_goes_back(void **state) {
 }
 
 static void a_restart_goes_through_them_all_and_changes_nothing_else(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){RESTART, "web@.service", .max = 2});
+        RigAnswer *a = begin((RigRollout){RESTART, "web@.service", .max = 2});
         assert_int_equal(watch(a), 2);
         assert_int_equal(rig_last(a)->status, 0);
         for (uint32_t h = 1; h <= 3; h++)
@@ -380,14 +352,11 @@ static void a_restart_goes_through_them_all_and_changes_nothing_else(void **stat
 
 // It has had its turn, and nobody can say that it was restarted.
 static void of_a_unit_that_has_no_node_it_is_said_that_it_has_none(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
         for (uint32_t h = 1; h <= 3; h++)
                 (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
-        (void) rig_change_with(&g, START, "lone.service", OLD, true, NULL);
-        rig_settle(&g);
-        a = begin((RigRollout){RESTART, "lone.service"});
+        (void) rig_change_with_and_settle(&g, START, "lone.service", OLD, true, NULL);
+        RigAnswer *a = begin((RigRollout){RESTART, "lone.service"});
         (void) watch(a);
         assert_int_equal(rig_last(a)->status, ENOSPC);
         assert_string_equal(rig_last(a)->message, "1 unit has no node, and starts as soon as one is found");
@@ -397,12 +366,11 @@ static void of_a_unit_that_has_no_node_it_is_said_that_it_has_none(void **state)
 }
 
 static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
-        const Argosy__Response *r;
-
         assert_int_equal(rig_change(&g, START, "a.service", OLD)->status, 0);
         assert_int_equal(rig_change(&g, START, "b.service", OLD "[X-Argosy]\nMachineOf=a.service\n")->status,
                          0);
-        r = rig_last(ask((RigRollout){UPDATE, "a.service", OLD "[X-Argosy]\nMachineOf=b.service\n"}));
+        const Argosy__Response *r =
+                rig_last(ask((RigRollout){UPDATE, "a.service", OLD "[X-Argosy]\nMachineOf=b.service\n"}));
         assert_int_equal(r->status, EINVAL);
         assert_string_equal(r->message,
                             "a.service:4: units that are to be where each other is: a.service -> "
@@ -415,28 +383,24 @@ static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
         "\nVolume=data.volume:/d\n\n# data.volume\n[Volume]\nLabel=" label "\n"
 
 static void an_update_that_changes_a_volume_is_refused(void **state) {
-        const Argosy__Response *r;
-
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "box.service", BOX("a:1", "x=1"))->status,
                          0);
-        r = rig_last(ask((RigRollout){UPDATE, "box.service", BOX("a:2", "x=2")}));
+        const Argosy__Response *r = rig_last(ask((RigRollout){UPDATE, "box.service", BOX("a:2", "x=2")}));
         assert_int_equal(r->status, EINVAL);
         assert_non_null(strstr(r->message, "data.volume is not as it was"));
         assert_true(record_is("box.service", BOX("a:1", "x=1")));
 }
 
 static void a_second_update_is_refused_while_one_runs(void **state) {
-        const Argosy__Response *r;
-        RigAnswer *a, *replace;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
-        r = rig_last(ask((RigRollout){UPDATE, "web@.service", BAD}));
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        const Argosy__Response *r = rig_last(ask((RigRollout){UPDATE, "web@.service", BAD}));
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
         assert_string_equal(why_of("web@.service"),
                             "it is being updated, 6 of 6 are left; 1 down or new, and 1 may be");
-        replace = rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
+        RigAnswer *replace =
+                rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
         rig_settle(&g);
         assert_int_equal(rig_last(replace)->change->units[0]->status, EEXIST);
         watch(a);
@@ -444,10 +408,8 @@ static void a_second_update_is_refused_while_one_runs(void **state) {
 }
 
 static void its_owner_can_give_it_up(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_pass_ms(&g, 2 * (START_MS + HEALTH_MS));
         assert_int_equal(rig_last(ask((RigRollout){UPDATE, "web@.service", .abort = true}))->status, 0);
         watch(a);
@@ -483,9 +445,8 @@ static void assert_over_at_once(const char *name, const char *content) {
 static void an_update_to_the_file_that_all_have_is_over_at_once(void **state) {
         start_instances(N_UNITS, OLD);
         assert_over_at_once("web@.service", OLD);
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_over_at_once("web@.service", OLD);
         assert_false(begin((RigRollout){UPDATE, "web@.service", NEW})->final);
 }
@@ -495,9 +456,8 @@ static void whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update(v
         assert_over_at_once("db.service", OLD);
         rig_change(&g, START, "db.service", NULL);
         assert_over_at_once("db.service", OLD);
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_int_equal(rig_last(ask((RigRollout){UPDATE, "db.service", OLD}))->change->units[0]->status,
                          EIO);
         assert_string_equal(
@@ -505,17 +465,14 @@ static void whatever_became_of_a_unit_before_the_file_that_it_has_is_no_update(v
                 "it has that file already, so nothing is started; db.service is not well (it failed), and "
                 "`restart` tries again");
         assert_over_at_once("db.service", OLD);
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "db.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__NONE);
         assert_over_at_once("db.service", OLD);
 }
 
 static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@4.service", NULL);
         watch(a);
@@ -525,24 +482,20 @@ static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
 
 static void a_new_leader_goes_on(void **state) {
         uint64_t revision;
-        RigAnswer *a;
 
         start_instances(N_UNITS, OLD);
         revision = rig_last(ask((RigRollout){UPDATE, "web@.service", NEW}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
         rig_elect_anew(&g);
-        rig_settle(&g);
-        a = wait_for("web@.service", revision);
+        RigAnswer *a = wait_for("web@.service", revision);
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW), N_UNITS);
 }
 
 static void a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere(void **state) {
-        RigAnswer *a;
-
         start_instances(N_UNITS, OLD);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
         rig_host_off(&g, 3);
         for (unsigned i = 0; i < 1000 && !a->final; i++)
                 rig_pass_ms(&g, 250);
@@ -567,11 +520,9 @@ static void what_is_no_template_of_ours_is_refused(void **state) {
 }
 
 static void a_unit_that_stands_alone_can_be_updated_too(void **state) {
-        RigAnswer *a;
-
         rig_change(&g, START, "db.service", OLD);
         g.start_ms = START_MS;
-        a = begin((RigRollout){UPDATE, "db.service", BAD});
+        RigAnswer *a = begin((RigRollout){UPDATE, "db.service", BAD});
         watch(a);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_int_equal(count_running(OLD), 1);
@@ -590,10 +541,8 @@ static void start_everywhere(void) {
 }
 
 static void a_global_unit_is_updated_node_by_node(void **state) {
-        RigAnswer *a;
-
         start_everywhere();
-        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW GLOBAL), 3);
@@ -608,24 +557,19 @@ static void a_global_unit_that_has_the_file_is_left_alone(void **state) {
 }
 
 static void where_a_global_unit_is_down_already_it_has_its_turn_first(void **state) {
-        RigAnswer *a;
-
         start_everywhere();
-        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "all.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
-        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
+        rig_host_report_and_settle(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "all.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(count_running(NEW GLOBAL), 3);
 }
 
 static void a_global_unit_goes_back_too(void **state) {
-        RigAnswer *a;
-
         g.bad = hash_of(BAD GLOBAL, strlen(BAD GLOBAL));
         start_everywhere();
-        a = begin((RigRollout){UPDATE, "all.service", BAD GLOBAL});
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", BAD GLOBAL});
         assert_int_equal(watch(a), 1);
         assert_int_equal(rig_last(a)->status, EIO);
         assert_int_equal(count_running(OLD GLOBAL), 3);
@@ -633,10 +577,8 @@ static void a_global_unit_goes_back_too(void **state) {
 }
 
 static void a_global_unit_is_restarted_once_on_each_node(void **state) {
-        RigAnswer *a;
-
         start_everywhere();
-        a = begin((RigRollout){RESTART, "all.service"});
+        RigAnswer *a = begin((RigRollout){RESTART, "all.service"});
         assert_int_equal(watch(a), 1);
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
@@ -644,26 +586,22 @@ static void a_global_unit_is_restarted_once_on_each_node(void **state) {
 
 static void under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once(void **state) {
         uint64_t revision;
-        RigAnswer *a;
 
         start_everywhere();
         revision =
                 rig_last(ask((RigRollout){UPDATE, "all.service", NEW GLOBAL}))->change->units[0]->revision;
         rig_pass_ms(&g, START_MS + 500);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_int_equal(count_running(NEW GLOBAL), 1);
         assert_int_equal(count_running(OLD GLOBAL), 2);
-        a = wait_for("all.service", revision);
+        RigAnswer *a = wait_for("all.service", revision);
         assert_int_equal(watch(a), 1);
         assert_int_equal(count_running(NEW GLOBAL), 3);
 }
 
 static void a_global_unit_that_is_destroyed_ends_its_rollout(void **state) {
-        RigAnswer *a;
-
         start_everywhere();
-        a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
+        RigAnswer *a = begin((RigRollout){UPDATE, "all.service", NEW GLOBAL});
         rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
         watch(a);
         assert_int_equal(rig_last(a)->status, EIO);
@@ -709,14 +647,11 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
 // It counted as down before its host was heard, and does so afterwards: but then it takes nothing more to
 // leave.
 static void what_has_failed_leaves_when_its_host_says_so(void **state) {
-        uint32_t failed;
-
         start_instances(3, OLD ONE_DOWN);
-        failed = rig_record(&g, "web@2.service")->node;
+        uint32_t failed = rig_record(&g, "web@2.service")->node;
         assert_int_equal(failed, rig_host(&g, 2)->virtual.node);
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_depose(&g);
         rig_host(&g, 2)->deaf = true;
         rig_elect(&g);
@@ -761,13 +696,10 @@ static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **st
 }
 
 static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state) {
-        VirtualUnit *u;
-
         start_instances(N_UNITS, OLD ONE_DOWN);
-        u = rig_unit_on(&g, 1, "web@1.service");
-        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        VirtualUnit *u = rig_unit_on(&g, 1, "web@1.service");
+        rig_host_report_and_settle(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                                   ARGOSY__OUTCOME__KIND__NONE);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         rig_pass_ms(&g, 10000);
         assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
@@ -783,9 +715,8 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
 // late.
 static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
         start_instances(N_UNITS, OLD ONE_DOWN);
-        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         assert_int_equal(rig_host(&g, 2)->virtual.units.count, 2);
         rig_age(&g, 61 * UINT64_C(1000000));
@@ -795,11 +726,10 @@ static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
 }
 
 static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
-        RigAnswer *a;
         unsigned most = 0;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
-        a = begin((RigRollout){UPDATE, "web@.service", NEW ONE_DOWN});
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW ONE_DOWN});
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->virtual.units.count); i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));
@@ -811,32 +741,27 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
 }
 
 static RigAnswer *begin_to_update(const char *name, const char *content) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__NamedFile file = NAMED_FILE_OF(
-                .name = (char *) name,
-                .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
+        Argosy__NamedFile file = NAMED_FILE_OF(.name = (char *) name,
+                                               .content = (ProtobufCBinaryData){.data = (uint8_t *) content,
+                                                                                .len = strlen(content)});
         uint64_t id[2] = {++g.id, 78};
+        Argosy__Request__Rollout m =
+                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                           .kind = UPDATE, .name = (char *) name, .file = &file);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.kind = UPDATE;
-        m.name = (char *) name;
-        m.file = &file;
-        return rig_ask(&g, &request);
+        return rig_ask(&g, A_REQUEST(ROLLOUT, rollout, &m));
 }
 
 // Its turn and the other one's start are in one entry.
 static void what_no_node_takes_with_another_content_goes_on_conflicting(void **state) {
-        RigAnswer *update, *start;
-
         rig_change(&g, START, "db.service", OLD "[X-Argosy]\nHost=n1\nConflicts=web.service\n");
         assert_int_equal(rig_record(&g, "db.service")->node, 1);
         g.slow = true;
-        update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
+        RigAnswer *update = begin_to_update("db.service", NEW "[X-Argosy]\nHost=nobody\n");
         rig_turns(&g, 4);
-        start = rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
-        rig_hurry(&g);
-        rig_settle(&g);
+        RigAnswer *start =
+                rig_change_with(&g, START, "web.service", OLD "[X-Argosy]\nHost=n1\n", false, NULL);
+        rig_hurry_and_settle(&g);
         assert_int_equal(rig_last(update)->status, 0);
         assert_true(start->final);
         assert_int_equal(rig_record(&g, "db.service")->node, 1);

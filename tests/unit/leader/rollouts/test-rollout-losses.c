@@ -25,15 +25,13 @@ static void start(const char *name, const char *content) {
 // The unit's node loses its power when the unit has had its turn, before anybody has heard of it. Returns
 // who waits for the job.
 static RigAnswer *begin_and_lose(RigRollout w) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &m);
         const RigAnswer *a = rig_rollout(&g, w);
 
         assert_int_equal(rig_last(a)->status, 0);
-        m.number = rig_last(a)->job;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = rig_last(a)->job);
         rig_settle(&g);
         rig_host_off(&g, cluster_state_find_host_by_node(g.state, rig_record(&g, w.name)->node)->host);
-        return rig_ask_and_settle(&g, &request);
+        return rig_ask_and_settle(&g, A_REQUEST(JOB_WAIT, job_wait, &m));
 }
 
 static void pass_until_final(const RigAnswer *a) {
@@ -51,23 +49,18 @@ static Argosy__ActiveState active_where_placed(const char *name) {
 }
 
 static void what_had_its_turn_on_a_node_that_is_lost_is_waited_for_where_it_goes(void **state) {
-        RigAnswer *a;
-
         start("a.service", OLD);
-        a = begin_and_lose((RigRollout){RESTART, "a.service"});
+        RigAnswer *a = begin_and_lose((RigRollout){RESTART, "a.service"});
         pass_until_final(a);
         assert_int_equal(active_where_placed("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         assert_int_equal(cluster_state_job_state(g.state, 3), ARGOSY__JOB_STATE__JOB_DONE);
 }
 
 static void of_what_stays_on_a_node_that_is_lost_it_is_said_that_nobody_knows(void **state) {
-        const Argosy__RolloutRecord *r;
-        RigAnswer *a;
-
         start("a.service", OLD KEEP);
-        a = begin_and_lose((RigRollout){UPDATE, "a.service", NEW KEEP});
+        RigAnswer *a = begin_and_lose((RigRollout){UPDATE, "a.service", NEW KEEP});
         pass_until_final(a);
-        r = cluster_state_find_rollout(g.state, "a.service");
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(g.state, "a.service");
         assert_string_equal(r->reason,
                             "1 unit is on nodes that cannot be asked, so whether it is up is not known");
         assert_int_equal(cluster_state_job_state(g.state, 3), ARGOSY__JOB_STATE__JOB_FAILED);

@@ -5,9 +5,8 @@
 
 static Activators m;
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         activators_done(&m);
-        return 0;
 }
 
 static bool append(const char *name, void *userdata) {

@@ -16,10 +16,9 @@ static Request requests[REQUESTS_MAX];
 static size_t n_requests;
 static char served[REQUESTS_MAX + 1];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         author_turns_init(&t, 8);
         n_requests = 0;
-        return 0;
 }
 
 static void leave(Request *q) {
@@ -28,13 +27,12 @@ static void leave(Request *q) {
         q->turn = NULL;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         for (size_t i = 0; i < n_requests; i++)
                 leave(&requests[i]);
         assert_int_equal(t.authors.count, 0);
         assert_true(list_is_empty(&t.waiting));
         author_turns_done(&t);
-        return 0;
 }
 
 static Request *come(const Argosy__Author *author, char name) {
@@ -47,9 +45,7 @@ static Request *come(const Argosy__Author *author, char name) {
 }
 
 static Argosy__Author user(uint32_t host, uint32_t uid) {
-        Argosy__Author author = AUTHOR_OF(.host = host, .uid = uid);
-
-        return author;
+        return (Argosy__Author) AUTHOR_OF(.host = host, .uid = uid);
 }
 
 static Argosy__Author token(uint32_t host, const char *id) {

@@ -12,10 +12,9 @@ typedef struct Fixture {
 
 static Fixture f;
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         companions_done(&f.c);
         f = (Fixture){};
-        return 0;
 }
 
 static void on_changed(uint32_t node, void *userdata) {

@@ -9,10 +9,9 @@
 
 static Dependencies g, planned;
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         dependencies_done_all(&g);
         dependencies_done_all(&planned);
-        return 0;
 }
 
 static void set_in(Dependencies *d, const char *name, const char *other, unsigned kinds) {
@@ -265,7 +264,6 @@ static void what_is_refused_is_what_has_no_order(void **state) {
                 UnitDependency list[3];
                 char names[N][8], from[8];
                 unsigned a = draw(N), n = 0;
-                bool refuse;
 
                 memcpy(was_after, after[a], sizeof(was_after));
                 memcpy(was_before, before[a], sizeof(was_before));
@@ -282,7 +280,7 @@ static void what_is_refused_is_what_has_no_order(void **state) {
                         n++;
                 }
                 snprintf(from, sizeof(from), "u%u", a);
-                refuse = closes(from, list, n);
+                bool refuse = closes(from, list, n);
                 assert_int_equal(refuse, !has_a_topological_order());
                 if (!refuse) {
                         assert_int_equal(dependencies_set(&g, from, list, n), 0);
@@ -305,7 +303,6 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                 char names[N][12], padded[sizeof(found.units) + 8];
                 const char *all[N];
                 unsigned n = 8 + draw(N - 8);
-                DependencyCycleSearch s;
 
                 for (unsigned a = 0; a < n; a++)
                         snprintf(names[a], sizeof(names[a]), "u%u", a);
@@ -329,14 +326,13 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                                         reach[a][b] |= reach[a][k] && reach[k][b];
                 for (unsigned a = 0, from = draw(n); a < n; a++)
                         all[a] = names[(from + a) % n];
-                s = search();
+                DependencyCycleSearch s = search();
                 assert_int_equal(dependency_cycles_find(&s, all, n), 0);
                 snprintf(padded, sizeof(padded), " %s ", found.units);
                 for (unsigned a = 0; a < n; a++) {
-                        const char *at;
                         _cleanup_free_ char *word = str_printf(" %s ", names[a]);
+                        const char *at = strstr(padded, word);
 
-                        at = strstr(padded, word);
                         assert_int_equal(at != NULL, reach[a][a]);
                         assert_true(!at || !strstr(at + 1, word)); // once
                 }
@@ -349,7 +345,6 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
 static size_t count_steps(bool back, size_t *ret_edges) {
         static char names[MANY][8];
         const char *all[MANY];
-        DependencyCycleSearch s;
         size_t edges = 0;
 
         random_state = 3;
@@ -367,7 +362,7 @@ static size_t count_steps(bool back, size_t *ret_edges) {
                 assert_int_equal(dependencies_set(&planned, names[a], list, n), 0);
                 all[a] = names[a];
         }
-        s = search();
+        DependencyCycleSearch s = search();
         assert_int_equal(dependency_cycles_find(&s, all, MANY), 0);
         dependencies_done_all(&planned);
         *ret_edges = edges;

@@ -40,12 +40,10 @@ static void machine_init(Machine *m, unsigned number, unsigned which) {
 static ClusterState *state_with_pool(const char *name, const char *host) {
         ClusterState *s = cluster_state_new();
         _cleanup_(batch_done) Batch b = {0};
-        Argosy__PoolRecord pool =
-                MESSAGE_OF(pool_record, .name = (char *) name, .hosts = (char **) &host, .n_hosts = 1);
         Argosy__Label *wanted = &labels[0];
+        Argosy__PoolRecord pool = MESSAGE_OF(pool_record, .name = (char *) name, .hosts = (char **) &host,
+                                             .n_hosts = 1, .labels = &wanted, .n_labels = 1);
 
-        pool.labels = &wanted;
-        pool.n_labels = 1;
         batch_op(&b, ARGOSY__LOG_OP__OP_POOL)->pool = &pool;
         assert_int_equal(cluster_state_apply(s, &b.log), 0);
         return s;
@@ -78,7 +76,7 @@ static bool admits(const ClusterState *s, const Machine *m, const char *manager,
 }
 
 static void nobody_gets_units_that_did_not_ask_for_him(void **state) {
-        ClusterState *s = state_with_pool("gold", "n1");
+        _cleanup_(cluster_state_freep) ClusterState *s = state_with_pool("gold", "n1");
         const char *all = "Manager=*\n", *users = "Manager=user@* container@db\n";
         Machine m = {};
 
@@ -92,11 +90,10 @@ static void nobody_gets_units_that_did_not_ask_for_him(void **state) {
         assert_true(admits(s, &m, "user@1000", users));
         assert_true(admits(s, &m, "container@db", users));
         assert_false(admits(s, &m, "container@web", users));
-        cluster_state_free(s);
 }
 
 static void a_host_is_known_by_name_or_id_and_a_pool_by_who_is_in_it(void **state) {
-        ClusterState *s = state_with_pool("gold", "n1");
+        _cleanup_(cluster_state_freep) ClusterState *s = state_with_pool("gold", "n1");
         Machine one = {}, two = {};
 
         machine_init(&one, 1, 0);
@@ -111,11 +108,10 @@ static void a_host_is_known_by_name_or_id_and_a_pool_by_who_is_in_it(void **stat
         assert_true(admits(s, &two, "system", "RequireLabel=disk!=ssd\n"));
         assert_true(admits(s, &one, "system", "RequireLabel=disk!=ssd !disk\n"));
         assert_false(admits(s, &two, "system", "RequireLabel=disk=ssd|nvme\n"));
-        cluster_state_free(s);
 }
 
 static void the_first_term_that_is_not_met_says_why(void **state) {
-        ClusterState *s = state_with_pool("gold", "n1");
+        _cleanup_(cluster_state_freep) ClusterState *s = state_with_pool("gold", "n1");
         UnitOptions *o = options_of("Host=n1\nRequireLabel=podman disk\n");
         EligibilityTerms terms;
         Machine m = {};
@@ -131,7 +127,6 @@ static void the_first_term_that_is_not_met_says_why(void **state) {
                         ->reason,
                 "only units that ask for it by Manager= run in this manager");
         unit_options_unref(o);
-        cluster_state_free(s);
 }
 
 // -------------------------------------------------------------------------------------------- the Placement
@@ -155,11 +150,10 @@ static bool placement_admits(const ClusterState *s, const Machine *m, const char
         Placement *p = placement_new();
         PlacementSpec spec = {.terms = terms->of, .n_terms = terms->n};
         uint32_t class;
-        bool yes;
 
         add_node(p, s, m, manager);
         assert_int_equal(placement_class_get(p, &spec, &class), 0);
-        yes = placement_class_possible(p, class);
+        bool yes = placement_class_possible(p, class);
         placement_free(p);
         return yes;
 }
@@ -189,26 +183,24 @@ static void random_file(unsigned *seed, char *to, size_t size) {
 
 static void it_says_what_the_placement_says(void **state) {
         static const char *const managers[] = {"system", "user@1000"};
-        ClusterState *s = state_with_pool("gold", "n1");
+        _cleanup_(cluster_state_freep) ClusterState *s = state_with_pool("gold", "n1");
         unsigned seed = 1, n_judged = 0, n_admitted = 0;
 
         for (unsigned i = 0; i < N_FILES; i++) {
                 const char *manager = managers[rand_r(&seed) % ELEMENTSOF(managers)];
                 EligibilityTerms terms;
-                UnitOptions *o;
                 char text[512];
                 Machine m = {};
-                bool yes;
 
                 random_file(&seed, text, sizeof text);
                 machine_init(&m, 1 + (unsigned) rand_r(&seed) % N_HOSTS,
                              (unsigned) rand_r(&seed) % (1U << ELEMENTSOF(labels)));
-                o = try_options_of(text);
+                UnitOptions *o = try_options_of(text);
                 if (!o)
                         continue;
                 n_judged++;
                 eligibility_terms(o, &terms);
-                yes = eligibility_admits(s, &m.record, manager, o);
+                bool yes = eligibility_admits(s, &m.record, manager, o);
                 if (yes != placement_admits(s, &m, manager, &terms))
                         fail_msg("%s with %zu labels, %s:\n%s", m.name, m.record.n_labels, manager, text);
                 n_admitted += yes;
@@ -216,7 +208,6 @@ static void it_says_what_the_placement_says(void **state) {
         }
         assert_in_range(n_judged, N_FILES / 4, N_FILES);
         assert_in_range(n_admitted, n_judged / 20, n_judged / 2);
-        cluster_state_free(s);
 }
 
 RUN_TESTS(

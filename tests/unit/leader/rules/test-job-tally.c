@@ -11,9 +11,8 @@
 
 static JobTally t;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         t = (JobTally){};
-        return 0;
 }
 
 static void a_verb_keeps_its_row(void **state) {

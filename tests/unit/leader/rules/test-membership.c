@@ -183,10 +183,9 @@ static void five_voters_are_made_of_five_hosts_only(void **state) {
 
 static void a_promotion_goes_through_its_steps(void **state) {
         Scene *s = scene("A* b c");
-        MembershipStep step;
 
         s->hosts[1].opened_id = 17;
-        step = membership_plan(&s->view);
+        MembershipStep step = membership_plan(&s->view);
         assert_int_equal(step.action, MEMBERSHIP_ENROL);
         assert_int_equal(step.raft_id, 17);
         s->hosts[1].voter = true;
@@ -256,10 +255,9 @@ static void a_demotion_can_be_called_off_until_its_voter_is_dropped(void **state
 
 static void what_is_left_of_a_removed_host_is_dropped(void **state) {
         Scene *s = scene("A* B C");
-        MembershipStep step;
 
         s->members[s->view.n_members++] = (MembershipMember){99, true};
-        step = membership_plan(&s->view);
+        MembershipStep step = membership_plan(&s->view);
         assert_int_equal(step.action, MEMBERSHIP_DROP);
         assert_int_equal(step.raft_id, 99);
 }
@@ -281,7 +279,6 @@ typedef void (*BeforeStep)(Scene *s);
 static bool carry_out_as_far_as_safe(Scene *s, BeforeStep before) {
         for (int i = 0; i < 100; i++) {
                 MembershipStep step = membership_plan(&s->view);
-                MembershipHost *h;
 
                 if (before) {
                         before(s);
@@ -289,7 +286,7 @@ static bool carry_out_as_far_as_safe(Scene *s, BeforeStep before) {
                 }
                 if (!membership_is_safe(&s->view, &step))
                         return false;
-                h = step.host ? &s->hosts[step.host - 1] : NULL;
+                MembershipHost *h = step.host ? &s->hosts[step.host - 1] : NULL;
                 switch (step.action) {
                 case MEMBERSHIP_NOTHING:
                         return true;
@@ -422,7 +419,6 @@ static void the_step_before_the_last_majority_is_not_taken(void **state) {
 // Voters, of whom `dead` do not answer, then spares; `leader` leads. NULL: nobody could lead that.
 static Scene *combination(size_t voters, unsigned dead, size_t spares, size_t leader, unsigned wanted) {
         char text[64] = "";
-        Scene *s;
 
         if (dead & (1u << leader))
                 return NULL;
@@ -430,7 +426,7 @@ static Scene *combination(size_t voters, unsigned dead, size_t spares, size_t le
                 snprintf(text + strlen(text), sizeof(text) - strlen(text), "%c%s%s",
                          (char) ((i < voters ? 'A' : 'a') + i), dead & (1u << i) ? "-" : "",
                          i == leader ? "*" : "");
-        s = scene(text);
+        Scene *s = scene(text);
         s->view.wanted = wanted;
         return majority_is_live(&s->view) ? s : NULL;
 }
@@ -534,7 +530,6 @@ static void whether_there_is_a_step_follows_neither_from_answers_nor_from_spares
         for (seed = 1; seed < 100000; seed += 7) {
                 uint32_t first = seed, voters = 1 + roll(5), spares = roll(5);
                 Scene *s = combination(voters, 0, spares, roll(voters), 1 + 2 * roll(3));
-                bool nothing;
 
                 for (uint32_t i = 0; i < voters + spares; i++) {
                         s->hosts[i].no_promote = roll(6) == 0;
@@ -543,7 +538,7 @@ static void whether_there_is_a_step_follows_neither_from_answers_nor_from_spares
                         s->hosts[i].running_id *= roll(6) > 0;
                 }
                 shake_spares(s);
-                nothing = membership_plan(&s->view).action == MEMBERSHIP_NOTHING;
+                bool nothing = membership_plan(&s->view).action == MEMBERSHIP_NOTHING;
                 for (size_t i = 0; i < s->view.n_members; i++)
                         s->members[i].live = roll(2);
                 assert_int_equal(membership_plan(&s->view).action == MEMBERSHIP_NOTHING, nothing);

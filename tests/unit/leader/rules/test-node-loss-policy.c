@@ -14,11 +14,9 @@
 enum { LOST = 1000 };
 
 static uint64_t moves_at(const FailingOptions *o, NodeLossView v) {
-        uint64_t at;
-
         v.options = o;
         v.lost_us = LOST * SEC;
-        at = node_loss_policy_move_at(&v);
+        uint64_t at = node_loss_policy_move_at(&v);
         return at == NODE_LOSS_NEVER ? at : (at - v.lost_us) / USEC_PER_MSEC;
 }
 
@@ -87,7 +85,7 @@ static void the_lease_is_over_there_before_it_is_here(void **state) {
 
 static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
         enum { N = 200, ROUNDS = 20000 };
-        DeadlineHeap h = {};
+        _cleanup_(deadline_heap_done) DeadlineHeap h = {};
         Deadline items[N] = {};
         uint64_t now = 1;
 
@@ -115,7 +113,6 @@ static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
                                 least = items[k].at_us;
                 assert_int_equal(deadline_heap_next(&h), least);
         }
-        deadline_heap_done(&h);
 }
 
 RUN_TESTS(

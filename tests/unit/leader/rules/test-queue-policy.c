@@ -68,11 +68,9 @@ static const Argosy__QueueRule *match(const Argosy__QueueRecord *queue, const Qu
 
 static Argosy__QueueRule rule(const char *author, const char *verb, const char *unit, const char *role,
                               const char *reason) {
-        Argosy__QueueRule r = QUEUE_RULE_OF(.author = (char *) author, .verb = (char *) verb,
-                                            .unit = (char *) unit, .role = (char *) role,
-                                            .reason = (char *) reason, .action = HOLD);
-
-        return r;
+        return (Argosy__QueueRule) QUEUE_RULE_OF(.author = (char *) author, .verb = (char *) verb,
+                                                 .unit = (char *) unit, .role = (char *) role,
+                                                 .reason = (char *) reason, .action = HOLD);
 }
 
 static bool is_matched(Argosy__QueueRule r, const Asked *a) {
@@ -169,10 +167,9 @@ static void any_rules_and_any_request_are_what_the_model_says(void **state) {
                 Argosy__QueueRule rules[5], *pointers[5];
                 Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
                 const Argosy__QueueRule *expected = NULL;
-                QueueSubject s;
 
                 a.units[0] = rand() % 4 ? PICK(units) : NULL;
-                s = subject(&a);
+                QueueSubject s = subject(&a);
                 for (size_t i = 0; i < ELEMENTSOF(rules); i++) {
                         rules[i] = rule(PICK(author_patterns), PICK(verb_patterns), PICK(unit_patterns),
                                         PICK(role_words), "");
@@ -210,7 +207,7 @@ static void many_are_compared_in_turns(void **state) {
         Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
         const Argosy__QueueRule *found;
         QueueSubject s = subject(&ann);
-        QueueWalk walk = {};
+        _cleanup_(queue_walk_done) QueueWalk walk = {};
         size_t left = 1;
 
         queue.rules = pointers;
@@ -223,7 +220,6 @@ static void many_are_compared_in_turns(void **state) {
         assert_int_equal(queue_policy_walk(&queue, &s, &walk, &left, &found), 0);
         assert_ptr_equal(found, &rules[1]);
         assert_int_equal(left, 0);
-        queue_walk_done(&walk);
 }
 
 // ---------------------------------------------------------------------------------------- what they are for

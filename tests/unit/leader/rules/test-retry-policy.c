@@ -10,9 +10,8 @@
 
 static RetryLog log_;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         log_ = (RetryLog){};
-        return 0;
 }
 
 // `n` failures on the node, one microsecond after the other.
@@ -60,11 +59,9 @@ static void four_failures_are_two_after_one_half_life_and_none_at_last(void **st
 
 static void forgiven_is_when_fewer_than_the_limit_count(void **state) {
         for (unsigned limit = 1; limit <= 5; limit++) {
-                uint64_t at;
-
                 log_ = (RetryLog){};
                 fail_there(1, limit + 2, SEC);
-                at = retry_policy_forgiven_us(&log_, limit, HALF, SEC);
+                uint64_t at = retry_policy_forgiven_us(&log_, limit, HALF, SEC);
                 assert_int_equal(retry_policy_failures(&log_, 1, HALF, at - HALF / 1000), limit);
                 assert_int_equal(retry_policy_failures(&log_, 1, HALF, at), limit - 1);
         }

@@ -13,12 +13,11 @@ static RolloutView view;
 static size_t chosen[N];
 
 // Six units that are up and have the old content; one may be down at a time.
-static int setup(void **state) {
+FIXTURE(setup) {
         for (size_t i = 0; i < N; i++)
                 items[i] = (RolloutItem){.mine = true, .wanted_up = true, .up = true, .since_us = START};
         view = (RolloutView){
                 .max = 1, .health_us = HEALTH_US, .now_us = START + 60000000, .items = items, .n_items = N};
-        return 0;
 }
 
 static RolloutStep step(void) {
@@ -138,12 +137,10 @@ static void what_is_on_its_way_in_this_entry_counts_as_down(void **state) {
 }
 
 static void one_that_fails_ends_it(void **state) {
-        RolloutStep s;
-
         has_changed(0, true, HEALTH_US);
         has_changed(1, false, 0);
         items[1].failure = "exit-code";
-        s = step();
+        RolloutStep s = step();
         assert_int_equal(s.action, ROLLOUT_FAILED);
         assert_int_equal(s.culprit, 1);
         assert_string_equal(s.failure, "exit-code");

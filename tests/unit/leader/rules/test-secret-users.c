@@ -7,9 +7,8 @@
 
 static SecretUsers m;
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         secret_users_done(&m);
-        return 0;
 }
 
 static bool set(const char *unit, const char *secret, uint64_t version) {

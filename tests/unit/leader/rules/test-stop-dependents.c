@@ -10,9 +10,8 @@
 static StopDependents m;
 static char found[128];
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         stop_dependents_done(&m);
-        return 0;
 }
 
 static void set(const char *name, const char *bound_to, const char *stops) {

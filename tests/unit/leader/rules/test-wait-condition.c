@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "test.h"
 #include "macro.h"
+#include "messages.h"
+#include "test.h"
 #include "unit-state.h"
 #include "wait-condition.h"
 
@@ -20,7 +21,7 @@ static WaitNode nodes[2];
 static WaitView view;
 
 // A launched unit, asked for at revision 10 and placed on node 1, which reports it running.
-static int setup(void **state) {
+FIXTURE(setup) {
         argosy__unit_record__init(&record);
         record.target = ARGOSY__TARGET__TARGET_LAUNCHED;
         record.node = 1;
@@ -39,7 +40,6 @@ static int setup(void **state) {
         nodes[1] = nodes[0];
         nodes[1].node = "n2";
         view = (WaitView){.record = &record, .nodes = nodes, .n_nodes = 1};
-        return 0;
 }
 
 static void assert_pending(Argosy__Verb verb) {
@@ -127,7 +127,8 @@ static void a_program_that_ended_well_is_said_to_have_ended(void **state) {
 }
 
 static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
-        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+        Argosy__Outcome outcome = OUTCOME_OF(.kind = ARGOSY__OUTCOME__KIND__FAILED, .start_rev = 10),
+                        *outcomes[] = {&outcome};
 
         nodes[0].active = INACTIVE;
         nodes[0].unsettled = true;
@@ -136,8 +137,6 @@ static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
         nodes[0].error = "start failed";
         assert_pending(START);
         assert_ends(LOAD, EIO);
-        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
-        outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
         nodes[0].unsettled = false;
@@ -149,13 +148,12 @@ static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
 // As systemctl has it: nothing has failed, and it is said.
 static void a_start_that_systemd_skips_ends_well_with_a_word(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
-        WaitVerdict v;
 
         nodes[0].active = INACTIVE;
         nodes[0].skipped = true;
         nodes[0].result = "exec-condition";
         nodes[0].probation = ARGOSY__PROBATION__PROBATION_ENDED; // of which no run began
-        v = wait_condition_judge(START, 10, &view);
+        WaitVerdict v = wait_condition_judge(START, 10, &view);
         assert_true(v.done && v.status == 0 && v.skipped);
         assert_string_equal(v.node, "n1");
         outcome.kind = ARGOSY__OUTCOME__KIND__DONE; // of a one-shot
@@ -220,11 +218,9 @@ static void a_start_that_never_began_says_what_the_node_says(void **state) {
 }
 
 static void a_start_that_fails_says_why_and_where(void **state) {
-        WaitVerdict v;
-
         nodes[0].active = FAILED;
         nodes[0].result = "exit-code";
-        v = wait_condition_judge(START, 10, &view);
+        WaitVerdict v = wait_condition_judge(START, 10, &view);
         assert_int_equal(v.status, EIO);
         assert_string_equal(v.message, "a process of it ended with an error (exit-code)");
         assert_string_equal(v.node, "n1");
@@ -237,7 +233,7 @@ static void a_start_that_fails_says_why_and_where(void **state) {
 }
 
 static void a_one_shot_ends_the_start_when_it_has_finished(void **state) {
-        Argosy__Outcome o = ARGOSY__OUTCOME__INIT, *outcomes = &o;
+        Argosy__Outcome o = OUTCOME_OF(.kind = ARGOSY__OUTCOME__KIND__DONE, .start_rev = 10), *outcomes = &o;
 
         nodes[0].active = ACTIVATING;
         nodes[0].sub = "start";
@@ -250,8 +246,6 @@ static void a_one_shot_ends_the_start_when_it_has_finished(void **state) {
         // The outcome in the log outlives the node that saw it.
         nodes[0].lost = true;
         assert_pending(START);
-        o.kind = ARGOSY__OUTCOME__KIND__DONE;
-        o.start_rev = 10;
         record.outcomes = &outcomes;
         record.n_outcomes = 1;
         assert_ends(START, 0);

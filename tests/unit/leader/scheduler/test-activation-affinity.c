@@ -90,7 +90,6 @@ static void the_service_of_another_name_follows_too(void **state) {
 
 static void a_timer_goes_where_its_service_must_be(void **state) {
         rig_host_set_labels(&g, 3, "disk", "ssd");
-        rig_settle(&g);
         change(SUBMIT, "job.service", ONE_SHOT ON_SSD, "");
         change(START, "job.timer", TIMER, "");
         assert_int_equal(node_of("job.service", LOADED), rig_host(&g, 3)->virtual.node);
@@ -98,22 +97,19 @@ static void a_timer_goes_where_its_service_must_be(void **state) {
 }
 
 static void they_move_together(void **state) {
-        uint32_t before, after;
-
         change(START, "first.service", SERVICE, ""); // on the leader's own host
         change(SUBMIT, "job.service", ONE_SHOT, "");
         change(SUBMIT, "z.service", SERVICE, "");
         change(START, "job.timer", TIMER, "");
         change(START, "a.timer", "[Timer]\nUnit=z.service\n", "");
-        before = node_of("job.timer", LAUNCHED);
+        uint32_t before = node_of("job.timer", LAUNCHED);
         change(START, "job.service", NULL, ""); // runs by itself once, and is done
-        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "job.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "job.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         assert_int_equal(before, rig_host(&g, 2)->virtual.node);
         rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_settle(&g);
-        after = node_of("job.timer", LAUNCHED);
+        uint32_t after = node_of("job.timer", LAUNCHED);
         assert_int_not_equal(after, before);
         assert_int_equal(node_of("job.service", LAUNCHED), after); // its file is needed there; it is not run
         assert_int_equal(rig_unit_on(&g, after, "job.service")->starts, 0);
@@ -122,12 +118,10 @@ static void they_move_together(void **state) {
 
 // The file is needed where its timer is when the node is back.
 static void what_a_kept_timer_activates_is_kept_with_it(void **state) {
-        uint32_t node;
-
         change(START, "first.service", SERVICE, ""); // on the leader's own host
         change(SUBMIT, "job.service", ONE_SHOT, "");
         change(START, "job.timer", TIMER "[X-Argosy]\nNodeLost=keep\n", "");
-        node = node_of("job.timer", LAUNCHED);
+        uint32_t node = node_of("job.timer", LAUNCHED);
         assert_int_equal(node, rig_host(&g, 2)->virtual.node);
         rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_settle(&g);
@@ -158,20 +152,16 @@ static void a_lost_node_gives_both_to_one_node(void **state) {
 
 // The timer's new content needs another node.
 static void the_service_follows_a_timer_that_moves_by_itself(void **state) {
-        uint32_t before;
-        RigAnswer *a;
-
         change(SUBMIT, "job.service", ONE_SHOT, "");
         change(START, "job.timer", TIMER, "");
-        before = node_of("job.timer", LAUNCHED);
+        uint32_t before = node_of("job.timer", LAUNCHED);
         for (uint32_t i = 1; i <= 3; i++)
                 if (rig_host(&g, i)->virtual.node != before) {
                         rig_host_set_labels(&g, i, "disk", "ssd");
                         break;
                 }
         rig_settle(&g);
-        a = rig_change_with(&g, START, "job.timer", TIMER ON_SSD, true, NULL);
-        rig_settle(&g);
+        RigAnswer *a = rig_change_with_and_settle(&g, START, "job.timer", TIMER ON_SSD, true, NULL);
         assert_string_equal(a->responses[0]->change->units[0]->message, "");
         assert_int_not_equal(node_of("job.timer", LAUNCHED), before);
         assert_int_equal(node_of("job.service", LOADED), node_of("job.timer", LAUNCHED));
@@ -179,10 +169,8 @@ static void the_service_follows_a_timer_that_moves_by_itself(void **state) {
 
 static void what_runs_by_its_own_order_is_not_stopped_for_a_timer(void **state) {
         rig_host_set_labels(&g, 2, "disk", "ssd");
-        rig_settle(&g);
         change(START, "x.service", SERVICE ON_SSD, "");
         rig_host_set_labels(&g, 3, "rack", "b");
-        rig_settle(&g);
         change(START, "x.timer", TIMER "[X-Argosy]\nMachineMetadata=rack=b\n",
                "x.service is on another node, where this unit cannot activate it");
         rig_settle(&g);
@@ -246,7 +234,6 @@ static void chains_and_cycles_come_to_an_end(void **state) {
 static void start_two(const char *const names[2], const char *const contents[2], const char *says) {
         Argosy__NamedFile files[2], *pointers[2];
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        const Argosy__Response__Change *r;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 77};
 
@@ -263,7 +250,7 @@ static void start_two(const char *const names[2], const char *const contents[2],
         m.n_names = 2;
         m.files = pointers;
         m.n_files = 2;
-        r = rig_change_answered(rig_ask_and_settle(&g, &request));
+        const Argosy__Response__Change *r = rig_change_answered(rig_ask_and_settle(&g, &request));
         for (size_t i = 0; i < 2; i++)
                 assert_int_equal(r->units[i]->status, 0);
         assert_string_equal(*r->units[0]->message ? r->units[0]->message : r->units[1]->message, says);
@@ -315,7 +302,6 @@ static void both_are_where_both_can_be(void **state) {
 
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_host_set_labels(&g, 3, "disk", "ssd");
-        rig_settle(&g);
         (void) rig_label(&g, "n3", "rack", "b");
         (void) rig_label(&g, "n1", "rack", "b");
         start_two(names, (const char *const[]){SERVICE ON_SSD, TIMER "[X-Argosy]\nRequireLabel=rack=b\n"},
@@ -355,7 +341,6 @@ static void the_next_leader_knows_who_belongs_together(void **state) {
         change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
         fill_node_of("night.timer");
         rig_elect_anew(&g);
-        rig_settle(&g);
         change(LOAD, "z-backup.service", SERVICE, "");
         assert_int_equal(node_of("z-backup.service", LOADED), node_of("night.timer", LAUNCHED));
 }

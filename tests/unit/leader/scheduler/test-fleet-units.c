@@ -20,13 +20,14 @@
 RIG_OF(3)
 
 static void says(uint32_t host, bool taken_over, bool fleet_runs, const char *a, const char *b) {
-        Argosy__FleetUnits m = MESSAGE_OF(fleet_units, .directory = (char *) "/run/fleet/units");
         char *names[] = {(char *) a, (char *) b};
+        Argosy__FleetUnits m =
+                MESSAGE_OF(fleet_units, .directory = (char *) "/run/fleet/units", .units = names,
+                           .n_units = !a  ? 0
+                                      : b ? 2
+                                          : 1,
+                           .taken_over = taken_over, .fleet_runs = fleet_runs);
 
-        m.units = names;
-        m.n_units = !a ? 0 : b ? 2 : 1;
-        m.taken_over = taken_over;
-        m.fleet_runs = fleet_runs;
         session_on_fleet_units(g.leader, host_find(g.leader, host), &m);
         rig_settle(&g);
 }
@@ -88,17 +89,13 @@ static void what_its_host_does_not_take_goes_nowhere(void **state) {
 }
 
 static const Argosy__Response__UnitResult *plan_start(const char *name) {
-        Argosy__Request__Change change = MESSAGE_OF(request__change, .verb = START);
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         char *names[] = {(char *) name};
         uint8_t id[16] = "asks for a plan";
-        RigAnswer *a;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .verb = START, .names = names, .n_names = 1, .preview = true,
+                           .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)});
+        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change));
 
-        change.names = names;
-        change.n_names = 1;
-        change.preview = true;
-        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        a = rig_ask_and_settle(&g, &request);
         assert_int_equal(a->n, 1);
         return a->responses[0]->change->units[0];
 }
@@ -126,11 +123,9 @@ static void does_not_know(uint32_t host) {
 }
 
 static void nothing_new_starts_while_a_host_does_not_know_what_it_runs(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         says(2, false, false, "kept.service", NULL);
         does_not_know(2);
-        r = rig_change(&g, START, "web.service", SERVICE);
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "web.service", SERVICE);
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "n2 has not found out yet"));
         assert_null(rig_record(&g, "web.service"));
@@ -157,10 +152,8 @@ static void a_host_that_is_lost_keeps_nobody_waiting(void **state) {
 }
 
 static void a_healthy_unit_stays_where_it_is(void **state) {
-        uint32_t host;
-
         rig_change(&g, START, "web.service", SERVICE);
-        host = rig_host_of(&g, "web.service");
+        uint32_t host = rig_host_of(&g, "web.service");
         says(host % 3 + 1, false, false, "web.service", NULL);
         rig_pass_ms(&g, 10000);
         assert_int_equal(rig_host_of(&g, "web.service"), host);
@@ -170,7 +163,6 @@ static void a_healthy_unit_stays_where_it_is(void **state) {
 static void a_new_leader_hears_of_them_anew(void **state) {
         says(3, false, false, "web.service", NULL);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0); // its Attach said none
 }
 
@@ -180,7 +172,6 @@ static void a_new_leader_knows_what_a_host_runs_that_it_does_not_hear(void **sta
         says(2, false, false, "web.service", NULL);
         rig_host_off(&g, 2);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_refused(rig_change(&g, START, "web.service", SERVICE), "is not heard");
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
@@ -211,7 +202,6 @@ static void of_more_than_a_record_takes_only_that_is_known(void **state) {
         assert_int_equal(cluster_state_find_host(g.state, 2)->fleet->n_units, 0);
         rig_host_off(&g, 2);
         rig_elect_anew(&g);
-        rig_settle(&g);
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, EEXIST);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
@@ -220,12 +210,11 @@ static void of_more_than_a_record_takes_only_that_is_known(void **state) {
 // Only its own names are looked at, and none that others have named, however many these are.
 static void a_new_host_costs_nobody_a_look(void **state) {
         _cleanup_(batch_done) Batch b = {};
-        uint64_t looks;
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         says(2, true, false, "web.service", NULL);
         assert_int_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
-        looks = g.leader->n_refusals_reported;
+        uint64_t looks = g.leader->n_refusals_reported;
         batch_host(&b, 0, "newcomer", 1)->port = 7070;
         rig_add_host(&g, true, 1);
         rig_propose(&g, &b);
@@ -239,16 +228,14 @@ static void a_new_host_costs_nobody_a_look(void **state) {
 
 // It says all of them whenever one has changed; only those are looked at again that have.
 static void only_what_has_changed_is_looked_at(void **state) {
-        Argosy__FleetUnits m = ARGOSY__FLEET_UNITS__INIT;
         char *names[] = {(char *) "a.service", (char *) "b.service"};
 
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "a.service", SERVICE);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "b.service", SERVICE);
         says(2, false, false, "a.service", "c.service");
         assert_refused(rig_change(&g, START, "a.service", NULL), "set TakeOver="); // looks at it
-        m.directory = (char *) "/run/fleet/units";
-        m.units = names;
-        m.n_units = 2;
+        Argosy__FleetUnits m = MESSAGE_OF(fleet_units, .directory = (char *) "/run/fleet/units",
+                                          .units = names, .n_units = 2);
         session_on_fleet_units(g.leader, host_find(g.leader, 2), &m);
         assert_false(list_is_linked(&unit_work_seen(unit_find(g.leader, "a.service"))->refusals_due));
         assert_true(list_is_linked(&unit_work_seen(unit_find(g.leader, "b.service"))->refusals_due));

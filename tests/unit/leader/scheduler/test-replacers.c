@@ -69,12 +69,10 @@ static unsigned least_old_in(unsigned steps) {
 
 // Three on n2, where the new one is to run; from now on a start takes its time.
 static uint64_t replace_three(void) {
-        uint64_t revision;
-
         start_old_on(2, 1, 3, OLD);
         assert_int_equal(count_old(), 3);
         g.start_ms = START_MS;
-        revision = start("new.service", NEW);
+        uint64_t revision = start("new.service", NEW);
         assert_int_equal(rig_host_of(&g, "new.service"), 2);
         assert_int_equal(count_old(), 2);
         return revision;
@@ -144,8 +142,8 @@ static void when_the_replacer_is_destroyed_the_others_stay(void **state) {
 
 static void when_it_does_not_replace_them_any_more_it_begins_and_they_stay(void **state) {
         (void) replace_three();
-        (void) rig_change_with(&g, START, "new.service", SERVICE "[X-Argosy]\nHost=n2\n", true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "new.service", SERVICE "[X-Argosy]\nHost=n2\n", true,
+                                          NULL);
         assert_non_null(rig_unit_on(&g, 2, "new.service"));
         (void) least_old_in(24);
         assert_int_equal(rig_host_of(&g, "old@2.service"), 2);
@@ -190,15 +188,11 @@ static void who_waits_for_the_start_waits_as_long_as_somebody_is_on_the_way(void
 
 // The first has nowhere to go and stays down, so the second cannot leave.
 static void who_waits_for_what_cannot_begin_is_told_why(void **state) {
-        const Argosy__Response__UnitResult *result;
-        uint64_t revision;
-        RigAnswer *a;
-
         start_old_on(2, 1, 2, HERE);
-        revision = start("new.service", NEW);
-        a = rig_wait(&g, START, "new.service", revision);
+        uint64_t revision = start("new.service", NEW);
+        RigAnswer *a = rig_wait(&g, START, "new.service", revision);
         assert_true(a->final);
-        result = rig_last(a)->progress->done[0];
+        const Argosy__Response__UnitResult *result = rig_last(a)->progress->done[0];
         assert_int_equal(result->status, EAGAIN);
         assert_string_equal(result->message, "waiting until old@2.service, which it replaces, has left n2: "
                                              "1 of its group are down, MaxUnavailable=1");
@@ -218,9 +212,8 @@ static void who_waits_hears_that_the_last_one_on_its_way_has_failed(void **state
 
         assert_false(a->final);
         virtual_host_settle(&rig_host(&g, 3)->virtual, rig_unit_on(&g, 3, "old@1.service"));
-        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "old@1.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "old@1.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->progress->done[0]->status, EAGAIN);
         assert_int_equal(count_old(), 2);
@@ -228,11 +221,10 @@ static void who_waits_hears_that_the_last_one_on_its_way_has_failed(void **state
 
 static void it_can_be_stopped_and_started_again_while_it_waits(void **state) {
         uint64_t revision;
-        RigAnswer *a;
 
         (void) replace_three();
         revision = rig_change(&g, ARGOSY__VERB__VERB_STOP, "new.service", NULL)->revision;
-        a = rig_wait(&g, ARGOSY__VERB__VERB_STOP, "new.service", revision);
+        RigAnswer *a = rig_wait(&g, ARGOSY__VERB__VERB_STOP, "new.service", revision);
         assert_true(a->final);
         assert_int_equal(rig_last(a)->progress->done[0]->status, 0);
         assert_int_equal(rig_unit_on(&g, 2, "new.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
@@ -270,8 +262,7 @@ static void a_unit_that_runs_goes_on_beside_those_that_it_begins_to_replace(void
         start_old_on(2, 1, 3, OLD);
         (void) start("new.service", SERVICE "[X-Argosy]\nHost=n2\n");
         g.start_ms = START_MS;
-        (void) rig_change_with(&g, START, "new.service", NEW, true, NULL);
-        rig_settle(&g);
+        (void) rig_change_with_and_settle(&g, START, "new.service", NEW, true, NULL);
         assert_int_equal(rig_unit_on(&g, 2, "new.service")->restarts, 1);
         assert_int_equal(least_old_in(24), 2);
         assert_all_replaced();

@@ -37,9 +37,8 @@ static void start(const char *name, const char *content) {
 
 static const Argosy__Response__Status *why_of(const char *unit) {
         Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
-        Argosy__Request request = REQUEST_OF(WHY, why, &why);
 
-        return rig_ask(&g, &request)->responses[0]->status_reply;
+        return rig_ask(&g, A_REQUEST(WHY, why, &why))->responses[0]->status_reply;
 }
 
 static void assert_says(const char *unit, const char *text) {
@@ -58,11 +57,9 @@ static void without_the_option_a_failed_unit_stays_as_it_is(void **state) {
 }
 
 static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
-        uint32_t first, second;
-
         break_content(THRICE);
         start("x.service", THRICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         assert_says("x.service", "; failure 1 of 3 here, it is started again in 1s");
         rig_pass_ms(&g, 1100);
         assert_int_equal(starts_on(first, "x.service"), 2);
@@ -72,7 +69,7 @@ static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
         assert_says("x.service", "; failure 3 of 3 here, it is started on another node in 4s");
         rig_host(&g, 1)->sound = rig_host(&g, 2)->sound = rig_host(&g, 3)->sound = true;
         rig_pass_ms(&g, 4100);
-        second = rig_host_of(&g, "x.service");
+        uint32_t second = rig_host_of(&g, "x.service");
         assert_int_not_equal(second, first);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
         assert_string_equal(why_of("x.service")->why, "");
@@ -86,16 +83,13 @@ static void restart_there(const char *name, uint32_t n) {
         VirtualUnit *u = rig_unit_on(&g, host, name);
 
         u->n_restarts = u->failed_restarts = n;
-        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE,
+                                   ARGOSY__OUTCOME__KIND__NONE);
 }
 
 static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 1);
         rig_pass_ms(&g, 20000);
         assert_int_equal(rig_host_of(&g, "x.service"), first);
@@ -112,15 +106,12 @@ static void what_systemd_restarts_again_and_again_is_started_elsewhere(void **st
 
 // systemd says `failed` for a moment of what it is about to restart, and a report may come just then.
 static void what_fails_while_it_waits_does_not_put_off_its_move(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 2);
         rig_pass_ms(&g, 1000);
-        rig_host_report(&g, rig_host(&g, first), rig_unit_on(&g, first, "x.service"),
-                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, first), rig_unit_on(&g, first, "x.service"),
+                                   ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         restart_there("x.service", 3);
         rig_pass_ms(&g, 1500);
         assert_int_not_equal(rig_host_of(&g, "x.service"), first);
@@ -128,10 +119,8 @@ static void what_fails_while_it_waits_does_not_put_off_its_move(void **state) {
 
 // So many failures make a back-off of minutes, and by its end what is reported counts.
 static void one_that_has_recovered_when_its_back_off_ends_stays(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 8);
         assert_says("x.service", "8 failures here (RestartElsewhere=2), it is started on another node in");
         rig_pass_ms(&g, 300000);
@@ -144,10 +133,8 @@ static void one_that_has_recovered_when_its_back_off_ends_stays(void **state) {
 }
 
 static void one_that_fails_still_when_its_back_off_ends_goes(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 8);
         for (uint32_t n = 9; n < 12 && rig_host_of(&g, "x.service") == first; n++) {
                 rig_pass_ms(&g, 50000);
@@ -160,10 +147,8 @@ static void one_that_fails_still_when_its_back_off_ends_goes(void **state) {
 
 // A failure is forgiven sooner than it comes: nothing is left of what was to be done.
 static void one_that_fails_rarely_stays(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 8);
         for (uint32_t n = 9; n < 12; n++) {
                 rig_pass_ms(&g, 6 * 3600 * 1000);
@@ -175,31 +160,24 @@ static void one_that_fails_rarely_stays(void **state) {
 
 // systemd shows what it is about to restart as failed for a moment.
 static void a_failure_that_systemd_restarts_counts_once(void **state) {
-        uint32_t first;
-        VirtualUnit *u;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
-        u = rig_unit_on(&g, first, "x.service");
-        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        uint32_t first = rig_host_of(&g, "x.service");
+        VirtualUnit *u = rig_unit_on(&g, first, "x.service");
+        rig_host_report_and_settle(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                                   ARGOSY__OUTCOME__KIND__NONE);
         restart_there("x.service", 1);
         rig_pass_ms(&g, 20000);
         assert_int_equal(rig_host_of(&g, "x.service"), first);
-        rig_host_report(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, first), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                                   ARGOSY__OUTCOME__KIND__NONE);
         restart_there("x.service", 2);
         rig_pass_ms(&g, 20000);
         assert_int_not_equal(rig_host_of(&g, "x.service"), first);
 }
 
 static void without_the_option_it_loops_where_it_is(void **state) {
-        uint32_t first;
-
         start("x.service", PLAIN);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 50);
         rig_pass_ms(&g, 600000);
         assert_int_equal(rig_host_of(&g, "x.service"), first);
@@ -207,10 +185,8 @@ static void without_the_option_it_loops_where_it_is(void **state) {
 
 // Nor what was counted before this session, nor a count that begins anew.
 static void a_new_leader_moves_nothing_for_an_old_count(void **state) {
-        uint32_t first;
-
         start("x.service", TWICE);
-        first = rig_host_of(&g, "x.service");
+        uint32_t first = rig_host_of(&g, "x.service");
         restart_there("x.service", 1);
         rig_unit_on(&g, first, "x.service")->failed_restarts = 500;
         rig_elect_anew(&g);
@@ -222,11 +198,9 @@ static void a_new_leader_moves_nothing_for_an_old_count(void **state) {
 }
 
 static void a_failure_that_is_reported_again_counts_once(void **state) {
-        uint32_t host;
-
         break_content(THRICE);
         start("x.service", THRICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         for (int i = 0; i < 5; i++)
                 rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "x.service"),
                                 ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
@@ -248,13 +222,12 @@ static void it_visits_every_node_and_ends_as_failed(void **state) {
 }
 
 static void it_comes_back_when_its_failures_are_forgiven(void **state) {
-        uint32_t host;
         unsigned batches;
 
         break_content(ONCE);
         start("x.service", ONCE);
         rig_pass_ms(&g, 10000);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         batches = g.batches;
         rig_pass_ms(&g, 500000); // a failure counts until its half-life of ten minutes is over
         assert_int_equal(rig_host_of(&g, "x.service"), host);
@@ -298,11 +271,9 @@ static void a_unit_of_one_node_is_tried_again_there(void **state) {
 }
 
 static void an_explicit_start_forgets_its_failures(void **state) {
-        uint32_t host;
-
         break_content(TWICE);
         start("x.service", TWICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         assert_says("x.service", "failure 2 of 2 here");
         start("x.service", NULL);
@@ -319,11 +290,9 @@ static void who_stops_it_has_stopped_it(void **state) {
 }
 
 static void a_new_leader_counts_what_it_finds_once(void **state) {
-        uint32_t host;
-
         break_content(TWICE);
         start("x.service", TWICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         assert_says("x.service", "failure 2 of 2 here");
         rig_elect_anew(&g);
@@ -334,25 +303,20 @@ static void a_new_leader_counts_what_it_finds_once(void **state) {
 }
 
 static void a_session_that_begins_anew_counts_nothing_twice(void **state) {
-        uint32_t host;
-
         break_content(THRICE);
         start("x.service", THRICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         rig_pass_ms(&g, 1100);
         rig_host_off(&g, host);
         rig_host_on(&g, host, false);
-        rig_settle(&g);
         assert_says("x.service", "failure 2 of 3 here");
 }
 
 static void a_lost_node_is_left_to_node_lost(void **state) {
-        uint32_t host;
-
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(KEPT);
         start("x.service", KEPT);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         rig_host_off_for(&g, host, 60000);
         assert_int_equal(rig_host_of(&g, "x.service"), host);
         assert_says("x.service", "NodeLost=keep");
@@ -393,12 +357,10 @@ static void better_where_it_failed_than_nowhere(void **state) {
 }
 
 static void the_node_is_chosen_less_for_a_while(void **state) {
-        uint32_t failed;
-
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(ONCE);
         start("x.service", ONCE);
-        failed = rig_host_of(&g, "x.service");
+        uint32_t failed = rig_host_of(&g, "x.service");
         rig_host(&g, 5 - failed)->sound = true;
         rig_pass_ms(&g, 1100);
         start("a.service", SERVICE); // both have as many units, or the failed one fewer
@@ -411,11 +373,9 @@ static void the_node_is_chosen_less_for_a_while(void **state) {
 }
 
 static void a_slow_log_starts_it_once(void **state) {
-        uint32_t host;
-
         break_content(TWICE);
         start("x.service", TWICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         g.slow = true;
         for (int i = 0; i < 10; i++) {
                 g.now_us += USEC_PER_SEC;
@@ -424,17 +384,14 @@ static void a_slow_log_starts_it_once(void **state) {
                                 ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
                 rig_turns(&g, 10);
         }
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_int_equal(starts_on(host, "x.service"), 2);
 }
 
 static void what_a_full_disk_refused_is_done_later(void **state) {
-        uint32_t host;
-
         break_content(TWICE);
         start("x.service", TWICE);
-        host = rig_host_of(&g, "x.service");
+        uint32_t host = rig_host_of(&g, "x.service");
         store_memory_fail(g.store, -ENOSPC);
         rig_pass_ms(&g, 5000);
         assert_int_equal(starts_on(host, "x.service"), 1);
@@ -444,20 +401,15 @@ static void what_a_full_disk_refused_is_done_later(void **state) {
 }
 
 static void update(const char *name, const char *content, uint64_t health_us) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile file = NAMED_FILE_OF(
                 .name = (char *) name,
                 .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)});
-        RigAnswer *answer;
+        Argosy__Request__Rollout m =
+                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) "0123456789abcdef", .len = 16},
+                           .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = file.name, .file = &file,
+                           .max_unavailable = 1, .health_us = health_us);
+        RigAnswer *answer = rig_ask_and_settle(&g, A_REQUEST(ROLLOUT, rollout, &m));
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) "0123456789abcdef", .len = 16};
-        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-        m.name = file.name;
-        m.file = &file;
-        m.max_unavailable = 1;
-        m.health_us = health_us;
-        answer = rig_ask_and_settle(&g, &request);
         assert_true(answer->final);
         assert_int_equal(answer->responses[0]->status, 0);
 }
@@ -465,7 +417,6 @@ static void update(const char *name, const char *content, uint64_t health_us) {
 // An update of web@.service is waiting for one of the two to prove healthy when the other one fails.
 static void during_an_update_failures_are_the_updates_to_judge(void **state) {
         const char *name = "web@1.service";
-        uint32_t host;
 
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", ONCE)->status, 0);
         start("web@1.service", NULL);
@@ -473,7 +424,7 @@ static void during_an_update_failures_are_the_updates_to_judge(void **state) {
         update("web@.service", ONCE "# new\n", 20 * USEC_PER_SEC);
         if (rig_record(&g, name)->revision > rig_record(&g, "web@2.service")->revision)
                 name = "web@2.service"; // the one that has not had its turn
-        host = rig_host_of(&g, name);
+        uint32_t host = rig_host_of(&g, name);
         rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_pass_ms(&g, 5000);

@@ -34,19 +34,17 @@ static void watch(Rig *r) {
                 fail_msg("%s is stopped", is_well);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, HOSTS);
         is_well = NULL;
         since = g.batches;
         g.on_entry = is_one_of_few;
         g.on_turn = watch;
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         is_well = NULL;
         rig_stop(&g);
-        return 0;
 }
 
 static void change(Argosy__Verb verb, const char *name, const char *content) {

@@ -30,10 +30,8 @@ static void fill(void) {
 }
 
 static void one_more_than_can_be_held_together_is_refused_with_the_number(void **state) {
-        const Argosy__Response__UnitResult *r;
-
         fill();
-        r = start_mate(PLACEMENT_FOLLOWS_MAX);
+        const Argosy__Response__UnitResult *r = start_mate(PLACEMENT_FOLLOWS_MAX);
         assert_int_equal(r->status, E2BIG);
         assert_string_equal(r->message,
                             "more than 64 units would have to be on one node together (MachineOf=)");

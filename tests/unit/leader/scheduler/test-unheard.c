@@ -16,11 +16,10 @@
 static Rig g;
 
 // Room for one unit on each.
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         for (uint32_t h = 1; h <= 3; h++)
                 rig_host_set_labels(&g, h, "offers/slot", "1");
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -57,18 +56,15 @@ static const Argosy__Response__UnitResult *end_of(const RigAnswer *wait) {
 }
 
 static void who_waits_gets_no_host_that_was_not_heard(void **state) {
-        uint64_t revision;
-        RigAnswer *wait;
-
         fill();
-        revision = start("d.service", "");
+        uint64_t revision = start("d.service", "");
         assert_int_equal(at("d.service"), 0);
         elect_without_the_third();
         rig_change(&g, UNLOAD, "c.service", NULL); // there is room now
         assert_int_equal(at("d.service"), 0);
         assert_string_equal(rig_why(&g, "d.service")->status_reply->refusals[2]->reason,
                             "the leader has not heard the node yet");
-        wait = rig_wait(&g, START, "d.service", revision);
+        RigAnswer *wait = rig_wait(&g, START, "d.service", revision);
         assert_false(wait->final);
         rig_host_on(&g, 3, true);
         assert_int_equal(at("d.service"), rig_host(&g, 3)->virtual.node);
@@ -77,15 +73,14 @@ static void who_waits_gets_no_host_that_was_not_heard(void **state) {
 
 // Nor does one that has lost its node.
 static void a_unit_of_a_lost_node_gets_no_host_that_was_not_heard(void **state) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-        Argosy__ToVoter message = TO_VOTER_OF(GOODBYE, goodbye, &goodbye);
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
 
         fill();
         rig_change(&g, UNLOAD, "c.service", NULL);
         elect_without_the_third();
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         rig_host_off(&g, 2);
-        leader_on_message(g.leader, 2, &message);
+        leader_on_message(g.leader, 2, A_TO_VOTER(GOODBYE, goodbye, &goodbye));
         rig_settle(&g);
         assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_on(&g, 3, true);
@@ -93,13 +88,10 @@ static void a_unit_of_a_lost_node_gets_no_host_that_was_not_heard(void **state) 
 }
 
 static void nobody_waits_longer_than_the_lease(void **state) {
-        uint64_t revision;
-        RigAnswer *wait;
-
         fill();
-        revision = start("d.service", "");
+        uint64_t revision = start("d.service", "");
         elect_without_the_third();
-        wait = rig_wait(&g, START, "d.service", revision);
+        RigAnswer *wait = rig_wait(&g, START, "d.service", revision);
         assert_false(wait->final); // the third may take it
         rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
         assert_false(wait->final);
@@ -109,13 +101,10 @@ static void nobody_waits_longer_than_the_lease(void **state) {
 }
 
 static void a_start_that_comes_first_waits_for_its_host(void **state) {
-        uint64_t revision;
-        RigAnswer *wait;
-
         rig_host_set_labels(&g, 3, "offers/slot", "2");
         elect_without_the_third();
-        revision = start("x.service", "MachineMetadata=offers/slot=2\n");
-        wait = rig_wait(&g, START, "x.service", revision);
+        uint64_t revision = start("x.service", "MachineMetadata=offers/slot=2\n");
+        RigAnswer *wait = rig_wait(&g, START, "x.service", revision);
         assert_int_equal(at("x.service"), 0);
         assert_false(wait->final);
         rig_host_on(&g, 3, false);
@@ -147,16 +136,13 @@ static void one_that_is_lost_has_no_room(void **state) {
 }
 
 static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
-        Argosy__Request__DrainWait drain = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &drain);
-        RigAnswer *wait;
+        Argosy__Request__DrainWait drain = MESSAGE_OF(request__drain_wait, .node = "n2");
 
         start("a.service", "");
         start("b.service", "");
         elect_without_the_third();
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        drain.node = "n2";
-        wait = rig_ask_and_settle(&g, &request);
+        RigAnswer *wait = rig_ask_and_settle(&g, A_REQUEST(DRAIN_WAIT, drain_wait, &drain));
         assert_false(wait->final);
         assert_int_equal(at("b.service"), rig_host(&g, 2)->virtual.node);
         rig_host_on(&g, 3, false);
@@ -167,9 +153,7 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
 
 // Its records name others, but it may still run what has left it.
 static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
-        Argosy__Request__DrainWait drain = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
-        Argosy__Request request = REQUEST_OF(DRAIN_WAIT, drain_wait, &drain);
-        RigAnswer *wait;
+        Argosy__Request__DrainWait drain = MESSAGE_OF(request__drain_wait, .node = "n2");
 
         start("a.service", "");
         start("b.service", "");
@@ -178,8 +162,7 @@ static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(at("b.service"), rig_host(&g, 3)->virtual.node);
         rig_elect_anew(&g);
-        drain.node = "n2";
-        wait = rig_ask_and_settle(&g, &request);
+        RigAnswer *wait = rig_ask_and_settle(&g, A_REQUEST(DRAIN_WAIT, drain_wait, &drain));
         assert_false(wait->final);
         rig_host_on(&g, 2, false);
         assert_true(wait->final);

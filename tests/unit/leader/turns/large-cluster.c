@@ -116,11 +116,10 @@ static void put_instances(const char *prefix, const char *content, const char *s
                 _cleanup_(batch_done) Batch b = {};
 
                 for (unsigned k = 0; k < RECORDS && i < n; k++, i++) {
-                        Argosy__UnitRecord *u;
                         char name[64];
 
                         snprintf(name, sizeof(name), "%s@%zu.service", prefix, i + 1);
-                        u = batch_unit_only(
+                        Argosy__UnitRecord *u = batch_unit_only(
                                 &b, name, &hash,
                                 (UnitPut){.target = LAUNCHED, .node = 1 + i % large.n_hosts, .start = true});
                         u->from_template = true;
@@ -160,7 +159,6 @@ static void assert_all_is_up(void) {
 
 void large_cluster_make(unsigned n_hosts, unsigned n_units) {
         _cleanup_(batch_done) Batch b = {};
-        Hash hash;
 
         large.n_hosts = n_hosts;
         large.n_units = n_units;
@@ -175,7 +173,7 @@ void large_cluster_make(unsigned n_hosts, unsigned n_units) {
         put_role(&b, "crew");
         put_template(&b, "big@.service", BIG);
         put_template(&b, "part@.service", SLEEPS);
-        hash = batch_spec(&b, SLEEPS "[X-Argosy]\nGlobal=yes\n");
+        Hash hash = batch_spec(&b, SLEEPS "[X-Argosy]\nGlobal=yes\n");
         (void) batch_unit_only(&b, "all.service", &hash,
                                (UnitPut){.target = LAUNCHED, .global = true, .start = true});
         rig_propose(&large.rig, &b);

@@ -49,11 +49,10 @@ static void attach_with_thousands(void) {
 // Somebody watches, and whatever was told by the former name is gone.
 static void host_of_thousands_has_another_name(void) {
         Argosy__Request__Events events = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = REQUEST_OF(EVENTS, events, &events);
 
         attach_with_thousands();
         events.from_now = true;
-        (void) rig_ask(&large.rig, &request);
+        (void) rig_ask(&large.rig, A_REQUEST(EVENTS, events, &events));
         large_cluster_turns(TURNS);
         rig_host(&large.rig, HOST)->name = "another";
         rig_host(&large.rig, HOST)->attached = false;
@@ -63,13 +62,11 @@ static void host_of_thousands_has_another_name(void) {
 // As many units in one part as there may be, none of which it was to hold.
 static void attach_in_parts(void) {
         RigHost *h = rig_host(&large.rig, HOST);
-        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
         Argosy__ToVoter__AttachPart p = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
         static Argosy__UnitReport reports[ATTACH_HELD_MAX], *held[ATTACH_HELD_MAX];
 
         h->virtual.welcomed = false;
-        a.seq = p.seq = ++h->virtual.seq;
-        a.parts = true;
+        Argosy__ToVoter__Attach a = ATTACH_OF(.seq = p.seq = ++h->virtual.seq, .parts = true);
         send_message(HOST, ARGOSY__TO_VOTER__MSG_ATTACH, &a);
         for (size_t i = 0; i < ATTACH_HELD_MAX; i++) {
                 argosy__unit_report__init(&reports[i]);
@@ -85,10 +82,9 @@ static void attach_in_parts(void) {
 }
 
 static void hello(void) {
-        Argosy__ToVoter__Hello m = ARGOSY__TO_VOTER__HELLO__INIT;
+        Argosy__ToVoter__Hello m =
+                HELLO_OF(.host = HOST, .feature_level = rig_host(&large.rig, HOST)->feature_level);
 
-        m.host = HOST;
-        m.feature_level = rig_host(&large.rig, HOST)->feature_level;
         leader_on_host_link(large.rig.leader, HOST, &m);
         large_cluster_turns(TURNS);
 }
@@ -198,13 +194,12 @@ static void name_is_refused(void) {
 
 // All that it has refused.
 static void names_are_admitted(void) {
-        Argosy__ToVoter__Admits m = ARGOSY__TO_VOTER__ADMITS__INIT;
         char *names[1024];
 
         name_is_refused();
         rig_host(&large.rig, HOST)->refuses = false;
-        m.node = rig_host(&large.rig, HOST)->virtual.node;
-        m.units = names;
+        Argosy__ToVoter__Admits m = MESSAGE_OF(
+                to_voter__admits, .node = rig_host(&large.rig, HOST)->virtual.node, .units = names);
         list_foreach (i, &large.rig.leader->excluded)
                 if (m.n_units < ELEMENTSOF(names))
                         names[m.n_units++] = CONTAINER_OF(i, UnitWork, excluded)->unit->name;
@@ -246,7 +241,6 @@ static void file_ask(void) {
 // ---- requests of another host
 
 static void forward(void) {
-        Argosy__ToVoter__Forward m = ARGOSY__TO_VOTER__FORWARD__INIT;
         Argosy__Request *q = malloc(sizeof(*q));
         Argosy__Author *author = malloc(sizeof(*author));
         Argosy__Request__ListUnits *list = malloc(sizeof(*list));
@@ -259,17 +253,14 @@ static void forward(void) {
         list->parts = true;
         q->what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         q->list_units = list;
-        m.id = 1;
-        m.request = q;
-        m.author = author;
+        Argosy__ToVoter__Forward m = MESSAGE_OF(to_voter__forward, .id = 1, .request = q, .author = author);
         send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD, &m);
 }
 
 static void forward_and_cancel(void) {
-        Argosy__ToVoter__ForwardCancel m = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
+        Argosy__ToVoter__ForwardCancel m = MESSAGE_OF(to_voter__forward_cancel, .id = 1);
 
         forward();
-        m.id = 1;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL, &m);
 }
 
@@ -280,10 +271,9 @@ static void forward_taken(void) {
 }
 
 static void call_reply(void) {
-        Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = 1);
         Argosy__Response response = RESPONSE_WITH(.final = true);
+        Argosy__ToVoter__CallReply m = MESSAGE_OF(to_voter__call_reply, .id = 1, .response = &response);
 
-        m.response = &response;
         send_message(HOST, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
 }
 
@@ -435,21 +425,17 @@ static void leader_is_lost_for_slow_looks(void) {
 }
 
 static RigAnswer *begin_start(unsigned start_ms) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint64_t id[2] = {++large.rig.id, 55};
 
         large.rig.start_ms = start_ms;
         file.name = file.path = (char *) "new@.service";
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) BIG, .len = strlen(BIG)};
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = ARGOSY__VERB__VERB_START;
-        change.names = large.fresh;
-        change.n_names = NAMES_MAX;
-        change.files = &files;
-        change.n_files = 1;
-        return rig_ask(&large.rig, &request);
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_START, .names = large.fresh, .n_names = NAMES_MAX,
+                .files = &files, .n_files = 1);
+        return rig_ask(&large.rig, A_REQUEST(CHANGE, change, &change));
 }
 
 static void leader_is_lost_with_open_jobs(void) {
@@ -461,18 +447,15 @@ static void leader_is_lost_with_open_jobs(void) {
 // All but a few units of one that runs are another one's by now, which runs as well.
 static void leader_is_lost_with_jobs_that_overlap(void) {
         enum { LEFT = 100 };
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         uint64_t id[2] = {++large.rig.id, 56};
 
         (void) begin_start(60000);
         large_cluster_turns(600);
         large.rig.stop_ms = 60000;
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        change.verb = ARGOSY__VERB__VERB_STOP;
-        change.names = large.fresh + LEFT;
-        change.n_names = NAMES_MAX - LEFT;
-        (void) rig_ask(&large.rig, &request);
+        Argosy__Request__Change change = MESSAGE_OF(
+                request__change, .id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                .verb = ARGOSY__VERB__VERB_STOP, .names = large.fresh + LEFT, .n_names = NAMES_MAX - LEFT);
+        (void) rig_ask(&large.rig, A_REQUEST(CHANGE, change, &change));
         large_cluster_turns(600);
         assert_int_equal(large.rig.leader->open_jobs.count, 2);
         depose_and_elect();
@@ -487,19 +470,16 @@ static void leader_is_lost_in_a_large_request(void) {
 }
 
 static void begin_update(unsigned max) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile file = NAMED_FILE_OF(
                 .name = (char *) "big@.service",
                 .content = (ProtobufCBinaryData){.data = (uint8_t *) BIG_NEXT, .len = strlen(BIG_NEXT)});
         uint64_t id[2] = {++large.rig.id, 77};
+        Argosy__Request__Rollout m =
+                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                           .kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, .name = (char *) "big@.service",
+                           .file = &file, .max_unavailable = max);
 
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-        m.name = (char *) "big@.service";
-        m.file = &file;
-        m.max_unavailable = max;
-        (void) rig_ask(&large.rig, &request);
+        (void) rig_ask(&large.rig, A_REQUEST(ROLLOUT, rollout, &m));
         large_cluster_turns(100);
 }
 

@@ -67,10 +67,9 @@ static void drain_many(void) {
 }
 
 static void wait_for_drain(void) {
-        Argosy__Request__DrainWait m = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request__DrainWait m = MESSAGE_OF(request__drain_wait, .node = (char *) "n7");
 
         drain_node();
-        m.node = (char *) "n7";
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_DRAIN_WAIT, &m);
 }
 
@@ -82,12 +81,11 @@ static void wait_for_manager(void) {
 }
 
 static void label_node(void) {
-        Argosy__Request__LabelChange m = MESSAGE_OF(request__label_change, .node = (char *) "n7");
         Argosy__Label label = MESSAGE_OF(label, .key = (char *) "zone", .value = (char *) "b"),
                       *labels = &label;
+        Argosy__Request__LabelChange m =
+                MESSAGE_OF(request__label_change, .node = (char *) "n7", .set = &labels, .n_set = 1);
 
-        m.set = &labels;
-        m.n_set = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LABEL_CHANGE, &m));
         large_cluster_turns(UINT_MAX);
 }
@@ -99,13 +97,11 @@ static void list_nodes(void) {
 }
 
 static void change_role(void) {
-        Argosy__Request__RoleChange m =
-                MESSAGE_OF(request__role_change, .name = (char *) "crew", .weight = 7);
         Argosy__Amount amount = MESSAGE_OF(amount, .resource = (char *) "cpu", .amount = 1000),
                        *amounts = &amount;
+        Argosy__Request__RoleChange m = MESSAGE_OF(request__role_change, .name = (char *) "crew",
+                                                   .weight = 7, .limit = &amounts, .n_limit = 1);
 
-        m.limit = &amounts;
-        m.n_limit = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_ROLE_CHANGE, &m));
 }
 
@@ -118,13 +114,12 @@ static void remove_role(void) {
 }
 
 static void change_pool(void) {
-        Argosy__Request__PoolChange m = MESSAGE_OF(request__pool_change, .name = (char *) "most");
         Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
         Argosy__Label label = MESSAGE_OF(label, .key = (char *) "zone", .value = (char *) "a"),
                       *labels = &label;
+        Argosy__Request__PoolChange m =
+                MESSAGE_OF(request__pool_change, .name = (char *) "most", .labels = &labels, .n_labels = 1);
 
-        m.labels = &labels;
-        m.n_labels = 1;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_POOL_CHANGE, &m));
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_POOL_LIST, &list));
 }
@@ -134,12 +129,9 @@ static void list_pools(void) {
 }
 
 static void rebalance(bool preview) {
-        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
-
         drain_node();
         set_mode(ARGOSY__NODE_MODE__MODE_OPEN);
-        m.id = new_id();
-        m.preview = preview;
+        Argosy__Request__Rebalance m = MESSAGE_OF(request__rebalance, .id = new_id(), .preview = preview);
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_REBALANCE, &m);
         large_cluster_pass_ms(200);
 }
@@ -196,9 +188,8 @@ static void join(void) {
 }
 
 static void make_join_token(void) {
-        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request__ClusterToken m = CLUSTER_TOKEN_OF(.ttl_sec = 60);
 
-        m.ttl_sec = 60;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN, &m);
 }
 
@@ -215,20 +206,18 @@ static void make_token(void) {
 }
 
 static void revoke_token(void) {
-        Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
         char *name = (char *) "robot";
 
         make_token();
-        m.tokens = &name;
-        m.n_tokens = 1;
+        Argosy__Request__TokenRevoke m = MESSAGE_OF(request__token_revoke, .tokens = &name, .n_tokens = 1);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_TOKEN_REVOKE, &m));
 }
 
 static void set_secret(void) {
-        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password");
         static uint8_t value[SECRET_VALUE_MAX];
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password",
+                                                  .value = (ProtobufCBinaryData){sizeof(value), value});
 
-        m.value = (ProtobufCBinaryData){sizeof(value), value};
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
 }
 
@@ -240,12 +229,10 @@ static void rotate_secrets_key(void) {
 }
 
 static void delete_secret(void) {
-        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
         char *name = (char *) "password";
 
         set_secret();
-        m.names = &name;
-        m.n_names = 1;
+        Argosy__Request__SecretDelete m = MESSAGE_OF(request__secret_delete, .names = &name, .n_names = 1);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_DELETE, &m));
 }
 

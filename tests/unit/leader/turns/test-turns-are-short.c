@@ -106,34 +106,30 @@ static void take_copies_of_pages(void) {
 }
 
 static void happen(const TurnCase *c, double too_long_ms, bool copies) {
-        TurnMeter meter;
-
         log_set_level(LOG_ERR);
         if (copies)
                 take_copies_of_pages();
         assert_int_equal(uv_loop_fork(&large.rig.loop), 0);
         turn_meter_begin(too_long_ms, tell);
         c->happen();
-        meter = turn_meter_end();
+        TurnMeter meter = turn_meter_end();
         tell(&meter);
 }
 
 // False: it could not be measured, and has said why.
 static bool measure_once(const TurnCase *c, double too_long_ms, bool copies, TurnMeter *ret) {
         int ends[2], status;
-        bool measured;
-        pid_t pid;
 
         fflush(stdout);
         assert_int_equal(pipe(ends), 0);
-        pid = fork();
+        pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
                 result = ends[1];
                 happen(c, too_long_ms, copies);
         }
         close(ends[1]);
-        measured = read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
+        bool measured = read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
         close(ends[0]);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         return measured && WIFEXITED(status) && WEXITSTATUS(status) == 0;

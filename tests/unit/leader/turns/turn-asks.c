@@ -67,12 +67,9 @@ void change_access(void) {
 }
 
 void as_joe(void (*f)(void)) {
-        Argosy__Author joe = ARGOSY__AUTHOR__INIT;
+        Argosy__Author joe = AUTHOR_OF(.host = 1, .uid = 1000, .user = (char *) "joe");
 
         change_access();
-        joe.host = 1;
-        joe.uid = 1000;
-        joe.user = (char *) "joe";
         large.rig.author = &joe;
         f();
         large.rig.author = NULL;

@@ -48,11 +48,10 @@ static Turn turn_begin(void) {
 }
 
 static void turn_end(const Turn *t, const char *what, int detail) {
-        double ms;
-
         if (!counts || --depth > 0)
                 return;
-        ms = ms_per_ns * ((double) (cpu_ns() - t->began_ns) - fault_ns * (double) (faults() - t->faults));
+        double ms =
+                ms_per_ns * ((double) (cpu_ns() - t->began_ns) - fault_ns * (double) (faults() - t->faults));
         meter.n++;
         total_ms += ms;
         if (ms > meter.longest_ms) {
@@ -109,8 +108,6 @@ enum { PAGE = 4096, PAGES = 2048 };
 // The price of the first touch of a page that another process has, too.
 static double price_of_a_fault(void) {
         static volatile char *pages;
-        uint64_t began;
-        double untouched, touched;
 
         if (!pages) {
                 pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,14 +116,14 @@ static double price_of_a_fault(void) {
                         pages[i * PAGE] = 1;
                 return 0;
         }
-        began = cpu_ns();
+        uint64_t began = cpu_ns();
         for (unsigned i = 0; i < PAGES; i++)
                 pages[i * PAGE] = 2;
-        touched = (double) (cpu_ns() - began);
+        double touched = (double) (cpu_ns() - began);
         began = cpu_ns();
         for (unsigned i = 0; i < PAGES; i++)
                 pages[i * PAGE] = 3;
-        untouched = (double) (cpu_ns() - began);
+        double untouched = (double) (cpu_ns() - began);
         return touched > untouched ? (touched - untouched) / PAGES : 0;
 }
 

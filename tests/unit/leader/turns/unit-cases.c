@@ -31,17 +31,11 @@ typedef struct ChangeOf {
 } ChangeOf;
 
 static RigAnswer *begin_change(ChangeOf w) {
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile *file = w.content ? file_of(w.file, w.content) : NULL;
+        Argosy__Request__Change m = MESSAGE_OF(
+                request__change, .id = new_id(), .verb = w.verb, .names = w.names, .n_names = w.n,
+                .files = &file, .n_files = file != NULL, .replace = w.replace, .preview = w.preview);
 
-        m.id = new_id();
-        m.verb = w.verb;
-        m.names = w.names;
-        m.n_names = w.n;
-        m.files = &file;
-        m.n_files = file != NULL;
-        m.replace = w.replace;
-        m.preview = w.preview;
         return ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
 }
 
@@ -109,10 +103,10 @@ static void start_refused(void) {
 #define NEEDS SLEEPS "[X-Argosy]\nRequires=big@%i.service\nAfter=big@%i.service\n"
 
 static void set_secret(void) {
-        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password");
         static uint8_t value[] = "hush";
+        Argosy__Request__SecretSet m = MESSAGE_OF(request__secret_set, .name = (char *) "password",
+                                                  .value = (ProtobufCBinaryData){sizeof(value), value});
 
-        m.value = (ProtobufCBinaryData){sizeof(value), value};
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_SECRET_SET, &m));
         large_cluster_turns(UINT_MAX);
 }
@@ -206,7 +200,6 @@ static void start_files(void) {
         static Argosy__NamedFile files[REQUEST_TIED_MAX], *pointers[REQUEST_TIED_MAX];
         char *names[REQUEST_TIED_MAX];
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        RigAnswer *a;
 
         for (size_t i = 0; i < REQUEST_TIED_MAX; i++) {
                 pointers[i] = &files[i];
@@ -221,7 +214,7 @@ static void start_files(void) {
         m.n_names = REQUEST_TIED_MAX;
         m.files = pointers;
         m.n_files = REQUEST_TIED_MAX;
-        a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
+        RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
 }
@@ -322,21 +315,17 @@ static void top_of_all(void) {
 }
 
 static void top_and_cancel(void) {
-        Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
-        RigAnswer *a;
+        Argosy__Request__Top m = TOP_OF(.interval_ms = 1000);
+        RigAnswer *a = ask_and_turn(ARGOSY__REQUEST__WHAT_TOP, &m);
 
-        m.interval_ms = 1000;
-        a = ask_and_turn(ARGOSY__REQUEST__WHAT_TOP, &m);
         leader_cancel(large.rig.leader, a->cancel);
         large_cluster_turns(TURNS);
 }
 
 static void verify_everywhere(void) {
-        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *file = file_of("big@.service", BIG_NEXT);
+        Argosy__Request__Verify m = VERIFY_OF(.files = &file, .n_files = 1);
 
-        m.files = &file;
-        m.n_files = 1;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_VERIFY, &m);
 }
 
@@ -344,13 +333,10 @@ static void verify_everywhere(void) {
 static void verify_large_contents(void) {
         enum { LARGE = 700 * 1024, QUESTIONS = 16 };
         static char content[LARGE];
-        Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
-        Argosy__NamedFile *file;
 
         memset(content, '\n', sizeof(content) - 1);
-        file = file_of("big@.service", content);
-        m.files = &file;
-        m.n_files = 1;
+        Argosy__NamedFile *file = file_of("big@.service", content);
+        Argosy__Request__Verify m = VERIFY_OF(.files = &file, .n_files = 1);
         for (unsigned i = 0; i < QUESTIONS; i++)
                 (void) ask(ARGOSY__REQUEST__WHAT_VERIFY, &m);
         large_cluster_turns(TURNS);
@@ -373,7 +359,6 @@ static void submit_own_demands(const char *format) {
         static Argosy__NamedFile files[OWN_DEMANDS], *of[OWN_DEMANDS];
         static char names[OWN_DEMANDS][24], contents[OWN_DEMANDS][256], *list[OWN_DEMANDS];
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        RigAnswer *a;
 
         for (unsigned i = 0; i < OWN_DEMANDS; i++) {
                 str_fit(names[i], sizeof(names[i]), "own%u.service", i);
@@ -388,7 +373,7 @@ static void submit_own_demands(const char *format) {
         m.n_names = OWN_DEMANDS;
         m.files = of;
         m.n_files = OWN_DEMANDS;
-        a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
+        RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
 }
@@ -420,11 +405,10 @@ static void plan_much_beside_changes(void) {
 // As many as one answer takes.
 static void list_all(void) {
         char *half = (char *) "*[02468].service";
-        RigAnswer *a;
         Argosy__Request__ListUnits m = MESSAGE_OF(request__list_units, .patterns = &half,
                                                   .n_patterns = large.n_units > LISTED_MAX, .parts = true);
+        RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m);
 
-        a = ask(ARGOSY__REQUEST__WHAT_LIST_UNITS, &m);
         large_cluster_turns(UINT_MAX);
         (void) taken(a);
 }
@@ -452,11 +436,10 @@ static void watch(void) {
         const char *cursor = "";
 
         for (unsigned i = 0; i < 300; i++) { // the whole state, a message at a time
-                RigAnswer *a;
 
                 m.cursor = (char *) cursor;
                 m.max_bytes = EVENTS_BYTES_MAX;
-                a = ask_and_turn(ARGOSY__REQUEST__WHAT_EVENTS, &m);
+                RigAnswer *a = ask_and_turn(ARGOSY__REQUEST__WHAT_EVENTS, &m);
                 cursor = taken(a)->events->cursor;
         }
         m.cursor = (char *) cursor;
@@ -468,16 +451,11 @@ static void watch(void) {
 
 static const Argosy__Response *roll(const char *name, Argosy__RolloutKind kind, const char *content,
                                     bool abort_it, unsigned max) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        RigAnswer *a;
+        Argosy__Request__Rollout m = ROLLOUT_OF(.id = new_id(), .name = (char *) name, .kind = kind,
+                                                .file = content ? file_of(name, content) : NULL,
+                                                .abort = abort_it, .max_unavailable = max);
+        RigAnswer *a = ask(ARGOSY__REQUEST__WHAT_ROLLOUT, &m);
 
-        m.id = new_id();
-        m.name = (char *) name;
-        m.kind = kind;
-        m.file = content ? file_of(name, content) : NULL;
-        m.abort = abort_it;
-        m.max_unavailable = max;
-        a = ask(ARGOSY__REQUEST__WHAT_ROLLOUT, &m);
         for (unsigned i = 0; i < large.n_units && a->n == 0; i++) // all of its units are looked at first
                 large_cluster_turns(1);
         large_cluster_turns(TURNS);
@@ -508,12 +486,10 @@ static void restart_template_if_unchanged(void) {
 
 // A rule that is about none of its units is compared with each.
 static void restart_template_past_a_rule(void) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule = QUEUE_RULE_OF(.unit = (char *) "big@*9.timer", .role = (char *) "crew",
+                                               .action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD);
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
 
-        rule.unit = (char *) "big@*9.timer";
-        rule.role = (char *) "crew";
-        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, &m));
         (void) roll("big@.service", RESTART, NULL, false, 1);
 }
@@ -534,10 +510,10 @@ static void update_everywhere(void) {
 }
 
 static void wait_for_update(void) {
-        Argosy__Request__RolloutWait m = MESSAGE_OF(request__rollout_wait, .name = (char *) "big@.service");
         const Argosy__Response *r = roll("big@.service", UPDATE, BIG_NEXT, false, 1);
+        Argosy__Request__RolloutWait m = MESSAGE_OF(request__rollout_wait, .name = (char *) "big@.service",
+                                                    .revision = r->change->units[0]->revision);
 
-        m.revision = r->change->units[0]->revision;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT, &m);
 }
 
@@ -569,12 +545,11 @@ static void fill_apply(Argosy__Request__Apply *m, Argosy__NamedFile **file) {
 static void apply(bool rolling) {
         Argosy__NamedFile *file;
         Argosy__Request__Apply m;
-        const Argosy__Response *plan;
 
         fill_apply(&m, &file);
         m.preview = true;
         m.rolling = rolling;
-        plan = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_APPLY, &m));
+        const Argosy__Response *plan = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_APPLY, &m));
         m.preview = false;
         m.revision = plan->apply_plan->revision;
         m.plan = plan->apply_plan->plan;
@@ -604,33 +579,28 @@ static void undo_many(void) {
 }
 
 static void undo_replacement(void) {
-        Argosy__Request__Undo m = ARGOSY__REQUEST__UNDO__INIT;
+        Argosy__Request__Undo m = MESSAGE_OF(request__undo, .force = true);
 
         replace_many();
-        m.force = true;
         put_back(&m);
 }
 
 static void forget_contents(void) {
         char hex[2 * HASH_SIZE + 1], *rev = hex;
         Hash hash = hash_of(BIG, strlen(BIG));
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
+        Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = &rev, .n_revs = 1);
 
         hash_hex(&hash, HASH_SIZE, hex);
-        m.revs = &rev;
-        m.n_revs = 1;
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_FORGET, &m); // units have it: that is found, and said
 }
 
 // ---- jobs and the queue
 
 static void list_jobs(void) {
-        Argosy__Request__ListJobs m = ARGOSY__REQUEST__LIST_JOBS__INIT;
         char *pattern = (char *) "*@19999.service";
 
         stop_many();
-        m.patterns = &pattern;
-        m.n_patterns = 1;
+        Argosy__Request__ListJobs m = LIST_JOBS_OF(.patterns = &pattern, .n_patterns = 1);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
         argosy__request__list_jobs__init(&m);
         m.number = rig_last_job(&large.rig);
@@ -638,75 +608,58 @@ static void list_jobs(void) {
 }
 
 static void show_job_everywhere(void) {
-        Argosy__Request__ListJobs m = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        const Argosy__Response *r;
-
         start_everywhere();
-        m.number = rig_last_job(&large.rig);
-        r = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
+        Argosy__Request__ListJobs m = LIST_JOBS_OF(.number = rig_last_job(&large.rig));
+        const Argosy__Response *r = taken(ask_and_turn(ARGOSY__REQUEST__WHAT_LIST_JOBS, &m));
         assert_string_equal(r->jobs->rows[0]->units[0]->now, "as asked");
 }
 
 static void wait_for_job(void) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        RigAnswer *a;
-
         large.rig.stop_ms = 1000;
         (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_STOP, large.big, NAMES_MAX});
         large_cluster_turns(40);
-        m.number = rig_last_job(&large.rig);
-        a = ask_and_turn(ARGOSY__REQUEST__WHAT_JOB_WAIT, &m);
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = rig_last_job(&large.rig));
+        RigAnswer *a = ask_and_turn(ARGOSY__REQUEST__WHAT_JOB_WAIT, &m);
         large_cluster_pass_ms(2000);
         assert_int_equal(a->error, 0);
 }
 
 static void hold(uint64_t *ret_number) {
-        Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
-        RigAnswer *a;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .id = new_id(), .verb = ARGOSY__VERB__VERB_STOP,
+                           .names = large.big, .n_names = NAMES_MAX);
 
-        m.id = new_id();
-        m.verb = ARGOSY__VERB__VERB_STOP;
-        m.names = large.big;
-        m.n_names = NAMES_MAX;
         ask_hold = true;
-        a = ask_and_turn(ARGOSY__REQUEST__WHAT_CHANGE, &m);
+        RigAnswer *a = ask_and_turn(ARGOSY__REQUEST__WHAT_CHANGE, &m);
         ask_hold = false;
         *ret_number = taken(a)->job;
         assert_true(*ret_number > 0);
 }
 
 static void release_job(void) {
-        Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
         uint64_t number;
 
         hold(&number);
-        m.numbers = &number;
-        m.n_numbers = 1;
+        Argosy__Request__JobRelease m = MESSAGE_OF(request__job_release, .numbers = &number, .n_numbers = 1);
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_JOB_RELEASE, &m));
         large_cluster_turns(UINT_MAX);
 }
 
 static void cancel_job(void) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        uint64_t number;
-
         large.rig.start_ms = 60000;
         (void) begin_change((ChangeOf){START, large.fresh, NAMES_MAX, "new@.service", BIG});
         large_cluster_turns(400);
-        number = rig_last_job(&large.rig);
-        m.numbers = &number;
-        m.n_numbers = 1;
+        uint64_t number = rig_last_job(&large.rig);
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &number, .n_numbers = 1);
         (void) ask_and_turn(ARGOSY__REQUEST__WHAT_JOB_CANCEL, &m);
         large_cluster_turns(UINT_MAX);
 }
 
 static void queue_rule(void) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule = QUEUE_RULE_OF(.unit = (char *) "big@*9.service", .role = (char *) "crew",
+                                               .action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD);
         Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .add = &rule);
 
-        rule.unit = (char *) "big@*9.service";
-        rule.role = (char *) "crew";
-        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_HOLD;
         (void) taken(ask_and_turn(ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, &m));
         (void) begin_change((ChangeOf){ARGOSY__VERB__VERB_STOP, large.big, NAMES_MAX});
         large_cluster_turns(TURNS);

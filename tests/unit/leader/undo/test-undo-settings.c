@@ -17,10 +17,9 @@ enum { TEXT_MAX = 8192 };
 
 static Rig g;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 4);
         g.author = NULL;
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -45,40 +44,34 @@ typedef struct Role {
 } Role;
 
 static uint64_t role(Role w) {
-        Argosy__Request__RoleChange change = MESSAGE_OF(request__role_change, .name = (char *) w.name,
-                                                        .weight = w.weight, .remove = w.remove);
         Argosy__Amount limit = MESSAGE_OF(amount, .resource = (char *) w.resource), *limits = &limit;
-        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, &change);
 
         limit.amount = w.limit;
-        change.limit = &limits;
-        change.n_limit = w.resource ? 1 : 0;
-        return job_of(rig_ask_and_settle(&g, &request));
+        Argosy__Request__RoleChange change =
+                MESSAGE_OF(request__role_change, .name = (char *) w.name, .weight = w.weight,
+                           .remove = w.remove, .limit = &limits, .n_limit = w.resource ? 1 : 0);
+        return job_of(rig_ask_and_settle(&g, A_REQUEST(ROLE_CHANGE, role_change, &change)));
 }
 
 static uint64_t pool(const char *name, const char *host) {
         Argosy__Request__PoolChange change =
                 MESSAGE_OF(request__pool_change, .name = (char *) name, .hosts = (char **) &host,
                            .n_hosts = host ? 1 : 0, .remove = !host);
-        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, &change);
 
-        return job_of(rig_ask_and_settle(&g, &request));
+        return job_of(rig_ask_and_settle(&g, A_REQUEST(POOL_CHANGE, pool_change, &change)));
 }
 
 static uint64_t change_queue(Argosy__Request__QueueChange change, const char *reason) {
         Argosy__Request__Job job = MESSAGE_OF(request__job, .reason = (char *) reason);
-        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, &change);
 
-        request.job = &job;
-        return job_of(rig_ask_and_settle(&g, &request));
+        return job_of(rig_ask_and_settle(&g, A_REQUEST(QUEUE_CHANGE, queue_change, &change, .job = &job)));
 }
 
 static uint64_t add_rule(const char *verb) {
-        Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT;
+        Argosy__QueueRule rule =
+                QUEUE_RULE_OF(.action = ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, .verb = (char *) verb);
         Argosy__Request__QueueChange change = MESSAGE_OF(request__queue_change, .add = &rule);
 
-        rule.action = ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT;
-        rule.verb = (char *) verb;
         return change_queue(change, "");
 }
 
@@ -145,9 +138,8 @@ static void assert_rules(const char *verbs) {
 // --------------------------------------------------------------------------------------------- each of them
 
 static void a_label_is_as_it_was(void **state) {
-        uint64_t job;
+        uint64_t job = undone(label("n2", "disk", "ssd"));
 
-        job = undone(label("n2", "disk", "ssd"));
         assert_null(label_of(2, "disk"));
         (void) undone(job);
         assert_string_equal(label_of(2, "disk"), "ssd");
@@ -162,9 +154,8 @@ static void a_label_is_as_it_was(void **state) {
 }
 
 static void what_another_job_labelled_beside_it_stays(void **state) {
-        uint64_t job;
+        uint64_t job = label("n2", "disk", "ssd");
 
-        job = label("n2", "disk", "ssd");
         (void) label("n2", "rack", "4");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         (void) undone(job);
@@ -175,10 +166,9 @@ static void what_another_job_labelled_beside_it_stays(void **state) {
 
 static void nodes_are_open_or_closed_as_they_were(void **state) {
         static const char *const nodes[] = {"n2", "n3"};
-        uint64_t job;
 
         (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
-        job = job_of(rig_set_modes(&g, nodes, 2, ARGOSY__NODE_MODE__MODE_DRAINING));
+        uint64_t job = job_of(rig_set_modes(&g, nodes, 2, ARGOSY__NODE_MODE__MODE_DRAINING));
         assert_int_equal(rig_show_job(&g, job)->n_settings, 2);
         job = undone(job);
         assert_int_equal(node_of(2)->mode, ARGOSY__NODE_MODE__MODE_OPEN);
@@ -192,11 +182,9 @@ static void nodes_are_open_or_closed_as_they_were(void **state) {
 
 // It would stop at once what nobody has been asked about.
 static void a_time_that_is_over_is_not_put_back(void **state) {
-        uint64_t job;
-
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         assert_true(node_of(2)->mode_deadline_us > 0);
-        job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
+        uint64_t job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
         job = undone(job);
         assert_true(node_of(2)->mode_deadline_us > 0); // there is time left
         job = undone(job);
@@ -207,15 +195,13 @@ static void a_time_that_is_over_is_not_put_back(void **state) {
 }
 
 static void a_role_is_as_it_was(void **state) {
-        const Argosy__RoleRecord *web;
-        uint64_t job;
+        uint64_t job = undone(role((Role){.name = "web", .weight = 3, .resource = "slot", .limit = 5}));
 
-        job = undone(role((Role){.name = "web", .weight = 3, .resource = "slot", .limit = 5}));
         assert_null(cluster_state_find_role(g.state, "web"));
         (void) undone(job);
         (void) role((Role){.name = "web", .resource = "gpu", .limit = 1});
         (void) undone(role((Role){.name = "web", .weight = 7, .resource = "slot", .limit = 9}));
-        web = cluster_state_find_role(g.state, "web");
+        const Argosy__RoleRecord *web = cluster_state_find_role(g.state, "web");
         assert_int_equal(web->weight, 3);
         assert_int_equal(web->n_limit, 2);
         job = role((Role){.name = "web", .remove = true});
@@ -225,11 +211,9 @@ static void a_role_is_as_it_was(void **state) {
 
 // The same amounts in another order are the same.
 static void the_order_of_amounts_is_no_change(void **state) {
-        uint64_t job;
-
         (void) role((Role){.name = "web", .weight = 1, .resource = "slot", .limit = 5});
         (void) role((Role){.name = "web", .resource = "gpu", .limit = 1});
-        job = role((Role){.name = "web", .weight = 9});
+        uint64_t job = role((Role){.name = "web", .weight = 9});
         (void) role((Role){.name = "web", .resource = "slot", .limit = 6});
         (void) role((Role){.name = "web", .resource = "slot", .limit = 5});
         (void) undone(job);
@@ -237,12 +221,10 @@ static void the_order_of_amounts_is_no_change(void **state) {
 }
 
 static void a_role_that_units_are_of_stays(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = role((Role){.name = "web", .weight = 3});
 
-        job = role((Role){.name = "web", .weight = 3});
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", OF_WEB)->status, 0);
-        r = rig_undo(&g, (RigUndo){job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "role web cannot be put back (1 unit is of it)"));
         r = rig_undo(&g, (RigUndo){job, .force = true});
@@ -251,9 +233,8 @@ static void a_role_that_units_are_of_stays(void **state) {
 }
 
 static void a_pool_is_as_it_was(void **state) {
-        uint64_t job;
+        uint64_t job = undone(pool("ssd", "n1"));
 
-        job = undone(pool("ssd", "n1"));
         assert_null(cluster_state_find_pool(g.state, "ssd"));
         (void) undone(job);
         (void) undone(pool("ssd", "n2"));
@@ -263,19 +244,17 @@ static void a_pool_is_as_it_was(void **state) {
 }
 
 static void a_rule_comes_to_its_place_again(void **state) {
-        uint64_t first, second, job;
-
         (void) undone(add_rule("start"));
         assert_rules("");
         (void) add_rule("stop");
         (void) add_rule("load");
         (void) add_rule("update");
-        first = delete_rule(2);
-        second = delete_rule(3);
+        uint64_t first = delete_rule(2);
+        uint64_t second = delete_rule(3);
         assert_rules("update");
         (void) undone(second);
         assert_rules("load update");
-        job = undone(first);
+        uint64_t job = undone(first);
         assert_rules("stop load update");
         assert_int_equal(cluster_state_queue(g.state)->rules[0]->number,
                          2); // as whoever has seen it knows it
@@ -287,9 +266,8 @@ static void a_rule_comes_to_its_place_again(void **state) {
 
 // Else it would wait for what it is to end.
 static void a_queue_that_was_closed_opens_again(void **state) {
-        uint64_t job;
+        uint64_t job = undone(close_queue("moving racks"));
 
-        job = undone(close_queue("moving racks"));
         assert_false(cluster_state_queue(g.state)->closed);
         (void) undone(job);
         assert_true(cluster_state_queue(g.state)->closed);
@@ -299,14 +277,12 @@ static void a_queue_that_was_closed_opens_again(void **state) {
 // --------------------------------------------------------------------------------------- what is in the way
 
 static void what_a_later_job_changed_is_named(void **state) {
-        const Argosy__Response *r;
-        uint64_t job, later;
         char text[64];
 
         (void) label("n2", "disk", "hdd");
-        job = label("n2", "disk", "ssd");
-        later = label("n2", "disk", "nvme");
-        r = rig_undo(&g, (RigUndo){job});
+        uint64_t job = label("n2", "disk", "ssd");
+        uint64_t later = label("n2", "disk", "nvme");
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text),
                  "label disk of n2 was changed since by job %" PRIu64 " (label, root@n1)", later);
@@ -328,12 +304,10 @@ static void what_a_later_job_changed_is_named(void **state) {
 // Of what it has put back otherwise than of what it has left.
 static void what_became_of_each_is_said_again_as_it_was(void **state) {
         static const char *const nodes[] = {"n1", "n2", "n3"};
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = job_of(rig_set_modes(&g, nodes, 3, ARGOSY__NODE_MODE__MODE_CORDONED));
 
-        job = job_of(rig_set_modes(&g, nodes, 3, ARGOSY__NODE_MODE__MODE_CORDONED));
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
-        r = rig_undo(&g, (RigUndo){job, .only_untouched = true, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .only_untouched = true, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_non_null(strstr(said_of(r, "node n2")->message, "stays as it is"));
         (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
@@ -346,12 +320,9 @@ static void what_became_of_each_is_said_again_as_it_was(void **state) {
 }
 
 static void a_plan_says_it_and_does_nothing(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "old disks");
-        job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
-        r = rig_undo(&g, (RigUndo){job, .preview = true});
+        uint64_t job = job_of(rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""));
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .preview = true});
         assert_string_equal(said_of(r, "node n2")->message, "is cordoned (old disks) again");
         r = rig_undo(&g, (RigUndo){label("n2", "disk", "ssd"), .preview = true});
         assert_string_equal(said_of(r, "label disk of n2")->message, "is taken back");
@@ -360,18 +331,14 @@ static void a_plan_says_it_and_does_nothing(void **state) {
 }
 
 static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
-        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &m);
-        const Argosy__Response *r;
-        uint64_t job, second;
+        Argosy__Request__ClusterRemove m =
+                MESSAGE_OF(request__cluster_remove, .host = (char *) "n4", .force = true);
 
         (void) label("n4", "disk", "hdd");
-        job = label("n4", "disk", "ssd");
-        second = job_of(rig_set_mode(&g, "n4", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""));
-        m.host = (char *) "n4";
-        m.force = true;
-        (void) job_of(rig_ask_and_settle(&g, &request));
-        r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
+        uint64_t job = label("n4", "disk", "ssd");
+        uint64_t second = job_of(rig_set_mode(&g, "n4", ARGOSY__NODE_MODE__MODE_CORDONED, 0, ""));
+        (void) job_of(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_REMOVE, cluster_remove, &m)));
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
         assert_int_equal(r->status, EOPNOTSUPP);
         r = rig_undo(&g, (RigUndo){job, .force = true});
         assert_non_null(strstr(said_of(r, "label disk of n4")->message, "the host is no member any more"));
@@ -380,18 +347,14 @@ static void a_host_that_is_gone_is_in_nobodys_way(void **state) {
 }
 
 static void who_may_not_change_it_cannot_undo_it(void **state) {
-        Argosy__Request__AccessChange change = ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY,
-                                                                .user = (char *) "alice");
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
-        Argosy__Author alice = AUTHOR_OF(.host = 2, .uid = 1000);
-        const Argosy__Response *r;
-        uint64_t job;
+        Argosy__Request__AccessChange change =
+                ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY, .user = (char *) "alice");
+        Argosy__Author alice = AUTHOR_OF(.host = 2, .uid = 1000, .user = (char *) "alice");
 
-        alice.user = (char *) "alice";
-        (void) job_of(rig_ask_and_settle(&g, &request));
-        job = label("n2", "disk", "ssd");
+        (void) job_of(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change)));
+        uint64_t job = label("n2", "disk", "ssd");
         g.author = &alice;
-        r = rig_undo(&g, (RigUndo){job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EACCES);
         assert_non_null(strstr(r->message, "the right 'admin', which alice does not have"));
         assert_string_equal(label_of(2, "disk"), "ssd");

@@ -49,21 +49,16 @@ static const Argosy__Response__UnitResult *result_of(const Argosy__Response *r, 
 
 // The change goes into an entry with which the undo of the same unit has to wait.
 static const Argosy__Response *undo_behind(uint64_t job, const char *name, const char *content) {
-        RigAnswer *a;
-
         ask_start(name, content);
-        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        RigAnswer *a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
         rig_settle(&g);
         return rig_last(a);
 }
 
 static void a_newer_change_is_not_overwritten(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
-        r = undo_behind(job, "a.service", THREE);
+        uint64_t job = start("a.service", TWO);
+        const Argosy__Response *r = undo_behind(job, "a.service", THREE);
         rig_pass_ms(&g, 20000);
         assert_true(has_content("a.service", THREE));
         assert_int_equal(r->status, EEXIST);
@@ -72,42 +67,32 @@ static void a_newer_change_is_not_overwritten(void **state) {
 }
 
 static void what_is_as_before_by_then_is_said_to_be(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
-        r = undo_behind(job, "a.service", ONE);
+        uint64_t job = start("a.service", TWO);
+        const Argosy__Response *r = undo_behind(job, "a.service", ONE);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->change->units[0]->message, "it is as it was before already");
         assert_null(cluster_state_find_rollout(g.state, "a.service"));
 }
 
 static void ask_to_forget(const char *content) {
-        Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
         Hash hash = hash_of(content, strlen(content));
         char hex[HASH_HEX_SIZE], *rev = hex;
 
         hash_hex(&hash, HASH_SIZE, hex);
-        m.revs = &rev;
-        m.n_revs = 1;
-        (void) rig_ask(&g, &request);
+        Argosy__Request__Forget m = MESSAGE_OF(request__forget, .revs = &rev, .n_revs = 1);
+        (void) rig_ask(&g, A_REQUEST(FORGET, forget, &m));
 }
 
 // The content is freed between the first look and the entry.
 static void a_content_that_is_erased_meanwhile_is_not_read(void **state) {
-        const Argosy__Response *r;
-        RigAnswer *a;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
+        uint64_t job = start("a.service", TWO);
         ask_start("a.service", TWO); // it starts again, as it is
         ask_to_forget(ONE);
-        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        RigAnswer *a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
         rig_settle(&g);
-        r = rig_last(a);
+        const Argosy__Response *r = rig_last(a);
         assert_int_equal(r->status, EEXIST);
         assert_non_null(strstr(r->message, "had a file before that is not kept any more"));
         assert_true(has_content("a.service", TWO));
@@ -122,7 +107,6 @@ static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const cha
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
-        const Argosy__Response *r;
 
         for (size_t i = first; i < first + n; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
@@ -137,7 +121,7 @@ static uint64_t change_some(Argosy__Verb verb, size_t first, size_t n, const cha
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        r = rig_last(rig_ask_and_settle(&g, &request));
+        const Argosy__Response *r = rig_last(rig_ask_and_settle(&g, &request));
         assert_int_equal(r->status, 0);
         assert_true(r->job > 0);
         return r->job;
@@ -161,18 +145,15 @@ static size_t count(const char *content) {
 
 // The log has its first part, and nobody goes on yet.
 static RigAnswer *begin(RigUndo w) {
-        RigAnswer *a;
-
         g.slow = true;
-        a = rig_begin_undo(&g, w);
+        RigAnswer *a = rig_begin_undo(&g, w);
         while (g.n_held == 0)
                 rig_turns(&g, 1);
         return a;
 }
 
 static void go_on(void) {
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
 }
 
 static void begin_and_lose_the_leader(RigUndo w) {
@@ -186,14 +167,12 @@ static void begin_and_lose_the_leader(RigUndo w) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count(ONE), 1, MANY - 1);
 }
 
 // The first and the last unit: one that the job has put back, and one that it has not come to.
 static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) {
         const Argosy__Response__UnitResult *last = result_of(r, "w@599.service");
-        const Argosy__Response__JobUnitRow *left;
         Argosy__JobRecord *record;
 
         assert_int_equal(r->status, 0);
@@ -205,7 +184,7 @@ static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) 
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job)->state, "failed");
         assert_int_equal(rig_show_job(&g, job)->failed, 1);
-        left = rig_show_job(&g, job)->units[0];
+        const Argosy__Response__JobUnitRow *left = rig_show_job(&g, job)->units[0];
         assert_string_equal(left->unit, "w@599.service");
         assert_string_equal(left->end, "failed");
         assert_int_equal(left->revision, 0);
@@ -219,21 +198,17 @@ static void assert_left(const Argosy__Response *r, uint64_t job, size_t n_left) 
 
 // The file of before is erased for good before the undo comes to its unit.
 static void check_erased(bool force) {
-        const Argosy__Response__UnitResult *last;
-        uint64_t job;
-        RigAnswer *a;
-
         (void) start_many(ONE);
         (void) change_some(ARGOSY__VERB__VERB_START, MANY - 1, 1, THREE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         g.slow = true;
         ask_start("z.service", TWO);
         while (g.n_held == 0)
                 rig_turns(&g, 1);
-        a = rig_begin_undo(&g, (RigUndo){job, .force = force});
+        RigAnswer *a = rig_begin_undo(&g, (RigUndo){job, .force = force});
         ask_to_forget(THREE); // in the entry of the first part
         go_on();
-        last = result_of(rig_last(a), "w@599.service");
+        const Argosy__Response__UnitResult *last = result_of(rig_last(a), "w@599.service");
         assert_int_equal(rig_last(a)->status, 0);
         assert_int_equal(last->status, ENODATA);
         assert_string_equal(last->message, "the file that it had before is not kept any more");
@@ -255,12 +230,9 @@ static void with_force_a_unit_whose_file_is_erased_fails_the_job_too(void **stat
 }
 
 static void check_between_parts(bool force) {
-        uint64_t job;
-        RigAnswer *a;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
-        a = begin((RigUndo){job, .force = force});
+        uint64_t job = start_many(TWO);
+        RigAnswer *a = begin((RigUndo){job, .force = force});
         ask_start("w@599.service", THREE);
         go_on();
         assert_left(rig_last(a), job + 1, 1);
@@ -276,15 +248,12 @@ static void what_changes_between_two_parts_is_left_with_force_too(void **state) 
 }
 
 static void check_between_leaders(bool force) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         begin_and_lose_the_leader((RigUndo){job, .force = force, .id = 4711});
         (void) start("w@0.service", THREE);
         (void) start("w@599.service", THREE);
-        r = rig_undo(&g, (RigUndo){job, .force = force, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .force = force, .id = 4711});
         assert_int_equal(r->job, job + 1);
         assert_true(has_content("w@0.service", THREE));
         assert_int_equal(result_of(r, "w@0.service")->status, 0);
@@ -302,12 +271,9 @@ static void what_changes_between_two_leaders_is_left_with_force_too(void **state
 
 // Who asked that what others have changed be left has what he asked for.
 static void what_was_to_be_left_fails_nothing(void **state) {
-        uint64_t job;
-        RigAnswer *a;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
-        a = begin((RigUndo){job, .only_untouched = true});
+        uint64_t job = start_many(TWO);
+        RigAnswer *a = begin((RigUndo){job, .only_untouched = true});
         ask_start("w@599.service", THREE);
         go_on();
         assert_int_equal(result_of(rig_last(a), "w@599.service")->status, 0);
@@ -319,12 +285,9 @@ static void what_was_to_be_left_fails_nothing(void **state) {
 // Of more units than are looked at in one turn: what was seen in the first of them counts no more in the
 // turn of the entry.
 static void what_changes_between_two_looks_is_not_overwritten(void **state) {
-        RigAnswer *a;
-        uint64_t job;
-
         (void) change_many(ARGOSY__VERB__VERB_SUBMIT, BIG, ONE);
-        job = change_many(ARGOSY__VERB__VERB_SUBMIT, BIG, TWO);
-        a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
+        uint64_t job = change_many(ARGOSY__VERB__VERB_SUBMIT, BIG, TWO);
+        RigAnswer *a = rig_begin_undo(&g, (RigUndo){job, .rolling = true});
         for (unsigned i = 0; i < 2; i++)
                 rig_turns(&g, 1);
         assert_false(a->final);
@@ -344,17 +307,13 @@ static void what_changes_between_two_looks_is_not_overwritten(void **state) {
 
 // Neither in the first entry nor behind it.
 static void a_revision_binds_each_part(void **state) {
-        const Argosy__Response *r;
-        uint64_t job, seen;
-        RigAnswer *a;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
-        seen = cluster_state_revision(g.state);
-        a = begin((RigUndo){job, .if_revision = seen});
+        uint64_t job = start_many(TWO);
+        uint64_t seen = cluster_state_revision(g.state);
+        RigAnswer *a = begin((RigUndo){job, .if_revision = seen});
         ask_start("w@599.service", TWO); // which is no other content
         go_on();
-        r = rig_last(a);
+        const Argosy__Response *r = rig_last(a);
         assert_int_equal(result_of(r, "w@599.service")->status, ESTALE);
         assert_true(has_content("w@599.service", TWO));
         assert_int_equal(count(ONE), MANY - 1);
@@ -374,16 +333,13 @@ static void a_revision_binds_each_part(void **state) {
 
 // Nobody has changed it.
 static void what_the_cluster_moves_meanwhile_is_put_back(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         begin_and_lose_the_leader((RigUndo){job, .force = true, .id = 4711});
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         rig_pass_ms(&g, 20000);
         assert_true(rig_record(&g, "w@599.service")->revision > 0);
-        r = rig_undo(&g, (RigUndo){job, .force = true, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .force = true, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(count(ONE), MANY);
         rig_pass_ms(&g, 20000);

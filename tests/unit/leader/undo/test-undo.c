@@ -56,13 +56,11 @@ static void assert_unit(const char *name, const char *content, Argosy__Target ta
 
 static void a_file_is_put_back_and_runs(void **state) {
         Hash one = hash_of(ONE, strlen(ONE));
-        const VirtualUnit *held;
-        uint64_t job;
 
         (void) start("a.service", ONE);
-        job = undone(start("a.service", TWO));
+        uint64_t job = undone(start("a.service", TWO));
         assert_unit("a.service", ONE, LAUNCHED);
-        held = rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service");
+        const VirtualUnit *held = rig_unit_on(&g, rig_host_of(&g, "a.service"), "a.service");
         assert_true(hash_equal(&held->order.spec, &one));
         assert_string_equal(rig_show_job(&g, job)->verb, "undo");
         (void) undone(job); // of what was undone
@@ -70,19 +68,16 @@ static void a_file_is_put_back_and_runs(void **state) {
 }
 
 static void what_was_stopped_is_started(void **state) {
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = undone(stop("a.service"));
+        uint64_t job = undone(stop("a.service"));
         assert_unit("a.service", ONE, LAUNCHED);
         (void) undone(job);
         assert_unit("a.service", ONE, LOADED);
 }
 
 static void what_was_made_is_destroyed_and_made_again(void **state) {
-        uint64_t job;
+        uint64_t job = undone(start("a.service", ONE));
 
-        job = undone(start("a.service", ONE));
         assert_null(rig_record(&g, "a.service"));
         assert_int_equal(rig_count_running(&g, "a.service"), 0);
         (void) undone(job);
@@ -102,11 +97,9 @@ static void what_was_destroyed_is_as_it_was(void **state) {
 
 // The client waits for each unit as for what it would have asked for.
 static void what_is_to_be_waited_for_is_said(void **state) {
-        const Argosy__Response__UnitResult *result;
-        uint64_t job;
+        uint64_t job = start("a.service", ONE);
+        const Argosy__Response__UnitResult *result = rig_undo(&g, (RigUndo){job})->change->units[0];
 
-        job = start("a.service", ONE);
-        result = rig_undo(&g, (RigUndo){job})->change->units[0];
         assert_int_equal(result->verb, ARGOSY__VERB__VERB_DESTROY);
         assert_true(result->revision > 0);
         result = rig_undo(&g, (RigUndo){rig_last_job(&g)})->change->units[0];
@@ -123,14 +116,12 @@ static void what_is_to_be_waited_for_is_said(void **state) {
 // --------------------------------------------------------------------------------------- what is in the way
 
 static void what_somebody_changed_since_is_named(void **state) {
-        const Argosy__Response *r;
-        uint64_t job, later;
         char text[64];
 
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
-        later = start("a.service", THREE);
-        r = rig_undo(&g, (RigUndo){job});
+        uint64_t job = start("a.service", TWO);
+        uint64_t later = start("a.service", THREE);
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EEXIST);
         snprintf(text, sizeof(text), "by job %" PRIu64 " (start, root@n1)", later);
         assert_non_null(strstr(r->message, text));
@@ -152,10 +143,9 @@ static void what_somebody_changed_since_is_named(void **state) {
 // What somebody was told of before is compared with what the job changed, and not with all that has happened
 // since.
 static void a_revision_binds_it_to_what_its_job_changed(void **state) {
-        uint64_t job, seen;
+        uint64_t job = start("a.service", ONE);
+        uint64_t seen = cluster_state_revision(g.state);
 
-        job = start("a.service", ONE);
-        seen = cluster_state_revision(g.state);
         (void) start("b.service", ONE);
         (void) stop("a.service");
         assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .if_revision = seen})->status, ESTALE);
@@ -169,12 +159,10 @@ static void a_revision_binds_it_to_what_its_job_changed(void **state) {
 
 // It has no revision any more: whatever went last counts.
 static void a_revision_binds_it_to_units_that_are_gone(void **state) {
-        uint64_t job, seen;
-
         (void) start("a.service", ONE);
         (void) start("b.service", ONE);
-        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
-        seen = cluster_state_revision(g.state);
+        uint64_t job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        uint64_t seen = cluster_state_revision(g.state);
         (void) change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
         assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, ESTALE);
         assert_null(rig_record(&g, "a.service"));
@@ -185,11 +173,9 @@ static void a_revision_binds_it_to_units_that_are_gone(void **state) {
 }
 
 static void a_revision_binds_it_to_what_is_no_unit(void **state) {
-        uint64_t job, seen;
-
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
-        job = rig_last_job(&g);
-        seen = cluster_state_revision(g.state);
+        uint64_t job = rig_last_job(&g);
+        uint64_t seen = cluster_state_revision(g.state);
         // hosts have one revision together
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         assert_int_equal(rig_undo(&g, (RigUndo){job, .if_revision = seen})->status, ESTALE);
@@ -200,22 +186,17 @@ static void a_revision_binds_it_to_what_is_no_unit(void **state) {
 }
 
 static void what_somebody_changed_since_beside_it_stays(void **state) {
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
+        uint64_t job = start("a.service", TWO);
         (void) stop("a.service");
         (void) undone(job);
         assert_unit("a.service", ONE, LOADED);
 }
 
 static void the_cluster_itself_changes_nothing(void **state) {
-        uint32_t host;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
-        host = rig_host_of(&g, "a.service");
+        uint64_t job = start("a.service", TWO);
+        uint32_t host = rig_host_of(&g, "a.service");
         (void) rig_set_host_mode(&g, host, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_true(rig_host_of(&g, "a.service") != host);
         (void) undone(job);
@@ -224,18 +205,14 @@ static void the_cluster_itself_changes_nothing(void **state) {
 
 static const Argosy__Response *change_voters(uint32_t wanted) {
         Argosy__Request__ClusterVoters m = MESSAGE_OF(request__cluster_voters, .wanted = wanted);
-        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &m);
 
-        return rig_last(rig_ask_and_settle(&g, &request));
+        return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_VOTERS, cluster_voters, &m)));
 }
 
 static void that_it_ran_cannot_be_undone(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
-        r = rig_undo(&g, (RigUndo){job});
+        uint64_t job = change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "that something ran cannot be undone"));
         (void) change_voters(1);
@@ -246,26 +223,20 @@ static void that_it_ran_cannot_be_undone(void **state) {
 }
 
 static void what_is_as_before_stays(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
+        uint64_t job = start("a.service", TWO);
         (void) start("a.service", ONE);
-        r = rig_undo(&g, (RigUndo){job});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, 0);
         assert_string_equal(r->change->units[0]->message, "it is as it was before already");
 }
 
 static void a_plan_says_it_and_does_nothing(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
         (void) start("a.service", TWO);
-        job = stop("a.service");
-        r = rig_undo(&g, (RigUndo){job, .preview = true});
+        uint64_t job = stop("a.service");
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .preview = true});
         assert_string_equal(r->change->units[0]->message, "is to be launched again");
         r = rig_undo(&g, (RigUndo){job - 1, .preview = true});
         assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
@@ -275,14 +246,11 @@ static void a_plan_says_it_and_does_nothing(void **state) {
 }
 
 static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
-        const Argosy__Response *r;
-        uint64_t job, n;
-
         (void) start("a.service", ONE);
-        job = start("a.service", TWO);
-        n = rig_undo(&g, (RigUndo){job, .id = 4711})->job;
+        uint64_t job = start("a.service", TWO);
+        uint64_t n = rig_undo(&g, (RigUndo){job, .id = 4711})->job;
         (void) start("a.service", TWO);
-        r = rig_undo(&g, (RigUndo){job, .id = 4711, .force = true});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .id = 4711, .force = true});
         assert_int_equal(r->status, EEXIST); // that is another request
         r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
@@ -304,7 +272,6 @@ static uint64_t start_many(const char *content) {
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {++g.id, 99};
-        RigAnswer *a;
 
         for (size_t i = 0; i < MANY; i++) {
                 snprintf(names[i], sizeof(names[i]), "w@%zu.service", i);
@@ -319,8 +286,7 @@ static uint64_t start_many(const char *content) {
         file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
         m.files = &files;
         m.n_files = 1;
-        a = rig_ask_and_settle(&g, &request);
-        return rig_last(a)->job;
+        return rig_last(rig_ask_and_settle(&g, &request))->job;
 }
 
 static size_t count(const char *content) {
@@ -333,12 +299,9 @@ static size_t count(const char *content) {
 }
 
 static void many_are_one_job(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
-        r = rig_undo(&g, (RigUndo){job});
+        uint64_t job = start_many(TWO);
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->change->n_units, MANY);
         assert_int_equal(count(ONE), MANY);
@@ -360,16 +323,12 @@ static void begin_and_lose_the_leader(uint64_t job, uint64_t id) {
 }
 
 static void the_next_leader_goes_on_with_it(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
         rig_elect(&g);
-        rig_settle(&g);
         assert_in_range(count(ONE), 1, MANY - 1);
-        r = rig_undo(&g, (RigUndo){job, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(r->change->n_units, MANY);
@@ -386,17 +345,13 @@ static bool is_partial(uint64_t job) {
 
 // There is nothing to store any more, and the log has to hear that, or it would wait for more.
 static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
         rig_elect(&g);
-        rig_settle(&g);
         (void) start_many(ONE);
         assert_true(is_partial(job + 1));
-        r = rig_undo(&g, (RigUndo){job, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_false(is_partial(job + 1));
@@ -404,18 +359,14 @@ static void whose_rest_somebody_else_has_put_back_is_over(void **state) {
 }
 
 static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start_many(ONE);
-        job = start_many(TWO);
+        uint64_t job = start_many(TWO);
         begin_and_lose_the_leader(job, 4711);
         rig_age(&g, (CLUSTER_JOB_DAYS_MAX + 1) * UINT64_C(86400) * USEC_PER_SEC);
         rig_elect(&g);
-        rig_settle(&g);
         (void) start("a.service", ONE);
         assert_true(cluster_state_first_job(g.state) > job);
-        r = rig_undo(&g, (RigUndo){job, .id = 4711});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .id = 4711});
         assert_int_equal(r->status, ENODATA);
         assert_non_null(strstr(r->message, "was not put back whole"));
         assert_int_equal(r->job, job + 1);
@@ -429,8 +380,6 @@ static void what_is_forgotten_before_it_is_undone_whole_is_said(void **state) {
 
 // Unit by unit, in entries of their own: these are the job's, too.
 static void an_update_is_undone_with_all_that_it_did(void **state) {
-        uint64_t job;
-
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         for (unsigned i = 1; i <= 3; i++) {
                 _cleanup_free_ char *name = str_printf("w@%u.service", i);
@@ -438,7 +387,7 @@ static void an_update_is_undone_with_all_that_it_did(void **state) {
                 (void) start(name, NULL);
         }
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
-        job = rig_last_job(&g);
+        uint64_t job = rig_last_job(&g);
         rig_pass_ms(&g, 20000);
         assert_unit("w@3.service", TWO, LAUNCHED);
         assert_int_equal(rig_last_job(&g), job);
@@ -458,8 +407,6 @@ static void an_update_is_undone_with_all_that_it_did(void **state) {
 
 // It went there and back by itself.
 static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
-        const Argosy__Response *r;
-
         (void) change(ARGOSY__VERB__VERB_SUBMIT, "w@.service", ONE);
         (void) start("w@1.service", NULL);
         (void) start("w@2.service", NULL);
@@ -467,7 +414,7 @@ static void an_update_that_failed_leaves_nothing_to_undo(void **state) {
         (void) rig_rollout(&g, (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "w@.service", TWO});
         rig_pass_ms(&g, 60000);
         assert_unit("w@1.service", ONE, LAUNCHED);
-        r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){rig_last_job(&g)});
         assert_int_equal(r->status, EOPNOTSUPP);
 }
 
@@ -498,19 +445,16 @@ static size_t count_three(const char *content) {
 }
 
 static void files_are_put_back_a_few_at_a_time(void **state) {
-        const Argosy__RolloutRecord *rollout;
-        const Argosy__Response *r;
-        uint64_t job;
+        uint64_t job = update_three();
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .rolling = true, .preview = true});
 
-        job = update_three();
-        r = rig_undo(&g, (RigUndo){job, .rolling = true, .preview = true});
         assert_int_equal(r->change->n_units, 4);
         r = rig_undo(&g, (RigUndo){job, .rolling = true, .id = 4711});
         assert_int_equal(r->status, 0);
         assert_int_equal(r->job, job + 1);
         assert_int_equal(r->change->n_units, 1);
         assert_string_equal(r->change->units[0]->name, "w@.service");
-        rollout = cluster_state_find_rollout(g.state, "w@.service");
+        const Argosy__RolloutRecord *rollout = cluster_state_find_rollout(g.state, "w@.service");
         assert_int_equal(r->change->units[0]->revision, rollout->revision);
         assert_true(rollout_is_under_way(rollout));
         assert_in_range(count_three(ONE), 0, 2); // not all at once
@@ -536,12 +480,9 @@ static void files_are_put_back_a_few_at_a_time(void **state) {
 }
 
 static void what_is_no_update_is_not_put_back_a_few_at_a_time(void **state) {
-        const Argosy__Response *r;
-        uint64_t job;
-
         (void) start("a.service", ONE);
-        job = stop("a.service");
-        r = rig_undo(&g, (RigUndo){job, .rolling = true});
+        uint64_t job = stop("a.service");
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .rolling = true});
         assert_int_equal(r->status, EOPNOTSUPP);
         assert_non_null(strstr(r->message, "a.service is to be something else again"));
         assert_int_equal(rig_last_job(&g), job);

@@ -28,14 +28,13 @@ static char names[UNITS][32], *pointers[UNITS];
 static uint64_t revision, judged;
 static size_t most_changed, most_judged;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         most_changed = most_judged = 0;
         for (size_t i = 0; i < UNITS; i++) {
                 snprintf(names[i], sizeof(names[i]), "load@%zu.service", i + 1);
                 pointers[i] = names[i];
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -133,12 +132,11 @@ static void many_instances_are_several_entries_and_one_answer(void **state) {
 }
 
 static void what_is_said_of_a_part_comes_as_it_is_there(void **state) {
-        RigAnswer *a;
         size_t n = 0;
 
         submit(SERVICE);
         g.parts_apart = true;
-        a = change(START, UNITS, 1);
+        RigAnswer *a = change(START, UNITS, 1);
         assert_true(a->final);
         assert_int_equal(a->n, (UNITS + PART_MAX - 1) / PART_MAX);
         for (size_t k = 0; k < a->n; k++) {
@@ -162,12 +160,11 @@ static void what_is_said_of_a_part_comes_as_it_is_there(void **state) {
 
 // Who asks the next leader again is told from the beginning.
 static void a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next(void **state) {
-        RigAnswer *a;
         size_t n = 0;
 
         submit(SERVICE);
         g.parts_apart = true;
-        a = ask(START, UNITS, 1);
+        RigAnswer *a = ask(START, UNITS, 1);
         while (a->n == 0)
                 (void) rig_turn(&g);
         assert_false(a->final);
@@ -185,11 +182,9 @@ static void a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next(v
 }
 
 static void others_are_served_in_between(void **state) {
-        RigAnswer *many;
-
         submit(SERVICE);
         g.slow = true;
-        many = ask(START, UNITS, 1);
+        RigAnswer *many = ask(START, UNITS, 1);
         rig_turns(&g, 4);
         assert_false(many->final);
         (void) rig_change_with(&g, START, "other.service", SERVICE, false, (uint8_t[16]){7});
@@ -199,8 +194,7 @@ static void others_are_served_in_between(void **state) {
                 rig_turns(&g, 2);
         }
         assert_false(many->final);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_answered(many, UNITS);
 }
 
@@ -216,10 +210,8 @@ static void what_has_to_do_with_each_other_is_one_entry(void **state) {
 
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
         for (const char *const *content = tied; *content; content++) {
-                uint64_t before;
-
                 submit(*content);
-                before = cluster_state_revision(g.state);
+                uint64_t before = cluster_state_revision(g.state);
                 most_changed = 0;
                 watch();
                 assert_answered(change(START, PART_MAX + 1, (uint64_t) (content - tied) + 1), PART_MAX + 1);
@@ -235,11 +227,9 @@ static void what_has_to_do_with_each_other_is_one_entry(void **state) {
 
 // One turn has to plan them.
 static void more_of_these_than_one_turn_can_plan_are_refused(void **state) {
-        const Argosy__Response *r;
-
         assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
         submit(SERVICE "[X-Argosy]\nAfter=db.service\n");
-        r = change(START, REQUEST_TIED_MAX + 1, 1)->responses[0];
+        const Argosy__Response *r = change(START, REQUEST_TIED_MAX + 1, 1)->responses[0];
         assert_int_equal(r->status, E2BIG);
         assert_non_null(strstr(r->message, "no more than 512"));
         assert_null(rig_record(&g, names[0]));
@@ -265,7 +255,6 @@ static void hundreds_of_files_are_several_entries(void **state) {
         Argosy__Request request = REQUEST_OF(CHANGE, change, &m);
         uint64_t id[2] = {4, 4};
         char *own_pointers[FILES];
-        RigAnswer *a;
 
         for (size_t i = 0; i < FILES; i++) {
                 snprintf(own[i], sizeof(own[i]), "own%zu.service", i);
@@ -282,7 +271,7 @@ static void hundreds_of_files_are_several_entries(void **state) {
         m.files = file_pointers;
         most_changed = 0;
         watch();
-        a = rig_ask_and_settle(&g, &request);
+        RigAnswer *a = rig_ask_and_settle(&g, &request);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->change->n_units, FILES);
         assert_true(most_changed > 0 && most_changed <= PART_MAX / 2); // units and contents
@@ -343,23 +332,19 @@ static void many_who_ask_again_are_answered_turn_by_turn(void **state) {
 
 // The leader dies when two chunks are in the log; the client asks again.
 static void who_asks_again_has_nothing_done_twice(void **state) {
-        RigAnswer *first;
-
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
         g.slow = true;
-        first = ask(RESTART, UNITS, 2);
+        RigAnswer *first = ask(RESTART, UNITS, 2);
         for (unsigned committed = g.batches; g.batches < committed + 2;) {
                 rig_turns(&g, 1);
                 rig_release(&g);
         }
         assert_false(first->final);
         rig_depose(&g);
-        rig_hurry(&g);
-        rig_settle(&g);
+        rig_hurry_and_settle(&g);
         assert_true(first->final && rig_last(first)->no_leader);
         rig_elect(&g);
-        rig_settle(&g);
         watch();
         assert_answered(change(RESTART, UNITS, 2), UNITS);
         assert_int_equal(most_changed, PART_MAX);
@@ -379,7 +364,6 @@ static void restart_until_deposed(size_t n) {
         rig_depose(&g);
         rig_hurry(&g);
         rig_elect(&g);
-        rig_settle(&g);
 }
 
 // What it resumes may be what the leader before it was lost for; what is asked of it is not.
@@ -400,7 +384,7 @@ static void what_the_next_leader_resumes_begins_with_small_parts(void **state) {
 
 static void ask_for_thousands_of_others(void) {
         enum { OTHERS = 5000 };
-        Batch b = {};
+        _cleanup_(batch_done) Batch b = {};
 
         for (uint64_t i = 0; i < OTHERS; i++) {
                 uint64_t id[2] = {i, 97};
@@ -408,13 +392,12 @@ static void ask_for_thousands_of_others(void) {
                 (void) batch_job(&b, (JobPut){.id = id});
         }
         assert_int_equal(cluster_state_apply(g.state, &b.log), 0);
-        batch_done(&b);
 }
 
 // So many others were begun and not ended that it is not remembered how far this one came.
 static void give_up_the_oldest(void) {
         enum { MORE = 1100 };
-        Batch b = {};
+        _cleanup_(batch_done) Batch b = {};
 
         for (uint64_t i = 0; i < MORE; i++) {
                 uint64_t id[2] = {i, 98};
@@ -422,18 +405,15 @@ static void give_up_the_oldest(void) {
                 batch_job(&b, (JobPut){.id = id, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
         }
         assert_int_equal(cluster_state_apply(g.state, &b.log), 0);
-        batch_done(&b);
 }
 
 static void what_nobody_can_go_on_with_is_not_done_again(void **state) {
-        const Argosy__Response *r;
-
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
         restart_until_deposed(UNITS);
         rig_pass_ms(&g, 62 * 1000); // nobody has asked for the rest, so its job has ended
         give_up_the_oldest();
-        r = rig_last(change(RESTART, UNITS, 2));
+        const Argosy__Response *r = rig_last(change(RESTART, UNITS, 2));
         assert_int_equal(r->status, ECANCELED);
         assert_non_null(strstr(r->message, "only a part of this was carried out, as job"));
         for (size_t i = 0; i < UNITS; i++)
@@ -521,13 +501,12 @@ static void a_sent_file_whose_instances_differ_in_priority_is_one_entry(void **s
 // Some names of the first chunk are unknown, and the log takes no second one.
 static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
         enum { SOME = 600, UNKNOWN = 10 };
-        RigAnswer *a;
 
         submit(SERVICE);
         (void) ask_with(START, pointers + UNKNOWN, SOME - UNKNOWN, NULL, NULL, 1);
         rig_settle(&g);
         g.slow = true;
-        a = ask(RESTART, SOME, 2);
+        RigAnswer *a = ask(RESTART, SOME, 2);
         for (unsigned committed = g.batches; g.batches < committed + 1;) {
                 rig_turns(&g, 1);
                 g.batch_max = 1;
@@ -562,11 +541,10 @@ static RigAnswer *wait_for_all(uint64_t later) {
 
 static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
         size_t n = 0;
-        RigAnswer *a;
 
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
-        a = wait_for_all(0);
+        RigAnswer *a = wait_for_all(0);
         assert_true(a->final);
         for (size_t i = 0; i < a->n; i++)
                 n += a->responses[i]->progress->n_done;
@@ -577,13 +555,10 @@ static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
 
 // What is known of a host bears on each of them.
 static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
-        uint64_t before;
-        RigAnswer *a;
-
         submit(SERVICE);
         assert_answered(change(START, UNITS, 1), UNITS);
-        a = wait_for_all(NOT_SOON);
-        before = g.leader->n_waiters_judged;
+        RigAnswer *a = wait_for_all(NOT_SOON);
+        uint64_t before = g.leader->n_waiters_judged;
         rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
         rig_host_on(&g, 2, false);
         assert_false(a->final);

@@ -41,9 +41,8 @@ static void start_pairs(const char *a, const char *b) {
 static void report(const char *name, Argosy__ActiveState active) {
         uint32_t host = rig_host_of(&g, name);
 
-        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name), active,
-                        ARGOSY__OUTCOME__KIND__NONE);
-        rig_settle(&g);
+        rig_host_report_and_settle(&g, rig_host(&g, host), rig_unit_on(&g, host, name), active,
+                                   ARGOSY__OUTCOME__KIND__NONE);
 }
 
 // ------------------------------------------------------------------------------------------------ drains
@@ -51,7 +50,6 @@ static void report(const char *name, Argosy__ActiveState active) {
 static void drain_2_while_the_other_is_down(void) {
         report("b@2.service", ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
-        rig_settle(&g);
 }
 
 static void assert_waits_and_goes(void) {

@@ -29,7 +29,7 @@ static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
                 note(host, m->beat_ack->lease_ms);
 }
 
-static int setup(void **state) {
+FIXTURE(setup) {
         memset(told, 0, sizeof(told));
         rig_start(&g, HOSTS);
         g.on_host_message = on_host_message;
@@ -38,7 +38,6 @@ static int setup(void **state) {
 
                 rig_change(&g, ARGOSY__VERB__VERB_START, name, SERVICE);
         }
-        return 0;
 }
 
 RIG_TEARDOWN
@@ -67,7 +66,6 @@ static void who_has_a_shorter_one_waits_for_the_longer_one_of_before(void **stat
         rig_depose(&g);
         rig_host_off(&g, 3);
         rig_elect(&g);
-        rig_settle(&g);
         assert_told(RIG_LEASE_MS);
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         assert_int_equal(units_on(1) + units_on(2), HOSTS - 1);
@@ -84,7 +82,6 @@ static void who_has_a_longer_one_gives_it_when_the_log_has_it(void **state) {
         rig_depose(&g);
         g.leader->config.lease_ms = 3 * RIG_LEASE_MS;
         rig_elect(&g);
-        rig_settle(&g);
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
         assert_int_equal(logged(), 3 * RIG_LEASE_MS);
         assert_told(3 * RIG_LEASE_MS);

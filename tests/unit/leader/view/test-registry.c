@@ -17,14 +17,12 @@
 
 static Tables t;
 
-static int setup(void **state) {
+FIXTURE(setup) {
         tables_start(&t, 3);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         tables_stop(&t);
-        return 0;
 }
 
 // ---- words for the stories
@@ -53,13 +51,13 @@ static void remove_host(uint32_t host) {
 }
 
 static void set_node_mode(uint32_t node, Argosy__NodeMode mode) {
-        Argosy__HostRecord *copy = message_copy(cluster_state_find_host_by_node(t.state, node));
+        _cleanup_(message_freep) Argosy__HostRecord *copy =
+                message_copy(cluster_state_find_host_by_node(t.state, node));
         Batch b = {};
 
         copy->nodes[0]->mode = mode;
         batch_op(&b, ARGOSY__LOG_OP__OP_HOST)->host = copy;
         tables_apply(&t, &b);
-        message_free(copy);
 }
 
 // The host has two nodes from now on; returns the number of the new one.
@@ -98,15 +96,13 @@ static bool is_moving(const char *name) {
 // ---- hosts and nodes
 
 static void hosts_and_nodes_are_those_of_the_log(void **state) {
-        uint32_t more;
-
         for (uint32_t i = 1; i <= 3; i++) {
                 assert_true(tables_host(&t, i)->recorded);
                 assert_ptr_equal(tables_node(&t, i)->host, tables_host(&t, i));
         }
         assert_string_equal(tables_node(&t, 2)->name, "n2");
         assert_null(tables_node(&t, 2)->reason);
-        more = add_manager(2);
+        uint32_t more = add_manager(2);
         assert_string_equal(tables_node(&t, more)->name, "n2/user@1000");
         assert_string_equal(tables_node(&t, more)->reason, MANAGER_NOT_REACHED);
         remove_host(2);
@@ -217,10 +213,9 @@ static void a_unit_lives_as_long_as_anybody_has_a_use_for_it(void **state) {
 
 static void a_refusal_is_remembered_for_one_node_or_for_all(void **state) {
         _cleanup_free_ char *text = calloc(1, REASON_MAX + 100);
-        Unit *u;
 
         put("web.service", SERVICE, LAUNCHED, 2);
-        u = tables_unit(&t, "web.service");
+        Unit *u = tables_unit(&t, "web.service");
         unit_exclude(t.leader, u, 2, "first");
         unit_exclude(t.leader, u, 2, "second");
         unit_exclude(t.leader, u, 3, "third");
@@ -302,10 +297,9 @@ static void who_is_to_let_go_needs_no_content(void **state) {
 
 static void a_global_unit_that_is_told_to_go_leaves(void **state) {
         const Node *n = tables_node(&t, 2);
-        UnitOnNode *s;
 
         put_global("all.service", GLOBAL);
-        s = wait_node("all.service", 2);
+        UnitOnNode *s = wait_node("all.service", 2);
         unit_on_node_event(s, ON_NODE_ORDERED_TO_HAVE);
         unit_on_node_event(s, ON_NODE_REPORTED);
         assert_int_equal(s->life, ON_NODE_RESIDENT);
@@ -318,22 +312,19 @@ static void a_global_unit_that_is_told_to_go_leaves(void **state) {
 }
 
 static void a_report_is_kept_within_limits(void **state) {
-        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
         char sub[WORD_MAX + 10] = {}, error[REASON_MAX + 10] = {};
         UnitOnNode *s = wait_node("web.service", 2);
         Hash spec = hash_of("spec", 4);
 
         memset(sub, 's', WORD_MAX + 5);
         memset(error, 'e', REASON_MAX + 5);
-        r.revision = 17;
-        r.spec = (ProtobufCBinaryData){.data = spec.bytes, .len = HASH_SIZE};
-        r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
-        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-        r.sub = sub;
-        r.error = error;
-        r.file_stale = r.comes_back = r.leaving = true;
-        r.down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED;
-        r.down_by = error;
+        Argosy__UnitReport r =
+                UNIT_REPORT_OF(.revision = 17,
+                               .spec = (ProtobufCBinaryData){.data = spec.bytes, .len = HASH_SIZE},
+                               .load = ARGOSY__LOAD_STATE__LOAD_LOADED,
+                               .active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, .sub = sub, .error = error,
+                               .file_stale = true, .comes_back = true, .leaving = true,
+                               .down = ARGOSY__DOWN_CAUSE__DOWN_SKIPPED, .down_by = error);
         assert_int_equal(unit_on_node_report(t.leader, s, &r), 0);
         assert_true(unit_on_node_is_reported(s) && unit_on_node_is_skipped(s) && s->file_stale &&
                     s->comes_back && s->leaving);
@@ -407,11 +398,9 @@ static void a_global_unit_gives_way_to_what_is_placed_and_to_an_earlier_name(voi
 }
 
 static void an_outcome_is_final_for_the_newest_start_and_for_its_node(void **state) {
-        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes = &outcome;
+        Argosy__Outcome outcome = OUTCOME_OF(.node = 2, .start_rev = 5), *outcomes = &outcome;
         Argosy__UnitRecord r = UNIT_RECORD_OF(.start_rev = 5);
 
-        outcome.node = 2;
-        outcome.start_rev = 5;
         assert_null(record_final_outcome(&r, 2));
         r.outcomes = &outcomes;
         r.n_outcomes = 1;

@@ -24,7 +24,7 @@ static struct Found {
         unsigned kind;
 } found[UNITS];
 
-static int setup(void **state) {
+FIXTURE(setup) {
         list_init(&group);
         for (size_t i = 0; i < UNITS; i++) {
                 units[i] = calloc(1, sizeof(Unit) + NAME_SIZE);
@@ -35,14 +35,12 @@ static int setup(void **state) {
                 list_append(&group, &units[i]->of_budget);
         }
         rollout_members_init(&m, &group);
-        return 0;
 }
 
-static int teardown(void **state) {
+FIXTURE(teardown) {
         rollout_members_done(&m);
         for (size_t i = 0; i < UNITS; i++)
                 free(units[i]);
-        return 0;
 }
 
 static size_t look(void) {

@@ -77,11 +77,9 @@ static void a_refusal_is_under_way_until_it_is_forgotten(void **state) {
 }
 
 static void a_content_that_hosts_have_is_kept_once(void **state) {
-        const UnitOnNode *s;
-
         (void) rig_change_many(&g, ARGOSY__VERB__VERB_START, "web", UNITS, SERVICE);
         assert_int_equal(g.leader->seen_specs.count, 1);
-        s = CONTAINER_OF(unit("web@1.service")->on_nodes.next, UnitOnNode, by_unit);
+        const UnitOnNode *s = CONTAINER_OF(unit("web@1.service")->on_nodes.next, UnitOnNode, by_unit);
         assert_int_equal(s->seen->users, UNITS);
         assert_true(hash_equal(unit_on_node_seen(s),
                                &cluster_state_find_unit(g.state, "web@1.service")->spec->hash));

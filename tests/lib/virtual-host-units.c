@@ -268,6 +268,8 @@ static void follow(VirtualHost *h, VirtualUnit *u, const VirtualOrder *before) {
              other_content = u->ordered && !hash_equal(&before->spec, &o->spec),
              again_up = u->ordered && before->target != ARGOSY__TARGET__TARGET_LAUNCHED;
 
+        if (o->start_rev != before->start_rev && o->outcome == ARGOSY__OUTCOME__KIND__NONE)
+                u->outcome = ARGOSY__OUTCOME__KIND__NONE; // it was that of another run
         if (!launched && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && other_content)
                 become(h, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE); // what failed is not what is there
         if (launched && !is_down(u) && (other_content || o->restart_rev > before->restart_rev)) {

@@ -67,6 +67,15 @@ const char *places_former_zone_of(uint32_t host);
 // For some time its first node has been heard, open, and the same.
 bool places_is_certain(uint32_t host);
 
+// checks-sequence.c
+void sequence_begin(void);
+void sequence_on_heard(uint32_t host, const Argosy__ToVoter *m);
+void sequence_on_order(uint32_t host, const Argosy__ToHost *m);
+void sequence_on_calm(void);
+
+// checks-waiting.c
+void waiting_on_calm(void);
+
 // checks-room.c
 void room_on_entry(const Argosy__LogBatch *batch);
 

@@ -68,7 +68,7 @@ static void draw_theme(uint64_t word, Swarm *s) {
 
 // As often in a long story as in a short one.
 static void set_tried(Swarm *s) {
-        enum { TRIED = 3 };
+        enum { TRIED = 2 };
         unsigned all = 0;
 
         for (unsigned i = 0; i < _STEP_KINDS; i++)

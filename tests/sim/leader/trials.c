@@ -5,8 +5,10 @@
 // is a part of the story: that goes on as if nothing had been. In the end what is looked at in the end of a
 // story is looked at there, too.
 //
+//      another leader      finds nothing to do
 //      plan and start      what a plan has said of its units and of others comes to be
 //      change and undo     all is as it was before: units, nodes, labels, roles, pools, rules of the queue
+//      failures            are counted and forgiven as the manual says (trials-retries.c)
 //
 // A trial says nothing where something else has a part: a job that goes on, a unit that fails, a host that
 // refuses a name. What is red there ends the story as well.
@@ -23,17 +25,17 @@
 #include "message.h"
 #include "str.h"
 #include "test.h"
+#include "trials.h"
 #include "world-options.h"
 
-enum { TRIALS = 4, LATER_LEASES = 2 };
+enum { TRIALS = 3, LATER_LEASES = 2 };
 
 static void pass(void) {
         rig_pass_ms(&world.rig, LATER_LEASES * asks.swarm.lease_ms + asks.swarm.start_ms +
                                         asks.swarm.stop_ms + 2 * world.rig.leader->limits.job_end_delay_ms);
 }
 
-// Root asks it, and all that follows happens. `request`: from the heap, the story's from now on.
-static const Argosy__Response *ask(Argosy__Request *request) {
+const Argosy__Response *trials_ask(Argosy__Request *request) {
         WorldAsked *a = asks_ask_as_root(request);
 
         rig_settle(&world.rig);
@@ -58,7 +60,7 @@ static bool is_under_way(const LogRollout *o) {
 }
 
 // Something changes units by itself, at any time.
-static bool is_restless(void) {
+static bool is_restless(bool refusals_count) {
         enum { ROUNDS = 3 };
         uint64_t n;
         unsigned rounds = 0;
@@ -68,7 +70,8 @@ static bool is_restless(void) {
                 pass();
         } while (log_truth.n_entries != n && ++rounds < ROUNDS);
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (places_has_deadline(log_truth.units[i].node) || heard_was_refused(i) || retries(i))
+                if (places_has_deadline(log_truth.units[i].node) || retries(i) ||
+                    (refusals_count && heard_was_refused(i)))
                         return true;
         for (size_t i = 0; i < log_truth.n_rollouts; i++)
                 if (is_under_way(&log_truth.rollouts[i]))
@@ -158,7 +161,7 @@ static bool are_mates_new(const Argosy__Request__Change *m) {
 }
 
 static void plan_and_start(Draw *d) {
-        Argosy__Request *plan = is_restless() ? NULL : make_start(d), *start;
+        Argosy__Request *plan = is_restless(true) ? NULL : make_start(d), *start;
         const Argosy__Response *said, *done;
         char before[WORLD_UNITS_MAX][WORLD_NAME_SIZE];
         size_t planned = asks.n_asked;
@@ -172,7 +175,7 @@ static void plan_and_start(Draw *d) {
         start = message_copy(plan);
         assert_non_null(start);
         start->change->preview = false;
-        (void) ask(plan);
+        (void) trials_ask(plan);
         pass(); // nodes may be asked
         said = asks_last_response(&asks.asked[planned]);
         if (!said || said->status != 0 || !said->change || log_truth.n_entries != n) {
@@ -180,7 +183,7 @@ static void plan_and_start(Draw *d) {
                 return;
         }
         unsure = are_mates_new(start->change) || are_uncertain(start->change);
-        done = ask(start);
+        done = trials_ask(start);
         if (!done || done->held || done->status != 0 || unsure)
                 return;
         pass();
@@ -278,24 +281,30 @@ static void add_units(Buf *b) {
         }
 }
 
-// What people have said how all is to be, as the log has it.
-static char *read_wishes(void) {
+// What people have said how all is to be, as the log has it. `queue_alone`: jobs that rules have held may have
+// begun, and nothing is said of what they change.
+static char *read_wishes(bool queue_alone) {
         const Argosy__QueueRecord *queue = cluster_state_queue(world.rig.state);
         size_t n;
         Argosy__RoleRecord *const *roles = cluster_state_roles(world.rig.state, &n);
         Argosy__PoolRecord *const *pools;
         Buf b = {};
 
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < queue->n_rules; i++)
+                add_line(&b, "rule %d '%s' '%s' '%s' '%s' %u", (int) queue->rules[i]->action,
+                         queue->rules[i]->author, queue->rules[i]->verb, queue->rules[i]->unit,
+                         queue->rules[i]->role, queue->rules[i]->limit);
+        add_line(&b, "queue %d '%s' %u", queue->closed, queue->reason, queue->open_max);
+        for (size_t i = 0; i < n && !queue_alone; i++)
                 add_role(&b, roles[i]);
         pools = cluster_state_pools(world.rig.state, &n);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n && !queue_alone; i++)
                 add_pool(&b, pools[i]);
-        add_line(&b, "queue %d '%s' %u", queue->closed, queue->reason, queue->open_max);
-        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h;
+        for (const Argosy__HostRecord *h = cluster_state_next_host(world.rig.state, 0); h && !queue_alone;
              h = cluster_state_next_host(world.rig.state, h->host))
                 add_host(&b, h);
-        add_units(&b);
+        if (!queue_alone)
+                add_units(&b);
         return buf_take_string(&b);
 }
 
@@ -310,7 +319,8 @@ static Argosy__Request *make_change(Draw *d) {
                      {ARGOSY__REQUEST__WHAT_NODE_CHANGE, ask_node_change_several},
                      {ARGOSY__REQUEST__WHAT_LABEL_CHANGE, ask_label_change},
                      {ARGOSY__REQUEST__WHAT_ROLE_CHANGE, ask_role_change},
-                     {ARGOSY__REQUEST__WHAT_POOL_CHANGE, ask_pool_change}};
+                     {ARGOSY__REQUEST__WHAT_POOL_CHANGE, ask_pool_change},
+                     {ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_change}};
         unsigned kind = draw_below(d, ELEMENTSOF(kinds));
         Argosy__Request *q = asks_make(d, kinds[kind].what, kinds[kind].make);
 
@@ -348,14 +358,17 @@ static bool any_is_bad(void) {
 
 // A content that does not start gives way to the one before.
 static void change_and_undo(Draw *d) {
-        Argosy__Request *q = is_restless() || any_is_bad() ? NULL : make_change(d),
+        Argosy__Request *q = is_restless(true) || any_is_bad() ? NULL : make_change(d),
                         undo = ARGOSY__REQUEST__INIT;
         Argosy__Request__Undo m = ARGOSY__REQUEST__UNDO__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        _cleanup_free_ char *before = read_wishes(), *after = NULL;
+        _cleanup_free_ char *before = NULL, *after = NULL;
         uint64_t id[2] = {++asks.n_ids, 29};
-        const Argosy__Response *r = q ? ask(q) : NULL;
+        bool queue_alone = q && q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
+        const Argosy__Response *r;
 
+        before = read_wishes(queue_alone);
+        r = q ? trials_ask(q) : NULL;
         if (!r || !all_well(r) || r->job == 0)
                 return;
         m.job = r->job;
@@ -365,13 +378,52 @@ static void change_and_undo(Draw *d) {
         undo.job = &job;
         job.keyed = true;
         job.id = (ProtobufCBinaryData){sizeof(id), (uint8_t *) id};
-        r = ask(message_copy(&undo));
+        r = trials_ask(message_copy(&undo));
         if (!r || !all_well(r) || any_is_bad())
                 return;
         pass();
-        after = read_wishes();
+        after = read_wishes(queue_alone);
         check_says("undone-is-as-before");
         no_difference(m.job, before, after);
+}
+
+// ------------------------------------------------------------------------------------------- another leader
+
+// A leader remembers who has refused a name no longer than that one's session, and no host refuses any now.
+static void attach_anew(void) {
+        for (uint32_t i = 1; i <= asks.swarm.hosts; i++)
+                rig_host(&world.rig, i)->linked = false;
+        pass();
+}
+
+// Who leads anew knows the log and what hosts say, and finds nothing to do: what a leader has overlooked, or
+// does not know any more, would be done now.
+static void lead_anew(void) {
+        char before[WORLD_UNITS_MAX][WORLD_NAME_SIZE];
+        _cleanup_free_ char *wishes = NULL, *after = NULL;
+
+        attach_anew();
+        if (is_restless(false) || any_is_bad())
+                return;
+        wishes = read_wishes(false);
+        for (unsigned i = 0; i < asks.n_units; i++)
+                snprintf(before[i], sizeof(before[i]), "%s", place_of(i));
+        story_tell("another one leads");
+        rig_depose(&world.rig);
+        rig_elect(&world.rig);
+        pass();
+        if (!world_is_well())
+                return;
+        check_says("next-leader-finds-nothing");
+        for (unsigned i = 0; i < asks.n_units; i++)
+                if (!streq(before[i], place_of(i)) && !(content_of(i) && content_of(i)->same_node))
+                        check_fail("next-leader-finds-nothing",
+                                   "all was at rest, and another leader moves %s from '%s' to '%s'",
+                                   asks.units[i].name, before[i], place_of(i));
+        after = read_wishes(false);
+        if (!streq(wishes, after))
+                check_fail("next-leader-finds-nothing",
+                           "all was at rest, and another leader changes what is wanted");
 }
 
 // Half of them are about units that have much to do with each other, whatever the story is about.
@@ -383,14 +435,45 @@ static void draw_theme(Draw *d) {
         world_offer();
 }
 
+// Some steps of another story, with few kinds of faults, and of things that are asked, of which each comes
+// often; and then all works again.
+static void play_more(Draw *d) {
+        unsigned kinds = 1 + draw_below(d, 3);
+
+        memset(asks.swarm.faults, 0, sizeof(asks.swarm.faults));
+        for (unsigned i = 0; i < kinds; i++)
+                asks.swarm.faults[draw_below(d, SWARM_FAULTS_DRAWN)] = 1;
+        for (unsigned n = 4 + draw_below(d, 12); n > 0; n--) {
+                if (draw_one_in(d, 2))
+                        faults_step(d);
+                else
+                        asks_step(d);
+                if (!world_is_well())
+                        rig_turns(&world.rig, 1 + draw_below(d, 4));
+                else if (draw_one_in(d, 2))
+                        rig_pass_ms(&world.rig, (unsigned) draw_log(d, 1, 3 * asks.swarm.lease_ms));
+                else
+                        rig_settle(&world.rig);
+        }
+        world_calm_down();
+}
+
 void trials_play(void) {
         Draw d = draw_from(world.plan.steps[world.step].word ^ UINT64_C(0x747269616c73));
 
         world_calm_down();
         draw_theme(&d);
+        if (draw_one_in(&d, 2))
+                play_more(&d);
+        lead_anew();
         for (unsigned i = 0; i < TRIALS; i++)
                 if (draw_below(&d, 3) > 0)
                         plan_and_start(&d);
                 else
                         change_and_undo(&d);
+        if (draw_one_in(&d, 3))
+                trials_fail_again(&d);
+        world_calm_down();
+        if (draw_one_in(&d, 2))
+                world_finish();
 }

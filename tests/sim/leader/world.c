@@ -417,7 +417,7 @@ static void play_apart(void (*play)(void)) {
         memcpy(check_premises, premises, sizeof(check_premises));
 }
 
-static void finish(void) {
+void world_finish(void) {
         world.rig.on_entry = NULL;
         world.rig.on_answer = NULL;
         world.rig.on_host_message = NULL;
@@ -458,6 +458,6 @@ void world_play(const StoryPlan *plan, StoryOutput output) {
         }
         heal_core(plan);
         world_calm_down();
-        play_apart(finish);
+        play_apart(world_finish);
         end();
 }

@@ -32,6 +32,8 @@ void world_play(const StoryPlan *plan, StoryOutput output);
 
 // What is broken works again, and so much time passes that whatever waits for it has happened.
 void world_calm_down(void);
+// What is looked at when everything works and is at rest; nothing else is looked at any more.
+void world_finish(void);
 // What hosts have for units that reserve something, and for containers.
 void world_offer(void);
 

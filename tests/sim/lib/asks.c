@@ -437,6 +437,27 @@ Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)
         return copy;
 }
 
+Argosy__Request *asks_make_start(const WorldUnit *u, const WorldContent *c) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT, *copy;
+        Argosy__Request__Change *m = ASKS_NEW(Argosy__Request__Change, argosy__request__change__init);
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = m;
+        request.job = ASKS_NEW(Argosy__Request__Job, argosy__request__job__init);
+        request.job->keyed = true;
+        request.job->id = asks_id();
+        m->id = asks_id();
+        m->verb = ARGOSY__VERB__VERB_START;
+        m->names = asks_alloc(sizeof(*m->names));
+        m->names[m->n_names++] = (char *) u->name;
+        m->files = asks_alloc(sizeof(*m->files));
+        m->files[m->n_files++] = asks_file_of(u, c);
+        copy = message_copy(&request);
+        assert_non_null(copy);
+        arena_reset(&asks.arena);
+        return copy;
+}
+
 WorldAsked *asks_ask_as_root(Argosy__Request *request) {
         WorldAsked *a = &asks.asked[asks.n_asked];
         Draw d = draw_from(asks.n_asked);

@@ -85,6 +85,8 @@ void asks_step(Draw *d);
 // A request of that kind, with a job of its own if it has one, that nobody holds; from the heap. NULL: there
 // is nothing to ask of that kind now.
 Argosy__Request *asks_make(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message));
+// A start of that unit with that content.
+Argosy__Request *asks_make_start(const WorldUnit *u, const WorldContent *c);
 // Root asks that; `request` is the story's from now on.
 WorldAsked *asks_ask_as_root(Argosy__Request *request);
 void asks_end(void); // what was asked is given back

@@ -15,6 +15,17 @@
 #include "test.h"
 #include "unit-file.h"
 
+// Options that have to do with each other. A story with a theme says most often those of it, so that units
+// meet in what they say (Swarm.theme).
+typedef enum Theme {
+        ROOM = 1 << 0,     // there is too little of it, and somebody gives way
+        COMPANY = 1 << 1,  // who is on one node with whom
+        WHERE = 1 << 2,    // rather here than there, and as far apart as may be
+        ORDER = 1 << 3,    // what comes after what
+        TROUBLE = 1 << 4,  // what becomes of units that fail, or are lost
+        CARRIED = 1 << 5,  // what comes with the file of a unit
+} Theme;
+
 typedef struct Options {
         Buf text;
         WorldContent *c;
@@ -26,17 +37,6 @@ typedef struct Options {
         bool kept;     // NodeLost= is not move
         bool label;    // there is a label that it requires
 } Options;
-
-// Options that have to do with each other. A story with a theme says most often those of it, so that units
-// meet in what they say (Swarm.theme).
-typedef enum Theme {
-        ROOM = 1 << 0,     // there is too little of it, and somebody gives way
-        COMPANY = 1 << 1,  // who is on one node with whom
-        WHERE = 1 << 2,    // rather here than there, and as far apart as may be
-        ORDER = 1 << 3,    // what comes after what
-        TROUBLE = 1 << 4,  // what becomes of units that fail, or are lost
-        CARRIED = 1 << 5,  // what comes with the file of a unit
-} Theme;
 
 typedef struct Row {
         const char *name;
@@ -59,11 +59,13 @@ static bool put(Options *o, const char *format, ...) {
         return true;
 }
 
-// Another unit, of another file.
+// Another unit, of another file. Where it is about who is beside whom that may be another instance of the
+// same template.
 static int draw_other(Draw *d, const Options *o) {
         unsigned i = draw_below(d, (unsigned) asks.n_units);
+        bool same = asks.swarm.theme & COMPANY && strcmp(asks.units[i].name, o->u->name) != 0;
 
-        return o->careless || strcmp(asks.units[i].file, o->u->file) != 0 ? (int) i : -1;
+        return o->careless || same || strcmp(asks.units[i].file, o->u->file) != 0 ? (int) i : -1;
 }
 
 // ---------------------------------------------------------------------------------------------- which nodes

@@ -281,8 +281,8 @@ static void add_units(Buf *b) {
         }
 }
 
-// What people have said how all is to be, as the log has it. `queue_alone`: jobs that rules have held may have
-// begun, and nothing is said of what they change.
+// What people have said how all is to be, as the log has it. `queue_alone`: jobs that rules have held may
+// have begun, and nothing is said of what they change.
 static char *read_wishes(bool queue_alone) {
         const Argosy__QueueRecord *queue = cluster_state_queue(world.rig.state);
         size_t n;
@@ -356,6 +356,18 @@ static bool any_is_bad(void) {
         return false;
 }
 
+// So many of them that one has its place among others.
+static void add_rules(Draw *d) {
+        for (unsigned n = 8; n > 0; n--) {
+                Argosy__Request *q = asks_make(d, ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_change);
+
+                if (q && q->queue_change->add)
+                        (void) trials_ask(q);
+                else
+                        message_free(q);
+        }
+}
+
 // A content that does not start gives way to the one before.
 static void change_and_undo(Draw *d) {
         Argosy__Request *q = is_restless(true) || any_is_bad() ? NULL : make_change(d),
@@ -367,6 +379,8 @@ static void change_and_undo(Draw *d) {
         bool queue_alone = q && q->what_case == ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
         const Argosy__Response *r;
 
+        if (queue_alone)
+                add_rules(d);
         before = read_wishes(queue_alone);
         r = q ? trials_ask(q) : NULL;
         if (!r || !all_well(r) || r->job == 0)

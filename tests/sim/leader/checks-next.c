@@ -141,9 +141,24 @@ static void add_pools(Lines *lines, const Argosy__Response__Pools *pools) {
                 add(lines, "pool %s nodes=%zu", pools->rows[i]->name, pools->rows[i]->n_nodes);
 }
 
+// Which may have been let go, and wait for voters: the queue is asked again when these are ready, and the
+// next leader asks it at once.
+static bool any_about_members_is_held(void) {
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i];
+
+                if (j && j->state == ARGOSY__JOB_STATE__JOB_HELD &&
+                    strncmp(j->verb, "cluster ", strlen("cluster ")) == 0)
+                        return true;
+        }
+        return false;
+}
+
 static void add_queue(Lines *lines, const Argosy__Response__Queue *q) {
-        add(lines, "queue closed=%d '%s' held=%u files=%" PRIu64, q->closed, q->reason, q->held,
-            q->files_bytes);
+        add(lines, "queue closed=%d '%s' files=%" PRIu64, q->closed, q->reason, q->files_bytes);
+        if (any_about_members_is_held())
+                return;
+        add(lines, "held=%u", q->held);
         for (size_t i = 0; i < q->n_rows; i++)
                 add(lines, "rule %u running=%u held=%u", q->rows[i]->rule->number, q->rows[i]->running,
                     q->rows[i]->held);

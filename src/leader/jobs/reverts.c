@@ -13,7 +13,8 @@
 //
 // What was down before stays as it is, and so does what the job has left alone. Of a record that names not
 // all of its units, or whose former content is not kept any more, the unit stays with the new one: it has
-// failed as it is.
+// failed as it is. So does one whose former content would go in a cycle with the order that others have got
+// since.
 //
 // Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
 // again.
@@ -24,6 +25,7 @@
 
 #include "array.h"
 #include "batch-builder.h"
+#include "dependency-cycles.h"
 #include "log.h"
 #include "message.h"
 #include "open-jobs.h"
@@ -114,6 +116,47 @@ typedef struct Why {
         bool along; // with another instance
 } Why;
 
+typedef struct OrderOf {
+        const Decision *d;
+        const char *name;
+} OrderOf;
+
+static bool is_planned(const char *name, void *userdata) {
+        const OrderOf *o = userdata;
+
+        return streq(name, o->name) || batch_builder_has_order(&o->d->batch, name);
+}
+
+static int refuse_cycle(const Cycle *cycle, void *userdata) {
+        return -EINVAL;
+}
+
+// Whether the former content may be had again beside what others say of the order by now: 0, -EINVAL, or
+// -ENOMEM.
+static int take_order(Decision *d, const char *name, SpecEntry *former) {
+        OrderOf of = {d, name};
+        DependencyCycleSearch s = {.current = &d->leader->dependencies,
+                                   .planned = &d->planned,
+                                   .counts = is_planned,
+                                   .userdata = &of,
+                                   .found = refuse_cycle};
+        UnitOptions *options = NULL;
+        const UnitFile *file;
+        int r = spec_entry_file(former, &file);
+
+        if (r >= 0)
+                r = unit_file_expand(file, name, name, &options, NULL);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r; // it was taken as it is
+        r = dependencies_set(&d->planned, name, options->dependencies, options->n_dependencies);
+        if (r >= 0 && options->n_dependencies > 0)
+                r = dependency_cycles_find(&s, &name, 1);
+        if (r >= 0)
+                r = batch_builder_note_order(&d->batch, name);
+        unit_options_unref(options);
+        return r < 0 ? r : 0;
+}
+
 // `why` NULL: a template.
 static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
                SpecEntry *former, const Why *why) {
@@ -133,6 +176,9 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         next.spec = (ProtobufCBinaryData){.data = former->hash.bytes, .len = HASH_SIZE};
         if (!why)
                 return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
+        k = take_order(r->d, next.name, former);
+        if (k < 0)
+                return k == -EINVAL ? 0 : k;
         next.from_template = group->from_template;
         trial.failed = revision;
         trial.why = (char *) why->text;

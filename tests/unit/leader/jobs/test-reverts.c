@@ -130,6 +130,24 @@ static void what_goes_back_is_not_moved_by_the_same_entry(void **state) {
         assert_int_equal(state_of(job), FAILED);
 }
 
+// Meanwhile another unit is to come after it, before which it could not come again.
+static void what_would_go_in_a_cycle_stays_with_the_new_file(void **state) {
+        static const char before[] = SERVICE "[X-Argosy]\nHost=n1\nAfter=b.service\n",
+                          after[] = OTHER "[X-Argosy]\nAfter=a.service\n";
+
+        (void) rig_change(&g, START, "b.service", OTHER);
+        (void) rig_change(&g, START, "a.service", before);
+        assert_int_equal(rig_host_of(&g, "a.service"), 1);
+        rig_host(&g, 1)->delayed = true;
+        uint64_t job = replace("a.service", BAD);
+        (void) replace("b.service", after);
+        assert_true(has("b.service", after));
+        rig_host(&g, 1)->delayed = false;
+        rig_pass_ms(&g, 2 * LATER_MS);
+        assert_true(has("a.service", BAD));
+        assert_int_equal(state_of(job), FAILED);
+}
+
 static void who_waits_hears_of_it_when_it_is_up_again(void **state) {
         (void) rig_change(&g, START, "a.service", SERVICE);
         (void) replace("a.service", BAD);
@@ -264,6 +282,8 @@ static void the_next_order_ends_it(void **state) {
 RUN_TESTS(
         cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_would_go_in_a_cycle_stays_with_the_new_file, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_waits_hears_of_it_when_it_is_up_again, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_down_stays_with_the_new_file, setup, teardown),

@@ -181,17 +181,24 @@ static void drop_unused(Leader *l, size_t *left) {
         }
 }
 
+static bool have_marks(const Leader *l) {
+        return !list_is_empty(&l->released) || !list_is_empty(&l->touched) || !list_is_empty(&l->unused) ||
+               nodes_have_mark(l, NODE_TOUCHED);
+}
+
 bool reconcile_pull(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_MARKS];
-        size_t left = walk_slice(walk, l->limits.pulled_units);
+        size_t left;
 
         node_calls_on_sessions_ended(l);
+        if (!have_marks(l))
+                return true;
+        left = walk_slice(walk, l->limits.pulled_units);
         pull_nodes(l, &left);
         pull_units(l, &left);
         drop_unused(l, &left); // last: who has a mark now is asked about again when that is pulled
         walk_sliced(l, walk, left);
-        if (!nodes_have_mark(l, NODE_TOUCHED) && list_is_empty(&l->released) && list_is_empty(&l->touched) &&
-            list_is_empty(&l->unused))
+        if (!have_marks(l))
                 return true;
         leader_mark(l);
         return false;

@@ -290,18 +290,19 @@ static void drop_missing(Leader *l, EventTable *table) {
 }
 
 static size_t compare_table(Leader *l, size_t number) {
-        EventTable *table = &l->events->tables->tables[number];
+        EventTables *all = l->events->tables;
+        EventTable *table = &all->tables[number];
         const TableInfo *info = &infos[number];
-        uint64_t revision = info->revision(l->state);
-        // for a new leader, records are at least as old as the table's last change
-        uint64_t index = table->compared ? l->trail->last : l->trail->tables[number].index;
-        size_t n = info->count(l);
+        uint64_t revision = info->revision(l->state), index;
+        size_t n;
 
-        if (table->compared && table->revision == revision)
+        if (all->compared && table->revision == revision)
                 return 0;
-        table->compared = true;
+        // for a new leader, records are at least as old as the table's last change
+        index = all->compared ? l->trail->last : l->trail->tables[number].index;
+        n = info->count(l);
         table->revision = revision;
-        l->events->tables->pass++;
+        all->pass++;
         for (size_t i = 0; i < n; i++)
                 compare_row(l, table, info, i, index);
         if (table->objects.count > n)
@@ -310,9 +311,14 @@ static size_t compare_table(Leader *l, size_t number) {
 }
 
 size_t event_tables_drain(Leader *l) {
+        EventTables *t = l->events->tables;
         size_t n = 0;
 
+        if (t->compared && t->n_followed == l->n_followed) // no entry has changed them
+                return 0;
         for (size_t i = 0; i < EVENT_TABLES; i++)
                 n += compare_table(l, i);
+        t->compared = true;
+        t->n_followed = l->n_followed;
         return n;
 }

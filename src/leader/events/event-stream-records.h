@@ -23,12 +23,13 @@ typedef struct RecordObject {
 typedef struct EventTable {
         Map objects;       // RecordObject by name
         uint64_t revision; // of the table when it was compared last
-        bool compared;
 } EventTable;
 
 struct EventTables {
         EventTable tables[EVENT_TABLES];
         uint64_t pass;
+        bool compared;       // all of them
+        uint64_t n_followed; // Leader.n_followed when that was done last
 };
 
 void event_tables_done(EventTables *t);

@@ -11,6 +11,7 @@
 // one as more is added, so many slots each time. What is found is found in either.
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "macro.h"
 
@@ -58,6 +59,12 @@ static inline int map_add_str(Map *m, const char *key, void *value) {
 static inline void *map_take_str(Map *m, const char *key) {
         return m->count > 0 ? map_take(m, key, strlen(key)) : NULL;
 }
+
+// A new value as of NEW_WITH_TEXT() (str.h), which is in the map under its text. NULL, and nothing changed:
+// out of memory, or another one is.
+void *map_new_str(Map *m, size_t size, size_t at, const char *key) _warn_unused_;
+#define MAP_NEW_STR(map, type, field, key) \
+        ((type *) map_new_str((map), sizeof(type), offsetof(type, field), (key)))
 
 // Next used slot at or behind *iter (start with 0), or NULL at the end.
 MapSlot *map_next(const Map *m, size_t *iter);

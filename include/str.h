@@ -17,6 +17,10 @@ void str_lower(char *s);
 bool str_has_prefix(const char *s, const char *prefix);
 // Whether the path is `dir`, or lies beneath it, by their names alone. `dir` has no slash at its end.
 bool path_is_beneath(const char *path, const char *dir);
+// A new object of `size` bytes, all zero, whose last field, `at` bytes from its begin, is a copy of `text`:
+// char []. NULL: out of memory. What is assigned to the object as a whole would overwrite the text.
+void *str_new_with(size_t size, size_t at, const char *text) _warn_unused_;
+#define NEW_WITH_TEXT(type, field, text) ((type *) str_new_with(sizeof(type), offsetof(type, field), (text)))
 // Copies into a buffer of `size` bytes; false (and an empty string) if it does not fit.
 bool str_copy(char *ret, size_t size, const char *s);
 // How many of the `len` bytes at `s` are kept of at most `max`: a character of UTF-8 is kept whole or not at

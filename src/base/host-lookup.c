@@ -17,6 +17,7 @@
 
 #include "macro.h"
 #include "pool.h"
+#include "str.h"
 #include "time-limit.h"
 
 struct HostLookup {
@@ -86,15 +87,13 @@ static void on_run(PoolWork *w) {
 
 int host_lookup_new(uv_loop_t *loop, const char *name, unsigned timeout_ms, HostLookupDone *done,
                     void *userdata, HostLookup **ret) {
-        size_t size = strlen(name) + 1;
-        HostLookup *l = calloc(1, sizeof(*l) + size);
+        HostLookup *l = NEW_WITH_TEXT(HostLookup, name, name);
 
         if (!l)
                 return -ENOMEM;
         l->done = done;
         l->userdata = userdata;
         l->refs = 2;
-        memcpy(l->name, name, size);
         time_limit_init(&l->limit, loop, l);
         time_limit_start(&l->limit, timeout_ms, on_over);
         pool_add(loop, &l->work, POOL_HOSTS, run, on_run);

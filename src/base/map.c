@@ -14,6 +14,7 @@
 #include "growing-table.h"
 #include "map.h"
 #include "random.h"
+#include "str.h"
 
 static uint8_t map_seed[16];
 static bool map_seeded;
@@ -182,6 +183,16 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
         *s = k;
         m->count++;
         return 0;
+}
+
+void *map_new_str(Map *m, size_t size, size_t at, const char *key) {
+        char *new = str_new_with(size, at, key);
+
+        if (new && map_add_str(m, new + at, new) < 0) {
+                free(new);
+                return NULL;
+        }
+        return new;
 }
 
 void *map_take(Map *m, const void *key, size_t key_len) {

@@ -45,6 +45,15 @@ bool path_is_beneath(const char *path, const char *dir) {
         return str_has_prefix(path, dir) && (!path[len] || path[len] == '/');
 }
 
+void *str_new_with(size_t size, size_t at, const char *text) {
+        size_t text_size = strlen(text) + 1;
+        char *new = calloc(1, MAX_OF(size, at + text_size));
+
+        if (new)
+                memcpy(new + at, text, text_size);
+        return new;
+}
+
 bool str_copy(char *ret, size_t size, const char *s) {
         size_t len = strlen(s);
 

@@ -23,20 +23,7 @@ static void set_free(void *p) {
 }
 
 static UnitSet *need_set(ClusterState *s, const char *name) {
-        UnitSet *set = map_find_str(&s->sets, name);
-        size_t len = strlen(name);
-
-        if (set)
-                return set;
-        set = calloc(1, sizeof(*set) + len + 1);
-        if (!set)
-                return NULL;
-        memcpy(set->name, name, len);
-        if (map_add_str(&s->sets, set->name, set) < 0) {
-                set_free(set);
-                return NULL;
-        }
-        return set;
+        return map_find_str(&s->sets, name) ?: MAP_NEW_STR(&s->sets, UnitSet, name, name);
 }
 
 int state_join_set(ClusterState *s, UnitEntry *u) {

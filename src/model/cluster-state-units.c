@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "message.h"
+#include "str.h"
 
 // ------------------------------------------------------------------------------------------------ units
 
@@ -91,13 +92,11 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
 }
 
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret) {
-        size_t len = strlen(record->name);
-        UnitEntry *u = calloc(1, sizeof *u + len + 1);
+        UnitEntry *u = NEW_WITH_TEXT(UnitEntry, name, record->name);
         int r;
 
         if (!u)
                 return -ENOMEM;
-        memcpy(u->name, record->name, len);
         free(record->name);
         record->name = u->name;
         u->record = record;

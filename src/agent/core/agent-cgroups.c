@@ -117,19 +117,12 @@ static void on_control_group(int error, const char *control_group, void *userdat
 }
 
 static ReportedGroup *reported_group_new(AgentUnit *u, const UnitRuntime *rt) {
-        size_t len = strlen(u->name) + 1;
         ReportedGroup *t;
 
         agent_cgroup_forget(u);
-        t = calloc(1, sizeof(*t) + len);
-        if (!t)
-                return NULL;
-        memcpy(t->invocation_id, rt->invocation_id, 16);
-        memcpy(t->name, u->name, len);
-        if (map_add_str(&u->node->reported_groups, t->name, t) < 0) {
-                free(t);
-                return NULL;
-        }
+        t = MAP_NEW_STR(&u->node->reported_groups, ReportedGroup, name, u->name);
+        if (t)
+                memcpy(t->invocation_id, rt->invocation_id, 16);
         return t;
 }
 

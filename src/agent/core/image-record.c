@@ -58,21 +58,14 @@ void image_record_drop(ImageRecord *r, const char *image) {
 }
 
 static int put(ImageRecord *r, const char *image, uint64_t number, uint64_t at_us) {
-        size_t size = strlen(image) + 1;
-        PulledImage *p = calloc(1, sizeof(*p) + size);
-        int k;
+        PulledImage *p = MAP_NEW_STR(&r->pulled, PulledImage, name, image);
 
         if (!p)
                 return -ENOMEM;
         p->number = number;
         p->at_us = at_us;
-        memcpy(p->name, image, size);
-        k = map_add_str(&r->pulled, p->name, p);
-        if (k < 0)
-                free(p);
-        else if (number > r->last)
-                r->last = number;
-        return k;
+        r->last = MAX_OF(r->last, number);
+        return 0;
 }
 
 int image_record_add(ImageRecord *r, const char *image, uint64_t at_us) {
@@ -98,16 +91,12 @@ const PulledImage *image_record_oldest(const ImageRecord *r,
 // ------------------------------------------------------------------------------------------------ units
 
 static int put_former(ImageRecord *r, const char *unit, const char *image) {
-        size_t size = strlen(unit) + 1;
-        FormerImage *f = calloc(1, sizeof(*f) + size);
+        FormerImage *f = NEW_WITH_TEXT(FormerImage, unit, unit);
 
         if (f)
                 f->image = strdup(image);
-        if (f && f->image) {
-                memcpy(f->unit, unit, size);
-                if (r->former.count < IMAGE_RECORD_MAX && map_add_str(&r->former, f->unit, f) == 0)
-                        return 0;
-        }
+        if (f && f->image && r->former.count < IMAGE_RECORD_MAX && map_add_str(&r->former, f->unit, f) == 0)
+                return 0;
         if (f)
                 former_free(f);
         return -ENOMEM;

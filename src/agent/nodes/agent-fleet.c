@@ -141,14 +141,9 @@ static int take_name(AgentNode *node, const char *name) {
         AgentFleetUnit *f = map_find_str(&fleet->units, name);
 
         if (!f) {
-                f = calloc(1, sizeof *f + strlen(name) + 1);
+                f = MAP_NEW_STR(&fleet->units, AgentFleetUnit, name, name);
                 if (!f)
                         return -ENOMEM;
-                strcpy(f->name, name);
-                if (map_add_str(&fleet->units, f->name, f) < 0) {
-                        free(f);
-                        return -ENOMEM;
-                }
                 list_append(&fleet->list, &f->link);
                 fleet->news = true;
         }

@@ -98,20 +98,13 @@ void agent_companions_look(AgentNode *node) {
 // 0 or -ENOMEM.
 static int want(AgentNode *node, const char *name, const void *content, size_t len) {
         Companion *c = map_find_str(&node->companions, name);
-        size_t size = strlen(name) + 1;
         uint8_t *copy = malloc(len + 1);
 
-        if (!copy)
+        if (copy && !c)
+                c = MAP_NEW_STR(&node->companions, Companion, name, name);
+        if (!copy || !c) {
+                free(copy);
                 return -ENOMEM;
-        if (!c) {
-                c = calloc(1, sizeof(*c) + size);
-                if (c)
-                        memcpy(c->name, name, size);
-                if (!c || map_add_str(&node->companions, c->name, c) < 0) {
-                        free(c);
-                        free(copy);
-                        return -ENOMEM;
-                }
         }
         if (len > 0)
                 memcpy(copy, content, len);

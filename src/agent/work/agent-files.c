@@ -77,8 +77,7 @@ static void item_free(AgentNode *node, FileItem *it) {
 int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         AgentUnitWork *work = u->work;
         LedgerRecord held;
-        size_t size = strlen(u->name) + 1;
-        FileItem *it = calloc(1, sizeof(*it) + size);
+        FileItem *it = NEW_WITH_TEXT(FileItem, name, u->name);
 
         if (!it)
                 return -ENOMEM;
@@ -97,7 +96,6 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         if (job == AGENT_FILE_WRITE)
                 it->made = TAKE_PTR(work->made);
         memcpy(it->slice, held.slice, sizeof(it->slice));
-        memcpy(it->name, u->name, size);
         list_init(&it->link);
         list_append(&u->node->writes, &it->link);
         u->node->n_writes++;

@@ -359,14 +359,13 @@ static ImageCommand *find(const Agent *a, const char *image, const SecretBytes *
 }
 
 static ImageCommand *add(Agent *a, const char *image) {
-        ImageCommand *c = calloc(1, sizeof(*c) + strlen(image) + 1);
+        ImageCommand *c = NEW_WITH_TEXT(ImageCommand, image, image);
 
         if (!c)
                 return NULL;
         c->agent = a;
         list_init(&c->link);
         list_init(&c->waiters);
-        strcpy(c->image, image);
         list_append(&a->images.commands, &c->link);
         return c;
 }
@@ -414,14 +413,13 @@ static void wait_for(ImageWaiter *w) {
 }
 
 static ImageWaiter *waiter_new(Agent *a, const char *image, const char *name) {
-        ImageWaiter *w = calloc(1, sizeof(*w) + strlen(name) + 1);
+        ImageWaiter *w = NEW_WITH_TEXT(ImageWaiter, name, name);
 
         if (!w)
                 return NULL;
         list_init(&w->link);
         w->agent = a;
         w->image = strdup(image);
-        strcpy(w->name, name);
         if (w->image)
                 return w;
         free(w);

@@ -138,21 +138,15 @@ static uint64_t began_to_end_us(const UnitRuntime *rt) {
 }
 
 bool agent_stop_cause_ask(AgentUnit *u) {
-        size_t size = strlen(u->name) + 1;
         StopQuery *q;
 
         if (map_find_str(&u->node->stop_queries, u->name))
                 return true;
-        q = calloc(1, sizeof(*q) + size);
+        q = MAP_NEW_STR(&u->node->stop_queries, StopQuery, name, u->name);
         if (!q)
                 return false;
         q->node = u->node;
         q->from_us = began_to_end_us(&u->watch.runtime);
-        memcpy(q->name, u->name, size);
-        if (map_add_str(&u->node->stop_queries, q->name, q) < 0) {
-                free(q);
-                return false;
-        }
         if (systemd_manager_inspect(u->node->systemd, u->name, on_own, q) >= 0)
                 return true;
         map_take_str(&u->node->stop_queries, q->name);

@@ -177,8 +177,7 @@ static int ask(AgentUnit *u, bool makes) {
         bool for_template = makes && u->work->from_template;
         _cleanup_free_ char *name = for_template ? unit_name_template(u->name) : strdup(u->name);
         const UnitAnalysisFile file = {name, u->work->spec->content, u->work->spec->len};
-        size_t size = strlen(u->name) + 1;
-        VerifyCall *call = name ? calloc(1, sizeof(*call) + size) : NULL;
+        VerifyCall *call = name ? NEW_WITH_TEXT(VerifyCall, name, u->name) : NULL;
         int r = call ? 0 : -ENOMEM;
 
         if (r < 0)
@@ -188,7 +187,6 @@ static int ask(AgentUnit *u, bool makes) {
         call->node = node;
         call->step = u->work->step_number;
         call->content = u->work->spec->hash;
-        memcpy(call->name, u->name, size);
         list_init(&call->link);
         r = unit_verifier_ask(node->agent->verifier, &file, 1,
                               node->agent->user || agent_node_is_users(node), AGENT_VERIFY_MS, on_verified,

@@ -45,20 +45,7 @@ void top_view_done(TopView *v) {
 }
 
 static TopNode *node_get(TopView *v, const char *name) {
-        TopNode *n = map_find_str(&v->nodes, name);
-        size_t len = strlen(name) + 1;
-
-        if (n)
-                return n;
-        n = calloc(1, sizeof(*n) + len);
-        if (!n)
-                return NULL;
-        memcpy(n->name, name, len);
-        if (map_add_str(&v->nodes, n->name, n) < 0) {
-                free(n);
-                return NULL;
-        }
-        return n;
+        return map_find_str(&v->nodes, name) ?: MAP_NEW_STR(&v->nodes, TopNode, name, name);
 }
 
 static int append(TopNode *n, const Argosy__Response__UsageRow *u) {

@@ -240,14 +240,11 @@ void event_tables_done(EventTables *t) {
 static RecordObject *get_object(EventTable *table, const EventDraft *d) {
         const char *name = d->info->n_names > 0 ? d->values[0] : ""; // else there is one of it
         RecordObject *o = map_find_str(&table->objects, name);
-        size_t size = strlen(name) + 1;
 
         if (o)
                 return o;
-        o = oom_checked(calloc(1, sizeof(*o) + size));
-        memcpy(o->name, name, size);
+        o = oom_checked(MAP_NEW_STR(&table->objects, RecordObject, name, name));
         o->event.kind = d->kind;
-        (void) oom_check(map_add_str(&table->objects, o->name, o));
         return o;
 }
 

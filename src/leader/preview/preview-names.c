@@ -155,21 +155,19 @@ static bool is_there(const Leader *l, const char *name, const Node *n) {
 }
 
 static int add(PlanNames *p, const char *name, const ProtobufCBinaryData *content, const Node *n) {
-        size_t size = strlen(name) + 1, len;
         PlanName *new;
         PairKey key;
+        size_t len = pair_key(&key, n->number, name);
         int r;
 
-        len = pair_key(&key, n->number, name);
         if (len == 0)
                 return 0;
         r = ARRAY_GROW(p->list, p->allocated, p->n + 1);
-        new = r < 0 ? NULL : calloc(1, sizeof(*new) + size);
+        new = r < 0 ? NULL : NEW_WITH_TEXT(PlanName, name, name);
         if (!new)
                 return -ENOMEM;
         new->node = n->number;
         new->content = content ? *content : (ProtobufCBinaryData){};
-        memcpy(new->name, name, size);
         r = map_add(&p->by_pair, &new->node, len, new);
         if (r < 0) {
                 free(new);

@@ -13,6 +13,7 @@
 #include "array.h"
 #include "message.h"
 #include "sorted.h"
+#include "str.h"
 #include "tables.h"
 
 static void drop_rows(ListedName *n) {
@@ -92,12 +93,10 @@ const ListKind list_kind_files = {ARGOSY__RESPONSE__WHAT_UNIT_FILES, make_files,
                                   set_place_of_files};
 
 ListedName *listed_name_new(const char *name) {
-        size_t size = strlen(name) + 1;
-        ListedName *n = calloc(1, sizeof(*n) + size);
+        ListedName *n = NEW_WITH_TEXT(ListedName, name, name);
 
         if (!n)
                 return NULL;
-        memcpy(n->name, name, size);
         argosy__response__units__init(&n->units);
         argosy__response__unit_files__init(&n->files);
         return n;

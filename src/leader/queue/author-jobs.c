@@ -30,14 +30,11 @@ static AuthorJobs *get(Leader *l, const Argosy__Author *author) {
         char text[AUTHOR_TEXT_SIZE];
         const char *name = author_text(author, text);
         AuthorJobs *a = map_find_str(&l->author_jobs, name);
-        size_t size = strlen(name) + 1;
 
         if (a)
                 return a;
-        a = oom_checked(calloc(1, sizeof(*a) + size));
-        memcpy(a->name, name, size);
+        a = oom_checked(MAP_NEW_STR(&l->author_jobs, AuthorJobs, name, name));
         list_init(&a->admitted);
-        (void) oom_check(map_add_str(&l->author_jobs, a->name, a));
         return a;
 }
 

@@ -236,14 +236,11 @@ static void name_undone(Subject *s, uint64_t job) {
 
 static QueueName *name_get(Leader *l, const char *name) {
         QueueName *n = map_find_str(&l->queue_names, name);
-        size_t len = strlen(name) + 1;
 
         if (n)
                 return n;
-        n = oom_checked(calloc(1, sizeof(*n) + len));
+        n = oom_checked(MAP_NEW_STR(&l->queue_names, QueueName, name, name));
         list_init(&n->seen);
-        memcpy(n->name, name, len);
-        (void) oom_check(map_add_str(&l->queue_names, n->name, n));
         return n;
 }
 

@@ -23,21 +23,15 @@ static Activation *find(const Activators *m, const char *name) {
 }
 
 static Activation *get(Activators *m, const char *name) {
-        size_t size = strlen(name) + 1;
         Activation *a = find(m, name);
 
         if (a)
                 return a;
-        a = calloc(1, sizeof(*a) + size);
+        a = MAP_NEW_STR(&m->names, Activation, name, name);
         if (!a)
                 return NULL;
-        memcpy(a->name, name, size);
         list_init(&a->sibling);
         list_init(&a->activators);
-        if (map_add_str(&m->names, a->name, a) < 0) {
-                free(a);
-                return NULL;
-        }
         return a;
 }
 

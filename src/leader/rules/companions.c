@@ -10,6 +10,7 @@
 // to.
 
 #include "companions.h"
+#include "str.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -74,21 +75,15 @@ static Bucket *bucket_get(Companions *c, uint32_t node) {
 static int take(Companions *c, uint32_t node, const char *template) {
         Bucket *b = bucket_get(c, node);
         Need *n = b ? map_find_str(&b->needs, template) : NULL;
-        size_t size = strlen(template) + 1;
 
         if (n) {
                 n->n_users++;
                 return 0;
         }
-        n = b ? calloc(1, sizeof(*n) + size) : NULL;
+        n = b ? MAP_NEW_STR(&b->needs, Need, name, template) : NULL;
         if (!n)
                 return -ENOMEM;
-        memcpy(n->name, template, size);
         n->n_users = 1;
-        if (map_add_str(&b->needs, n->name, n) < 0) {
-                free(n);
-                return -ENOMEM;
-        }
         return 1;
 }
 
@@ -109,12 +104,10 @@ static int give_back(Companions *c, uint32_t node, const char *template) {
 }
 
 static User *user_new(const char *name, uint32_t node, char *const *templates, size_t n) {
-        size_t size = strlen(name) + 1;
-        User *u = calloc(1, sizeof(*u) + size);
+        User *u = NEW_WITH_TEXT(User, name, name);
 
         if (!u)
                 return NULL;
-        memcpy(u->name, name, size);
         u->node = node;
         u->templates = calloc(n, sizeof(*u->templates));
         for (; u->templates && u->n < n && (u->templates[u->n] = strdup(templates[u->n])); u->n++)

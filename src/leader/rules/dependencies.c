@@ -62,21 +62,15 @@ static Dependent *find(const Dependencies *g, const char *name) {
 }
 
 static Dependent *get(Dependencies *g, const char *name) {
-        size_t size = strlen(name) + 1;
         Dependent *d = find(g, name);
 
         if (d)
                 return d;
-        d = malloc(sizeof(*d) + size);
+        d = MAP_NEW_STR(&g->names, Dependent, name, name);
         if (!d)
                 return NULL;
-        memcpy(d->name, name, size);
         list_init(&d->links);
         list_init(&d->named);
-        if (map_add_str(&g->names, d->name, d) < 0) {
-                free(d);
-                return NULL;
-        }
         return d;
 }
 

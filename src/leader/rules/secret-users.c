@@ -62,37 +62,25 @@ static SecretGroup *find_group(const Secret *s, uint64_t version) {
 }
 
 static Secret *get_secret(SecretUsers *m, const char *name) {
-        size_t size = strlen(name) + 1;
         Secret *s = map_find_str(&m->secrets, name);
 
         if (s)
                 return s;
-        s = calloc(1, sizeof(*s) + size);
-        if (!s)
-                return NULL;
-        memcpy(s->name, name, size);
-        list_init(&s->groups);
-        if (map_add_str(&m->secrets, s->name, s) == 0)
-                return s;
-        free(s);
-        return NULL;
+        s = MAP_NEW_STR(&m->secrets, Secret, name, name);
+        if (s)
+                list_init(&s->groups);
+        return s;
 }
 
 static SecretUnit *get_unit(SecretUsers *m, const char *name) {
-        size_t size = strlen(name) + 1;
         SecretUnit *u = map_find_str(&m->units, name);
 
         if (u)
                 return u;
-        u = calloc(1, sizeof(*u) + size);
-        if (!u)
-                return NULL;
-        memcpy(u->name, name, size);
-        list_init(&u->links);
-        if (map_add_str(&m->units, u->name, u) == 0)
-                return u;
-        free(u);
-        return NULL;
+        u = MAP_NEW_STR(&m->units, SecretUnit, name, name);
+        if (u)
+                list_init(&u->links);
+        return u;
 }
 
 static void drop_secret_if_unused(SecretUsers *m, Secret *s) {

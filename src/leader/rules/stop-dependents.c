@@ -31,22 +31,17 @@ typedef struct StopLink {
 } StopLink;
 
 static StopUnit *get(StopDependents *m, const char *name) {
-        size_t size = strlen(name) + 1;
         StopUnit *u = map_find_str(&m->names, name);
 
         if (u)
                 return u;
-        u = calloc(1, sizeof(*u) + size);
+        u = MAP_NEW_STR(&m->names, StopUnit, name, name);
         if (!u)
                 return NULL;
-        memcpy(u->name, name, size);
         list_init(&u->dependents);
         list_init(&u->origins);
         list_init(&u->declared);
-        if (map_add_str(&m->names, u->name, u) == 0)
-                return u;
-        free(u);
-        return NULL;
+        return u;
 }
 
 static void drop_if_unused(StopDependents *m, StopUnit *u) {

@@ -151,10 +151,8 @@ uint32_t scheduler_get_unit(Leader *l, const char *name, bool provisional) {
                 return known->unit;
         if (!provisional && !t->is_copy) // numbers in a copy are not those of Unit.place
                 return add_unit(l, oom_checked(unit_get(l, name)), t->anything, t->role, 0);
-        g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
-        strcpy(g->name, name);
+        g = oom_checked(MAP_NEW_STR(&t->provisional, ProvisionalUnit, name, name));
         placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
-        oom_check(map_add_str(&t->provisional, g->name, g));
         (void) confine_fleet_unit(l, name, g->unit);
         return g->unit;
 }

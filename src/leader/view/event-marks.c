@@ -10,6 +10,7 @@
 
 #include "array.h"
 #include "oom.h"
+#include "str.h"
 #include "tables.h"
 #include "turn.h"
 
@@ -144,10 +145,8 @@ bool event_mark_some_units_of(Leader *l, Node *n, size_t *left) {
 }
 
 static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name) {
-        size_t size = strlen(name) + 1;
-        GoneObject *g = oom_checked(calloc(1, sizeof(*g) + size));
+        GoneObject *g = oom_checked(NEW_WITH_TEXT(GoneObject, name, name));
 
-        memcpy(g->name, name, size);
         g->event.kind = kind;
         g->event.gone = true;
         list_append(&l->event_news.gone, &g->kept);

@@ -79,10 +79,8 @@ static void add(Leader *l, Host *h, Map *known, const char *name, bool marks) {
                 return;
         f = find(l, name);
         if (!f) {
-                f = oom_checked(calloc(1, sizeof *f + strlen(name) + 1));
-                strcpy(f->name, name);
+                f = oom_checked(MAP_NEW_STR(&l->fleet_units, FleetUnit, name, name));
                 list_init(&f->holders);
-                oom_check(map_add_str(&l->fleet_units, f->name, f));
         }
         x = oom_checked(calloc(1, sizeof *x));
         x->unit = f;

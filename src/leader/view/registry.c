@@ -288,10 +288,9 @@ Unit *unit_get(Leader *l, const char *name) {
 
         if (u)
                 return u;
-        u = calloc(1, sizeof(*u) + strlen(name) + 1);
+        u = NEW_WITH_TEXT(Unit, name, name);
         if (!u)
                 return NULL;
-        strcpy(u->name, name);
         u->event.kind = ARGOSY__EVENT_KIND__EVENT_UNIT;
         list_init(&u->on_nodes);
         if (name_table_add(&l->units, u) < 0) {

@@ -102,21 +102,15 @@ static bool make_room(CgroupUsage *u, uint64_t now_us) {
 // The group for one job. NULL: it is not to be held.
 static Group *group_take(CgroupUsage *u, const char *path, uint64_t now_us) {
         Group *g = map_find_str(&u->groups, path);
-        size_t len = strlen(path);
 
         if (g && g->busy)
                 return NULL; // named twice: two jobs may not have the same files
         if (!g && make_room(u, now_us)) {
-                g = calloc(1, sizeof(*g) + len + 1);
+                g = MAP_NEW_STR(&u->groups, Group, path, path);
                 if (!g)
                         return NULL;
                 g->files = CGROUP_FILES_CLOSED;
-                memcpy(g->path, path, len);
                 list_init(&g->link);
-                if (map_add_str(&u->groups, g->path, g) < 0) {
-                        free(g);
-                        return NULL;
-                }
         }
         if (!g)
                 return NULL;

@@ -262,8 +262,7 @@ static bool item_fits(const Argosy__OrderSecret *s) {
 }
 
 static User *user_new(const char *unit, Argosy__OrderSecret *const *secrets, size_t n) {
-        size_t size = strlen(unit) + 1;
-        User *u = calloc(1, sizeof(*u) + size);
+        User *u = NEW_WITH_TEXT(User, name, unit);
 
         if (u)
                 u->items = calloc(n, sizeof(*u->items));
@@ -271,7 +270,6 @@ static User *user_new(const char *unit, Argosy__OrderSecret *const *secrets, siz
                 free(u);
                 return NULL;
         }
-        memcpy(u->name, unit, size);
         for (; u->n < n; u->n++) {
                 (void) str_copy(u->items[u->n].id, sizeof(u->items[u->n].id), secrets[u->n]->id);
                 (void) str_copy(u->items[u->n].name, sizeof(u->items[u->n].name), secrets[u->n]->name);

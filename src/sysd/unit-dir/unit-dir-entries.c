@@ -105,16 +105,10 @@ int entry_set_slice(UnitDir *d, Entry *e, const char *slice) {
 }
 
 static Template *template_new(UnitDir *d, const char *name) {
-        Template *t = calloc(1, sizeof(*t) + strlen(name) + 1);
+        Template *t = MAP_NEW_STR(&d->templates, Template, name, name);
 
-        if (!t)
-                return NULL;
-        list_init(&t->instances);
-        strcpy(t->name, name);
-        if (map_add_str(&d->templates, t->name, t) < 0) {
-                free(t);
-                return NULL;
-        }
+        if (t)
+                list_init(&t->instances);
         return t;
 }
 

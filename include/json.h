@@ -35,7 +35,12 @@ void json_u64(Json *j, uint64_t value);
 void json_i64(Json *j, int64_t value);
 void json_bool(Json *j, bool value);
 void json_null(Json *j);
-void json_u64_or_null(Json *j, const char *key, uint64_t value, bool known); // a member
+// Members of an object: a key and its value.
+void json_member_begin(Json *j, const char *key, char bracket);
+void json_member_string(Json *j, const char *key, const char *value);
+void json_member_u64(Json *j, const char *key, uint64_t value);
+void json_member_bool(Json *j, const char *key, bool value);
+void json_u64_or_null(Json *j, const char *key, uint64_t value, bool known);
 void json_tenths(Json *j, uint64_t tenths); // 125 as 12.5
 // The newline behind the outermost value. With a file everything is in it now, and nothing is left to be
 // freed.

@@ -243,10 +243,28 @@ void json_string(Json *j, const char *value) {
 }
 
 void json_strings(Json *j, const char *const pairs[][2], size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                json_key(j, pairs[i][0]);
-                json_string(j, pairs[i][1]);
-        }
+        for (size_t i = 0; i < n; i++)
+                json_member_string(j, pairs[i][0], pairs[i][1]);
+}
+
+void json_member_begin(Json *j, const char *key, char bracket) {
+        json_key(j, key);
+        json_begin(j, bracket);
+}
+
+void json_member_string(Json *j, const char *key, const char *value) {
+        json_key(j, key);
+        json_string(j, value);
+}
+
+void json_member_u64(Json *j, const char *key, uint64_t value) {
+        json_key(j, key);
+        json_u64(j, value);
+}
+
+void json_member_bool(Json *j, const char *key, bool value) {
+        json_key(j, key);
+        json_bool(j, value);
 }
 
 // ---- what is no string

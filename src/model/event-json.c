@@ -45,18 +45,12 @@ void event_json(const Argosy__Event *e, const EventKindInfo *info, const char *c
         size_t n = e->gone ? info->n_names : event_kind_n_fields(info);
 
         json_begin(j, '{');
-        json_key(j, "kind");
-        json_string(j, info->name);
-        json_key(j, "time");
-        json_u64(j, e->at_us);
-        json_key(j, "cursor");
-        json_string(j, cursor);
-        json_key(j, "mark");
-        json_string(j, event_mark_word(e));
-        json_key(j, "gone");
-        json_bool(j, e->gone);
-        json_key(j, "changed");
-        json_begin(j, '[');
+        json_member_string(j, "kind", info->name);
+        json_member_u64(j, "time", e->at_us);
+        json_member_string(j, "cursor", cursor);
+        json_member_string(j, "mark", event_mark_word(e));
+        json_member_bool(j, "gone", e->gone);
+        json_member_begin(j, "changed", '[');
         for (size_t i = 0; i < n; i++)
                 if (event_has_changed(e, i))
                         json_string(j, info->fields[i].name);

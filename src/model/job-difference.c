@@ -89,8 +89,7 @@ static const char *change_of(const char *before, const char *after) {
 }
 
 static void json_settings(const JobDifference *d, Json *j) {
-        json_key(j, "settings");
-        json_begin(j, '[');
+        json_member_begin(j, "settings", '[');
         for (size_t i = 0; i < d->n_settings; i++) {
                 const SettingChange *s = d->settings[i];
                 const char *const words[][2] = {{"setting", s->setting},
@@ -106,8 +105,7 @@ static void json_settings(const JobDifference *d, Json *j) {
 }
 
 static void json_units(const JobDifference *d, Json *j) {
-        json_key(j, "units");
-        json_begin(j, '[');
+        json_member_begin(j, "units", '[');
         for (size_t i = 0; i < d->n_units; i++) {
                 const UnitChange *u = d->units[i];
                 const char *const words[][2] = {{"unit", u->unit},
@@ -126,15 +124,13 @@ static void json_units(const JobDifference *d, Json *j) {
 
 void job_difference_json(const JobDifference *d, Json *j) {
         json_begin(j, '{');
-        json_key(j, "from");
-        json_u64(j, d->from);
+        json_member_u64(j, "from", d->from);
         json_key(j, "to");
         if (d->to > 0)
                 json_u64(j, d->to);
         else
                 json_null(j);
-        json_key(j, "incomplete");
-        json_bool(j, d->incomplete);
+        json_member_bool(j, "incomplete", d->incomplete);
         json_settings(d, j);
         json_units(d, j);
         json_end(j, '}');

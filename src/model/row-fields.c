@@ -239,8 +239,7 @@ static void json_labels_at(const Field *f, const void *message, Json *j) {
 
         json_begin(j, '{');
         for (size_t i = 0; i < n; i++) {
-                json_key(j, labels[i]->key);
-                json_string(j, labels[i]->value);
+                json_member_string(j, labels[i]->key, labels[i]->value);
         }
         json_end(j, '}');
 }
@@ -252,10 +251,8 @@ static void json_side(Json *j, const char *key, const char *rev, const char *des
                 return;
         }
         json_begin(j, '{');
-        json_key(j, "rev");
-        json_string(j, rev);
-        json_key(j, "desired");
-        json_string(j, desired);
+        json_member_string(j, "rev", rev);
+        json_member_string(j, "desired", desired);
         json_end(j, '}');
 }
 
@@ -265,8 +262,7 @@ static void json_changes(const Argosy__Response__JobRow *job, Json *j) {
                 const Argosy__Response__JobUnitRow *u = job->units[i];
 
                 json_begin(j, '{');
-                json_key(j, "unit");
-                json_string(j, u->unit);
+                json_member_string(j, "unit", u->unit);
                 json_side(j, "before", u->rev, u->desired);
                 json_side(j, "after", u->rev_after, u->desired_after);
                 if (u->parts) {

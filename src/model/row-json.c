@@ -231,14 +231,10 @@ void move_json(const void *row, Json *j) {
 
 void parts_json(const Argosy__Response__Parts *p, Json *j) {
         json_begin(j, '{');
-        json_key(j, "added");
-        json_u64(j, p->added);
-        json_key(j, "changed");
-        json_u64(j, p->changed);
-        json_key(j, "removed");
-        json_u64(j, p->removed);
-        json_key(j, "first");
-        json_begin(j, '[');
+        json_member_u64(j, "added", p->added);
+        json_member_u64(j, "changed", p->changed);
+        json_member_u64(j, "removed", p->removed);
+        json_member_begin(j, "first", '[');
         for (size_t i = 0; i < p->n_rows; i++) {
                 json_begin(j, '{');
                 json_strings(
@@ -260,8 +256,7 @@ void why_json(const void *row, Json *j) {
 
         json_begin(j, '{');
         json_strings(j, pairs, ELEMENTSOF(pairs));
-        json_key(j, "as_wanted");
-        json_bool(j, !*s->why);
+        json_member_bool(j, "as_wanted", !*s->why);
         json_key(j, "refusals");
         refusals_json(s->refusals, s->n_refusals, j);
         json_end(j, '}');

@@ -56,12 +56,9 @@ int ctl_job_note_held(Ctl *ctl, const Argosy__Response *r) {
 
 void ctl_job_json_held(Json *j, const Argosy__Response *r) {
         json_begin(j, '{');
-        json_key(j, "job");
-        json_u64(j, r->job);
-        json_key(j, "held");
-        json_bool(j, true);
-        json_key(j, "message");
-        json_string(j, r->message);
+        json_member_u64(j, "job", r->job);
+        json_member_bool(j, "held", true);
+        json_member_string(j, "message", r->message);
         json_end(j, '}');
 }
 

@@ -75,6 +75,8 @@ static int ask_once(Ctl *ctl, WaitLoop *l, Argosy__Request *request) {
 const char *wait_loop_reason(const Ctl *ctl, const WaitEnd *end) {
         if (end->error == -ETIMEDOUT)
                 return "timed out waiting";
+        if (end->error == 0 && end->status == 0)
+                return "argosyd stopped reporting";
         return end->error < 0 ? ctl->client.why : end->message;
 }
 

@@ -314,12 +314,9 @@ static void print_json_row(Apply *a, Json *j, const Argosy__Response__ApplyRow *
 
         json_begin(j, '{');
         json_strings(j, words, ELEMENTSOF(words));
-        json_key(j, "adopt");
-        json_bool(j, row->adopted);
-        json_key(j, "wrong");
-        json_bool(j, row->wrong);
-        json_key(j, "revision");
-        json_u64(j, a->plan->revision);
+        json_member_bool(j, "adopt", row->adopted);
+        json_member_bool(j, "wrong", row->wrong);
+        json_member_u64(j, "revision", a->plan->revision);
         print_json_parts(j, &before, next);
         json_end(j, '}');
 }

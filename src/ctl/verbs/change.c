@@ -29,8 +29,7 @@
 #include "str.h"
 #include "terminal.h"
 #include "unit-args.h"
-#include "wait-loop.h"
-#include "wait-set.h"
+#include "unit-wait.h"
 #include "verbs.h"
 
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
@@ -49,8 +48,6 @@ typedef struct Change {
         Ctl *ctl;
         const ChangeVerb *verb;
         WaitSet waiting;
-        Argosy__Request__Wait wait; // for those that are open
-        Argosy__Request__Wait__Item **items;
         Json json;
         size_t n_failed;
         size_t n_reverted; // of these: they have their former file again
@@ -70,36 +67,26 @@ typedef struct Change {
 static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans, uint64_t job,
                         const char *cursor) {
         json_begin(j, '{');
-        json_key(j, "unit");
-        json_string(j, u->name);
-        json_key(j, "ok");
-        json_bool(j, u->status == 0);
-        json_key(j, "node");
-        json_string(j, u->node);
-        json_key(j, "message");
-        json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
+        json_member_string(j, "unit", u->name);
+        json_member_bool(j, "ok", u->status == 0);
+        json_member_string(j, "node", u->node);
+        json_member_string(j, "message", u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_key(j, "refusals");
         refusals_json(u->refusals, u->n_refusals, j);
         if (plans) {
-                json_key(j, "from");
-                json_string(j, u->from);
-                json_key(j, "because_of");
-                json_string(j, u->because_of);
-                json_key(j, "file_change");
-                json_string(j, u->file_change);
+                json_member_string(j, "from", u->from);
+                json_member_string(j, "because_of", u->because_of);
+                json_member_string(j, "file_change", u->file_change);
         }
-        json_key(j, "may_run_on");
-        json_begin(j, '[');
+        json_member_begin(j, "may_run_on", '[');
         for (size_t i = 0; i < u->n_may_run_on; i++)
                 json_string(j, u->may_run_on[i]);
         json_end(j, ']');
         if (job > 0) {
-                json_key(j, "job");
-                json_u64(j, job);
+                json_member_u64(j, "job", job);
         }
         if (*cursor) {
-                json_key(j, "cursor");
-                json_string(j, cursor);
+                json_member_string(j, "cursor", cursor);
         }
         json_end(j, '}');
 }
@@ -277,53 +264,12 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
 
 // ---- wait
 
-static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
+static void on_ended(const Argosy__Response__UnitResult *u, void *userdata) {
         Change *c = userdata;
 
-        free(c->items);
-        c->items = wait_set_request(&c->waiting, &c->wait.n_items);
-        c->wait.items = c->items;
-        return c->items ? 0 : -ENOMEM;
-}
-
-static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Change *c = userdata;
-        bool news = false;
-
-        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
-                return 0;
-        for (size_t i = 0; i < r->progress->n_done; i++) {
-                const Argosy__Response__UnitResult *u = r->progress->done[i];
-
-                if (!wait_set_finish(&c->waiting, u->name, u->status != 0))
-                        continue; // told twice
-                news = true;
-                c->job = wait_set_job(&c->waiting, u->name);
-                report_end(c, u);
-                report_warning(c, u);
-        }
-        return news ? WAIT_NEWS : 0;
-}
-
-static void wait_count(const void *userdata, ProgressState *ret) {
-        const Change *c = userdata;
-
-        *ret = (ProgressState){.verb = c->verb->name,
-                               .done = c->waiting.n_done,
-                               .failed = c->waiting.n_failed,
-                               .total = c->waiting.n_items};
-}
-
-static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        const Change *c = userdata;
-
-        return wait_set_next(&c->waiting, end->lost, end->error, end->status, end->no_leader);
-}
-
-static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
-        const Change *c = userdata;
-
-        return wait_sets_append_open(&c->waiting, 1, wait_end_is_connected(end), text);
+        c->job = wait_set_job(&c->waiting, u->name);
+        report_end(c, u);
+        report_warning(c, u);
 }
 
 // Stops waiting for units on hosts that are not heard. EXIT_MAY_RUN: all that were still open are such
@@ -342,42 +288,19 @@ static int leave_the_silent(Change *c) {
         return n == wait_set_open(&c->waiting) ? EXIT_MAY_RUN : EXIT_OK;
 }
 
-static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        _cleanup_buf_ Buf text = {};
-        Change *c = userdata;
-        const char *why;
-        int code;
-
-        if (end->error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
-                return code;
-        if (wait_detach(end, c, &text) < 0)
-                return ctl_oom(ctl);
-        why = end->error == 0 && end->status == 0 ? "argosyd stopped reporting" : wait_loop_reason(ctl, end);
-        return ctl_fail(ctl, "%s; %.*s", why, (int) text.len, (const char *) text.data);
+static int leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        return end->error == -ETIMEDOUT ? leave_the_silent(userdata) : EXIT_OK;
 }
 
-static const WaitKind unit_wait = {
-        .ask = wait_ask,
-        .take = wait_take,
-        .count = wait_count,
-        .judge = wait_judge,
-        .detach = wait_detach,
-        .leave = wait_leave,
-};
-
 static int wait_all(Change *c) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
+        UnitWait wait;
 
-        if (wait_set_open(&c->waiting) == 0)
-                return EXIT_OK;
-        argosy__request__wait__init(&c->wait);
-        c->wait.verb = c->verb->verb;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &c->wait;
-        code = wait_loop_run(c->ctl, &unit_wait, &request, c);
-        free(c->items);
-        return code;
+        unit_wait_init(&wait, c->verb->name, &c->waiting, 1);
+        wait.message.verb = c->verb->verb;
+        wait.ended = on_ended;
+        wait.leave = leave;
+        wait.userdata = c;
+        return unit_wait_run(c->ctl, &wait);
 }
 
 // ---- the verbs

@@ -35,8 +35,7 @@ enum {
 // ---- status
 
 static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
-        json_key(j, "members");
-        json_begin(j, '[');
+        json_member_begin(j, "members", '[');
         for (size_t i = 0; i < c->n_members; i++) {
                 const Argosy__Response__ClusterStatus__Member *m = c->members[i];
                 const char *const texts[][2] = {{"name", m->name},
@@ -47,19 +46,14 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
 
                 json_begin(j, '{');
                 for (size_t k = 0; k < ELEMENTSOF(texts); k++) {
-                        json_key(j, texts[k][0]);
-                        json_string(j, texts[k][1]);
+                        json_member_string(j, texts[k][0], texts[k][1]);
                 }
-                json_key(j, "host");
-                json_u64(j, m->host);
-                json_key(j, "leader");
-                json_bool(j, m->leader);
-                json_key(j, "raft_id");
-                json_u64(j, m->raft_id);
+                json_member_u64(j, "host", m->host);
+                json_member_bool(j, "leader", m->leader);
+                json_member_u64(j, "raft_id", m->raft_id);
                 json_u64_or_null(j, "log_index", m->log_index, m->log_index > 0);
                 json_u64_or_null(j, "lag", m->lag, m->log_index > 0);
-                json_key(j, "voters_configured");
-                json_u64(j, m->voters_configured);
+                json_member_u64(j, "voters_configured", m->voters_configured);
                 json_key(j, "clock_ahead_us");
                 if (m->clock_known)
                         json_i64(j, m->clock_ahead_us);
@@ -91,20 +85,17 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
 
         json_begin(&j, '{');
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
-                json_key(&j, texts[i][0]);
-                json_string(&j, texts[i][1]);
+                json_member_string(&j, texts[i][0], texts[i][1]);
         }
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                json_key(&j, numbers[i].key);
-                json_u64(&j, numbers[i].value);
+                json_member_u64(&j, numbers[i].key, numbers[i].value);
         }
         json_key(&j, "time");
         if (c->wall_us > 0)
                 json_u64(&j, c->wall_us);
         else
                 json_null(&j);
-        json_key(&j, "clocks_agree");
-        json_bool(&j, c->clocks_agree);
+        json_member_bool(&j, "clocks_agree", c->clocks_agree);
         json_members(&j, c);
         json_end(&j, '}');
         json_finish(&j);
@@ -299,14 +290,10 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
 
                 json_begin(&j, '{');
-                json_key(&j, "token");
-                json_string(&j, r->token->token);
-                json_key(&j, "expires_us");
-                json_u64(&j, r->token->expires_us);
-                json_key(&j, "address");
-                json_string(&j, r->token->address);
-                json_key(&j, "port");
-                json_u64(&j, r->token->port);
+                json_member_string(&j, "token", r->token->token);
+                json_member_u64(&j, "expires_us", r->token->expires_us);
+                json_member_string(&j, "address", r->token->address);
+                json_member_u64(&j, "port", r->token->port);
                 json_end(&j, '}');
                 json_finish(&j);
                 return 0;

@@ -50,11 +50,9 @@ static void write_counter(Counters *c, Row *row) {
         close_to(c, same);
         for (; c->n_open < n; c->n_open++) {
                 c->path[c->n_open] = step_of(row, c->n_open);
-                json_key(&c->json, c->path[c->n_open]);
-                json_begin(&c->json, '{');
+                json_member_begin(&c->json, c->path[c->n_open], '{');
         }
-        json_key(&c->json, step_of(row, n));
-        json_u64(&c->json, row->value);
+        json_member_u64(&c->json, step_of(row, n), row->value);
 }
 
 // ------------------------------------------------------------------------------------------------ people
@@ -105,12 +103,9 @@ static void write_times(Counters *c, const char *name, Turns *t) {
         _cleanup_free_ char *key = str_printf("%s_seconds", name);
 
         close_to(c, 0);
-        json_key(&c->json, key ?: name);
-        json_begin(&c->json, '{');
-        json_key(&c->json, "count");
-        json_u64(&c->json, t->counts[t->n_bounds_us]);
-        json_key(&c->json, "sum_us");
-        json_u64(&c->json, t->sum_us);
+        json_member_begin(&c->json, key ?: name, '{');
+        json_member_u64(&c->json, "count", t->counts[t->n_bounds_us]);
+        json_member_u64(&c->json, "sum_us", t->sum_us);
         write_bound(&c->json, "p50_us", t, 500);
         write_bound(&c->json, "p99_us", t, 990);
         write_bound(&c->json, "max_us", t, 1000);

@@ -39,12 +39,9 @@ int verb_version(Ctl *ctl, char **args, size_t n) {
                 Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
 
                 json_begin(&j, '{');
-                json_key(&j, "argosyctl");
-                json_string(&j, ARGOSY_VERSION);
-                json_key(&j, "argosyd");
-                json_string(&j, d.version);
-                json_key(&j, "feature_level");
-                json_u64(&j, d.feature_level);
+                json_member_string(&j, "argosyctl", ARGOSY_VERSION);
+                json_member_string(&j, "argosyd", d.version);
+                json_member_u64(&j, "feature_level", d.feature_level);
                 json_end(&j, '}');
                 json_finish(&j);
                 return EXIT_OK;

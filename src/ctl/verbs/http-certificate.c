@@ -46,21 +46,15 @@ static void print_json(Json *j, const Argosy__Response__HttpCertificate *m, cons
 
         hash_hex(&s->certificate, HASH_SIZE, hex);
         json_begin(j, '{');
-        json_key(j, "sha256");
-        json_string(j, hex);
-        json_key(j, "key_sha256_base64");
-        json_string(j, s->key);
-        json_key(j, "own");
-        json_bool(j, m->own);
-        json_key(j, "until_us");
-        json_u64(j, (uint64_t) s->until * USEC_PER_SEC);
-        json_key(j, "names");
-        json_begin(j, '[');
+        json_member_string(j, "sha256", hex);
+        json_member_string(j, "key_sha256_base64", s->key);
+        json_member_bool(j, "own", m->own);
+        json_member_u64(j, "until_us", (uint64_t) s->until * USEC_PER_SEC);
+        json_member_begin(j, "names", '[');
         for (size_t i = 0; i < s->n_names; i++)
                 json_string(j, s->names[i]);
         json_end(j, ']');
-        json_key(j, "pem");
-        json_string(j, pem);
+        json_member_string(j, "pem", pem);
         json_end(j, '}');
         json_finish(j);
 }

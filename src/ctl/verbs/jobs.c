@@ -226,8 +226,7 @@ static int on_job(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (!s->began && json) {
                 json_begin(&s->json, '{');
                 job_json_fields(job, &s->json);
-                json_key(&s->json, "units");
-                json_begin(&s->json, '[');
+                json_member_begin(&s->json, "units", '[');
         } else if (!s->began) {
                 (job->own ? begin_moves : begin_table)(s);
                 e = print_head(ctl, job);

@@ -17,8 +17,7 @@
 #include "mixed-change.h"
 #include "str.h"
 #include "terminal.h"
-#include "wait-loop.h"
-#include "wait-set.h"
+#include "unit-wait.h"
 
 // In which order they are waited for: what is to go makes room.
 static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD,
@@ -37,9 +36,7 @@ typedef struct MixedChange {
         Map failed; // names of units, owned
         FailureLogs words; // of units that failed on a node
         WaitSet waiting[ELEMENTSOF(verbs)];
-        size_t at; // of them, the one that is waited for
-        Argosy__Request__Wait wait;
-        Argosy__Request__Wait__Item **items;
+        UnitWait wait; // for one of these after the other
 } MixedChange;
 
 static bool plans(const MixedChange *c) {
@@ -52,21 +49,16 @@ static void report_json(MixedChange *c, const Argosy__Response__UnitResult *resu
         Json *j = &c->json;
 
         json_begin(j, '{');
-        json_key(j, result->setting ? "setting" : "unit");
-        json_string(j, result->name);
-        json_key(j, "ok");
-        json_bool(j, result->status == 0);
-        json_key(j, "node");
-        json_string(j, result->node);
-        json_key(j, "message");
-        json_string(j, result->status != 0 ? status_text(result->status, result->message) : result->message);
+        json_member_string(j, result->setting ? "setting" : "unit", result->name);
+        json_member_bool(j, "ok", result->status == 0);
+        json_member_string(j, "node", result->node);
+        json_member_string(j, "message", result->status != 0 ? status_text(result->status, result->message) :
+                           result->message);
         if (c->job > 0) {
-                json_key(j, "job");
-                json_u64(j, c->job);
+                json_member_u64(j, "job", c->job);
         }
         if (*c->cursor) {
-                json_key(j, "cursor");
-                json_string(j, c->cursor);
+                json_member_string(j, "cursor", c->cursor);
         }
         json_end(j, '}');
 }
@@ -94,8 +86,8 @@ static void report_wrong(const char *unit, const char *node, const char *message
 
 // Whether the change starts units; for stops and removals a unit's journal is not shown.
 static bool is_start(const MixedChange *c) {
-        return c->at < ELEMENTSOF(verbs) &&
-               (verbs[c->at] == ARGOSY__VERB__VERB_START || verbs[c->at] == ARGOSY__VERB__VERB_LOAD);
+        return c->wait.message.verb == ARGOSY__VERB__VERB_START ||
+               c->wait.message.verb == ARGOSY__VERB__VERB_LOAD;
 }
 
 // A unit has come to its end, well or not.
@@ -166,89 +158,17 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 // ---- wait
 
-static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
-        MixedChange *c = userdata;
-
-        free(c->items);
-        c->items = wait_set_request(&c->waiting[c->at], &c->wait.n_items);
-        c->wait.items = c->items;
-        return c->items ? 0 : -ENOMEM;
+static void on_ended(const Argosy__Response__UnitResult *u, void *userdata) {
+        report(userdata, u);
 }
-
-static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        MixedChange *c = userdata;
-        bool news = false;
-
-        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
-                return 0;
-        for (size_t i = 0; i < r->progress->n_done; i++) {
-                const Argosy__Response__UnitResult *result = r->progress->done[i];
-
-                if (!wait_set_finish(&c->waiting[c->at], result->name, result->status != 0))
-                        continue; // told twice
-                news = true;
-                report(c, result);
-        }
-        return news ? WAIT_NEWS : 0;
-}
-
-static void wait_count(const void *userdata, ProgressState *ret) {
-        const MixedChange *c = userdata;
-
-        *ret = (ProgressState){.verb = c->verb->name};
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                ret->done += c->waiting[i].n_done;
-                ret->failed += c->waiting[i].n_failed;
-                ret->total += c->waiting[i].n_items;
-        }
-}
-
-static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        const MixedChange *c = userdata;
-
-        return wait_set_next(&c->waiting[c->at], end->lost, end->error, end->status, end->no_leader);
-}
-
-static int wait_detach(const WaitEnd *end, const void *userdata, Buf *text) {
-        const MixedChange *c = userdata;
-
-        return wait_sets_append_open(c->waiting, ELEMENTSOF(verbs), wait_end_is_connected(end), text);
-}
-
-static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        _cleanup_buf_ Buf text = {};
-
-        if (wait_detach(end, userdata, &text) < 0)
-                return ctl_oom(ctl);
-        return ctl_fail(ctl, "%s; %.*s",
-                        end->error == 0 && end->status == 0 ? "argosyd stopped reporting"
-                                                            : wait_loop_reason(ctl, end),
-                        (int) text.len, (const char *) text.data);
-}
-
-static const WaitKind mixed_wait = {
-        .ask = wait_ask,
-        .take = wait_take,
-        .count = wait_count,
-        .judge = wait_judge,
-        .detach = wait_detach,
-        .leave = wait_leave,
-};
 
 static int wait_all(MixedChange *c) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         int code = EXIT_OK;
 
-        argosy__request__wait__init(&c->wait);
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &c->wait;
-        for (c->at = 0; c->at < ELEMENTSOF(verbs) && code == EXIT_OK; c->at++) {
-                if (wait_set_open(&c->waiting[c->at]) == 0)
-                        continue;
-                c->wait.verb = verbs[c->at];
-                code = wait_loop_run(c->ctl, &mixed_wait, &request, c);
+        for (c->wait.at = 0; c->wait.at < ELEMENTSOF(verbs) && code == EXIT_OK; c->wait.at++) {
+                c->wait.message.verb = verbs[c->wait.at];
+                code = unit_wait_run(c->ctl, &c->wait);
         }
-        free(c->items);
         return code;
 }
 
@@ -272,6 +192,9 @@ int mixed_change_run(Ctl *ctl, const MixedVerb *verb, Argosy__Request *request, 
                          .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         int code;
 
+        unit_wait_init(&c.wait, verb->name, c.waiting, ELEMENTSOF(verbs));
+        c.wait.ended = on_ended;
+        c.wait.userdata = &c;
         ctl_catch_interrupt(ctl);
         if (ctl->opt.json != JSON_OFF)
                 json_begin(&c.json, '[');

@@ -244,8 +244,7 @@ static int list_as_json(Ctl *ctl, Argosy__Request *request, Show *s) {
         int code;
 
         json_begin(&s->json, '{');
-        json_key(&s->json, "rules");
-        json_begin(&s->json, '[');
+        json_member_begin(&s->json, "rules", '[');
         code = ctl_ask(ctl, request, 0, on_rows, s);
         json_end(&s->json, ']');
         s->limits.closed = s->closed;

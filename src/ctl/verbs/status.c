@@ -43,8 +43,7 @@ static void json_usage(Json *j, const Argosy__Response__UsageRow *u) {
         json_begin(j, '{');
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
                 if (u->known & numbers[i].bit) {
-                        json_key(j, numbers[i].key);
-                        json_u64(j, numbers[i].value);
+                        json_member_u64(j, numbers[i].key, numbers[i].value);
                 }
         json_end(j, '}');
 }
@@ -58,54 +57,38 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
                                                 {"error", s->row->error}};
 
                 json_strings(j, pairs, ELEMENTSOF(pairs));
-                json_key(j, "drift");
-                json_bool(j, s->row->drift);
-                json_key(j, "stale");
-                json_bool(j, s->row->file_stale);
+                json_member_bool(j, "drift", s->row->drift);
+                json_member_bool(j, "stale", s->row->file_stale);
         }
-        json_key(j, "desired");
-        json_string(j, s->desired);
-        json_key(j, "revision");
-        json_u64(j, s->revision);
+        json_member_string(j, "desired", s->desired);
+        json_member_u64(j, "revision", s->revision);
         if (s->job > 0) {
-                json_key(j, "job");
-                json_u64(j, s->job);
+                json_member_u64(j, "job", s->job);
         }
-        json_key(j, "drop_ins");
-        json_begin(j, '[');
+        json_member_begin(j, "drop_ins", '[');
         for (size_t i = 0; i < s->n_drop_ins; i++)
                 json_string(j, s->drop_ins[i]);
         json_end(j, ']');
-        json_key(j, "files");
-        json_begin(j, '[');
+        json_member_begin(j, "files", '[');
         for (size_t i = 0; i < s->n_files; i++)
                 json_string(j, s->files[i]);
         json_end(j, ']');
-        json_key(j, "image");
-        json_string(j, s->row ? s->row->image : "");
-        json_key(j, "digest");
-        json_string(j, s->row ? s->row->digest : "");
-        json_key(j, "outcome");
-        json_string(j, s->outcome);
-        json_key(j, "why");
-        json_string(j, s->why);
-        json_key(j, "refusals");
-        json_begin(j, '{');
+        json_member_string(j, "image", s->row ? s->row->image : "");
+        json_member_string(j, "digest", s->row ? s->row->digest : "");
+        json_member_string(j, "outcome", s->outcome);
+        json_member_string(j, "why", s->why);
+        json_member_begin(j, "refusals", '{');
         for (size_t i = 0; i < s->n_refusals; i++) {
-                json_key(j, s->refusals[i]->node);
-                json_string(j, s->refusals[i]->reason);
+                json_member_string(j, s->refusals[i]->node, s->refusals[i]->reason);
         }
         json_end(j, '}');
-        json_key(j, "properties");
-        json_begin(j, '{');
+        json_member_begin(j, "properties", '{');
         for (size_t i = 0; i < s->n_properties; i++) {
-                json_key(j, s->properties[i]->key);
-                json_string(j, s->properties[i]->value);
+                json_member_string(j, s->properties[i]->key, s->properties[i]->value);
         }
         json_end(j, '}');
         json_usage(j, s->usage);
-        json_key(j, "log");
-        json_begin(j, '[');
+        json_member_begin(j, "log", '[');
         for (size_t i = 0; i < s->n_log; i++)
                 json_string(j, s->log[i]);
         json_end(j, ']');

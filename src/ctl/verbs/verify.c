@@ -648,18 +648,12 @@ static void print_row(const Verify *v, const Row *row) {
 
 static void print_json_row(Json *j, const Row *row) {
         json_begin(j, '{');
-        json_key(j, "file");
-        json_string(j, row->path ?: "");
-        json_key(j, "line");
-        json_u64(j, row->line);
-        json_key(j, "severity");
-        json_string(j, row->severity == SEVERITY_ERROR ? "error" : "warning");
-        json_key(j, "by");
-        json_string(j, row->systemd ? "systemd" : "argosy");
-        json_key(j, "message");
-        json_string(j, row->text);
-        json_key(j, "nodes");
-        json_begin(j, '[');
+        json_member_string(j, "file", row->path ?: "");
+        json_member_u64(j, "line", row->line);
+        json_member_string(j, "severity", row->severity == SEVERITY_ERROR ? "error" : "warning");
+        json_member_string(j, "by", row->systemd ? "systemd" : "argosy");
+        json_member_string(j, "message", row->text);
+        json_member_begin(j, "nodes", '[');
         for (size_t at = 0; at < row->nodes.len;) {
                 const char *p = (const char *) row->nodes.data + at,
                            *end = memchr(p, ',', row->nodes.len - at);

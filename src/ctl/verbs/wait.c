@@ -2,7 +2,7 @@
 //
 // wait: until units are seen to be active, inactive, failed or gone, for whatever reason.
 //
-// One Wait with a goal instead of a verb, asked again for those that are open (wait-set.h) over as many
+// One Wait with a goal instead of a verb, asked again for those that are open (unit-wait.h) over as many
 // daemons and leaders as it takes. Nothing is wanted, so Ctrl-C and --timeout leave nothing behind. A unit
 // that there is not ends at once, with its name, unless it is to be gone.
 
@@ -10,16 +10,13 @@
 
 #include "json.h"
 #include "unit-state.h"
+#include "unit-wait.h"
 #include "verbs.h"
-#include "wait-loop.h"
-#include "wait-set.h"
 
 typedef struct Wait {
         Ctl *ctl;
         WaitSet units;
         Argosy__UnitGoal goal;
-        Argosy__Request__Wait wait; // for those that are open
-        Argosy__Request__Wait__Item **items;
         Json json;
         size_t n_unknown; // of those that failed: there are no such units
         size_t n_may_run; // and: they may run on hosts that are not heard
@@ -33,14 +30,10 @@ static const char *goal_word(const Wait *w) {
 
 static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_begin(j, '{');
-        json_key(j, "unit");
-        json_string(j, u->name);
-        json_key(j, "ok");
-        json_bool(j, u->status == 0);
-        json_key(j, "node");
-        json_string(j, u->node);
-        json_key(j, "message");
-        json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
+        json_member_string(j, "unit", u->name);
+        json_member_bool(j, "ok", u->status == 0);
+        json_member_string(j, "node", u->node);
+        json_member_string(j, "message", u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_end(j, '}');
 }
 
@@ -63,45 +56,8 @@ static void report_end(Wait *w, const Argosy__Response__UnitResult *u) {
 
 // ---- the wait
 
-static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
-        Wait *w = userdata;
-
-        free(w->items);
-        w->items = wait_set_request(&w->units, &w->wait.n_items);
-        w->wait.items = w->items;
-        return w->items ? 0 : -ENOMEM;
-}
-
-static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Wait *w = userdata;
-        bool news = false;
-
-        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
-                return 0;
-        for (size_t i = 0; i < r->progress->n_done; i++) {
-                const Argosy__Response__UnitResult *u = r->progress->done[i];
-
-                if (!wait_set_finish(&w->units, u->name, u->status != 0))
-                        continue; // told twice
-                news = true;
-                report_end(w, u);
-        }
-        return news ? WAIT_NEWS : 0;
-}
-
-static void wait_count(const void *userdata, ProgressState *ret) {
-        const Wait *w = userdata;
-
-        *ret = (ProgressState){.verb = "wait",
-                               .done = w->units.n_done,
-                               .failed = w->units.n_failed,
-                               .total = w->units.n_items};
-}
-
-static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        const Wait *w = userdata;
-
-        return wait_set_next(&w->units, end->lost, end->error, end->status, end->no_leader);
+static void on_ended(const Argosy__Response__UnitResult *u, void *userdata) {
+        report_end(userdata, u);
 }
 
 static const char *first_open(const Wait *w) {
@@ -111,9 +67,8 @@ static const char *first_open(const Wait *w) {
         return "";
 }
 
-static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        const char *why = end->error == 0 && end->status == 0 ? "argosyd stopped reporting"
-                                                              : wait_loop_reason(ctl, end);
+static int leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const char *why = wait_loop_reason(ctl, end);
         const Wait *w = userdata;
         size_t open = wait_set_open(&w->units);
 
@@ -122,14 +77,6 @@ static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
         return ctl_fail(ctl, "%s; %zu units were not seen to be %s, the first of them %s", why, open,
                         goal_word(w), first_open(w));
 }
-
-static const WaitKind goal_wait = {
-        .ask = wait_ask,
-        .take = wait_take,
-        .count = wait_count,
-        .judge = wait_judge,
-        .leave = wait_leave,
-};
 
 static int exit_code(const Wait *w, int code) {
         if (code != EXIT_OK || w->units.n_failed == 0)
@@ -140,19 +87,19 @@ static int exit_code(const Wait *w, int code) {
 }
 
 static int wait_all(Wait *w) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Ctl *ctl = w->ctl;
+        UnitWait wait;
         int code;
 
-        argosy__request__wait__init(&w->wait);
-        w->wait.goal = w->goal;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &w->wait;
+        unit_wait_init(&wait, "wait", &w->units, 1);
+        wait.message.goal = w->goal;
+        wait.ended = on_ended;
+        wait.leave = leave;
+        wait.userdata = w;
         ctl_catch_interrupt(ctl);
         if (ctl->opt.json != JSON_OFF)
                 json_begin(&w->json, '[');
-        code = wait_loop_run(ctl, &goal_wait, &request, w);
-        free(w->items);
+        code = unit_wait_run(ctl, &wait);
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&w->json, ']');
                 json_finish(&w->json);

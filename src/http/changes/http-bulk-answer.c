@@ -104,8 +104,7 @@ static void write_unit(const Answer *a, const Argosy__Response__UnitResult *u, J
 static void write_job(const Answer *a, unsigned status, Json *j) {
         const HttpBulkStep *s = a->step;
 
-        json_key(j, "status");
-        json_u64(j, status);
+        json_member_u64(j, "status", status);
         json_key(j, "job");
         if (s->job > 0)
                 json_u64(j, s->job);
@@ -116,8 +115,7 @@ static void write_job(const Answer *a, unsigned status, Json *j) {
         if (*s->cursor)
                 json_strings(j, (const char *const[][2]){{"cursor", s->cursor}}, 1);
         if (s->held) {
-                json_key(j, "held");
-                json_bool(j, true);
+                json_member_bool(j, "held", true);
         }
         if (s->message && *s->message)
                 json_strings(j, (const char *const[][2]){{"message", s->message}}, 1);
@@ -154,8 +152,7 @@ static void write_operation(const Answer *a, const HttpOperation *o, Json *j) {
         const Argosy__Response__UnitResult *refusal = find_refusal(a, first, n);
 
         json_begin(j, '{');
-        json_key(j, "line");
-        json_u64(j, o->line);
+        json_member_u64(j, "line", o->line);
         if (!s->answered)
                 write_problem(
                         EAGAIN,
@@ -167,8 +164,7 @@ static void write_operation(const Answer *a, const HttpOperation *o, Json *j) {
                 write_problem(refusal->status, text_of(refusal->status, refusal->message), refusal, j);
         else {
                 write_job(a, s->job > 0 && !a->row ? 202 : 200, j);
-                json_key(j, "units");
-                json_begin(j, '[');
+                json_member_begin(j, "units", '[');
                 for (size_t i = first; i < first + n; i++)
                         write_unit(a, a->units[i], j);
                 json_end(j, ']');

@@ -31,12 +31,10 @@ char *http_outcome_taken(uint64_t job, const char *message) {
         char *text;
 
         json_begin(&j, '{');
-        json_key(&j, "job");
-        json_u64(&j, job);
+        json_member_u64(&j, "job", job);
         if (message)
                 json_strings(&j, (const char *const[][2]){{"message", message}}, 1);
-        json_key(&j, "units");
-        json_begin(&j, '[');
+        json_member_begin(&j, "units", '[');
         json_end(&j, ']');
         json_end(&j, '}');
         json_finish(&j);

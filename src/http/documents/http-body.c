@@ -161,12 +161,10 @@ static void write_next(HttpBody *b) {
 }
 
 static void write_age(Json *j, const Argosy__Response *r) {
-        json_key(j, "no_leader");
-        json_bool(j, r->no_leader);
+        json_member_bool(j, "no_leader", r->no_leader);
         if (!r->no_leader)
                 return;
-        json_key(j, "stale_ms");
-        json_u64(j, r->stale_ms);
+        json_member_u64(j, "stale_ms", r->stale_ms);
 }
 
 // The number 0 is none: nothing had to be changed, or it was only asked what would be.
@@ -185,8 +183,7 @@ static void write_job(Json *j, const Argosy__Response *r) {
         }
         if (!r->held)
                 return;
-        json_key(j, "held");
-        json_bool(j, true);
+        json_member_bool(j, "held", true);
 }
 
 // The first part has what is said of the job itself, the last one how many units are behind it.
@@ -197,8 +194,7 @@ static int begin_job(HttpBody *b) {
                 return r;
         json_begin(&b->json, '{');
         job_json_fields(http_resource_job(b->response), &b->json);
-        json_key(&b->json, "units");
-        json_begin(&b->json, '[');
+        json_member_begin(&b->json, "units", '[');
         b->in_job = true;
         return 0;
 }
@@ -206,8 +202,7 @@ static int begin_job(HttpBody *b) {
 static void end_job(HttpBody *b) {
         json_end(&b->json, ']');
         if (b->more_units > 0) {
-                json_key(&b->json, "more_units");
-                json_u64(&b->json, b->more_units);
+                json_member_u64(&b->json, "more_units", b->more_units);
         }
         json_end(&b->json, '}');
         b->in_job = false;
@@ -239,8 +234,7 @@ static int begin(HttpBody *b) {
         write_next(b);
         if (beside)
                 row_fields_json(of->beside, beside, j);
-        json_key(j, of->key);
-        json_begin(j, '[');
+        json_member_begin(j, of->key, '[');
         b->more_units = job ? job->more_units : 0;
         if (b->parts->n > 1) {
                 message_free(b->response);

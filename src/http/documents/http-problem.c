@@ -60,8 +60,7 @@ static void write_what(Json *j, const HttpProblem *p) {
         if (p->node)
                 json_strings(j, (const char *const[][2]){{"node", p->node}}, 1);
         if (p->line > 0) {
-                json_key(j, "line");
-                json_u64(j, p->line);
+                json_member_u64(j, "line", p->line);
         }
 }
 
@@ -69,8 +68,7 @@ void http_problem_members(const HttpProblem *problem, Json *j) {
         json_strings(j,
                      (const char *const[][2]){{"type", "about:blank"}, {"title", title_of(problem->status)}},
                      2);
-        json_key(j, "status");
-        json_u64(j, problem->status);
+        json_member_u64(j, "status", problem->status);
         write_what(j, problem);
 }
 

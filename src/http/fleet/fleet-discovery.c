@@ -80,8 +80,7 @@ static void text(Json *j, const char *name, const char *value) {
 }
 
 static void begin(Json *j, const char *name) {
-        json_key(j, name);
-        json_begin(j, '{');
+        json_member_begin(j, name, '{');
 }
 
 static void reference(Json *j, const char *name, const char *to) {
@@ -123,8 +122,7 @@ static void show_parameter(Json *j, const char *name, const char *location, bool
         text(j, "type", "string");
         text(j, "location", location);
         if (required) {
-                json_key(j, "required");
-                json_bool(j, true);
+                json_member_bool(j, "required", true);
         }
         json_end(j, '}');
 }

@@ -26,10 +26,8 @@ char *fleet_error(unsigned status, const char *message) {
         Json j = {};
 
         json_begin(&j, '{');
-        json_key(&j, "error");
-        json_begin(&j, '{');
-        json_key(&j, "code");
-        json_u64(&j, status);
+        json_member_begin(&j, "error", '{');
+        json_member_u64(&j, "code", status);
         json_strings(&j, (const char *const[][2]){{"message", message ?: ""}}, 1);
         json_end(&j, '}');
         json_end(&j, '}');
@@ -102,8 +100,7 @@ static void show_machine(const FleetMachine *m, Json *j) {
         json_begin(j, '{');
         text(j, "id", m->id);
         if (m->n_labels > 0) {
-                json_key(j, "metadata");
-                json_begin(j, '{');
+                json_member_begin(j, "metadata", '{');
                 for (size_t i = 0; i < m->n_labels; i++)
                         json_strings(j, (const char *const[][2]){{m->labels[i]->key, m->labels[i]->value}},
                                      1);
@@ -124,8 +121,7 @@ static size_t show_machines(const FleetCall *c, Json *j) {
                         continue;
                 if (n >= first && n < first + FLEET_PAGE_ROWS) {
                         if (n == first) {
-                                json_key(j, "machines");
-                                json_begin(j, '[');
+                                json_member_begin(j, "machines", '[');
                         }
                         show_machine(m, j);
                 }
@@ -144,8 +140,7 @@ static size_t show_rows(const FleetCall *c, Json *j) {
                 if (!c->rows[i].has_content)
                         continue;
                 if (n++ == 0) {
-                        json_key(j, states ? "states" : "units");
-                        json_begin(j, '[');
+                        json_member_begin(j, states ? "states" : "units", '[');
                 }
                 if (states)
                         show_state(c, &c->rows[i], j);

@@ -162,8 +162,7 @@ static void write_change(Json *j, size_t verb) {
                 if (member->required)
                         json_string(j, member->name);
         json_end(j, ']');
-        json_key(j, "additionalProperties");
-        json_bool(j, false);
+        json_member_bool(j, "additionalProperties", false);
         end(j);
 }
 
@@ -194,8 +193,7 @@ static void write_login(Json *j) {
         property(j, "token", SHAPE_TEXT);
         end(j);
         list(j, "required", (const char *const[]){"token"}, 1);
-        json_key(j, "additionalProperties");
-        json_bool(j, false);
+        json_member_bool(j, "additionalProperties", false);
         end(j);
 }
 
@@ -207,8 +205,7 @@ static void write_contents(Json *j) {
         property(j, "node", SHAPE_TEXT);
         end(j);
         list(j, "required", (const char *const[]){"files"}, 1);
-        json_key(j, "additionalProperties");
-        json_bool(j, false);
+        json_member_bool(j, "additionalProperties", false);
         end(j);
 }
 

@@ -79,8 +79,7 @@ static void write_parameter(Json *j, const char *where, const HttpParameter *p) 
         text(j, "name", p->name);
         text(j, "in", where);
         text(j, "description", p->words);
-        json_key(j, "required");
-        json_bool(j, streq(where, "path") || p->is_needed);
+        json_member_bool(j, "required", streq(where, "path") || p->is_needed);
         begin(j, "schema");
         http_openapi_shape(j, p->shape);
         if (p->most > 0) {
@@ -113,8 +112,7 @@ static void write_body(Json *j, HttpResource r) {
         if (!of->body)
                 return;
         begin(j, "requestBody");
-        json_key(j, "required");
-        json_bool(j, true);
+        json_member_bool(j, "required", true);
         begin(j, "content");
         write_content(j, of->body, of->body_schema ?: "");
         if (r == HTTP_NEW_JOB)
@@ -224,8 +222,7 @@ static void write_operation(Json *j, HttpResource r) {
         write_body(j, r);
         write_answers(j, r);
         if (http_resource_is(r, HTTP_IS_OPEN | HTTP_IS_PUBLIC)) { // no token
-                json_key(j, "security");
-                json_begin(j, '[');
+                json_member_begin(j, "security", '[');
                 json_end(j, ']');
         }
         end(j);
@@ -273,8 +270,7 @@ char *http_openapi(void) {
         json_key(&j, "security"); // over TCP
         json_begin(&j, '[');
         json_begin(&j, '{');
-        json_key(&j, "token");
-        json_begin(&j, '[');
+        json_member_begin(&j, "token", '[');
         json_end(&j, ']');
         json_end(&j, '}');
         json_end(&j, ']');

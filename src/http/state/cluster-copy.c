@@ -530,16 +530,13 @@ static int add_all_rows(ClusterCopy *c, bool gone, bool first, Buf *b) {
 static void write_anew(ClusterCopy *c, Json *j) {
         CopyTable *units = &c->tables[ARGOSY__EVENT_KIND__EVENT_UNIT];
 
-        json_key(j, "anew");
-        json_begin(j, '{');
-        json_key(j, "lists");
-        json_begin(j, '[');
+        json_member_begin(j, "anew", '{');
+        json_member_begin(j, "lists", '[');
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 if (c->anew & event_kind_bit(lists[i].kind))
                         json_string(j, lists[i].name);
         json_end(j, ']');
-        json_key(j, "units");
-        json_begin(j, '[');
+        json_member_begin(j, "units", '[');
         for (size_t i = 0; i < units->n; i++)
                 if (units->rows[i]->anew)
                         json_string(j, units->rows[i]->key + 1);
@@ -554,8 +551,7 @@ static int write_changes(ClusterCopy *c, const char *cursor, Pieces *p) {
 
         json_begin(&j, '{');
         json_strings(&j, (const char *const[][2]){{"cursor", cursor}}, 1);
-        json_key(&j, "missed");
-        json_bool(&j, c->missed);
+        json_member_bool(&j, "missed", c->missed);
         write_anew(c, &j);
         json_key(&j, "gone");
         r = j.failed ? -ENOMEM : buf_append(b, j.text.data, j.text.len);

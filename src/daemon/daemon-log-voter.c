@@ -33,6 +33,7 @@
 #include "fileio.h"
 #include "log.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "message.h"
 #include "oom.h"
 #include "paths.h"
@@ -57,13 +58,11 @@ struct VoterJob { // handed over to the pool, and back
 };
 
 static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(STORE_OPENED, store_opened, &opened);
 
         opened.raft_id = raft_id;
         opened.error = (char *) error;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_STORE_OPENED;
-        message.store_opened = &opened;
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
 }
 
@@ -318,11 +317,9 @@ static void wait_with_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) 
 
 static void wait_with_close(Daemon *d, uint32_t raft_id) {
         Argosy__ToHost__StoreClose close = ARGOSY__TO_HOST__STORE_CLOSE__INIT;
-        Argosy__ToHost order = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost order = TO_HOST_OF(STORE_CLOSE, store_close, &close);
 
         close.raft_id = raft_id;
-        order.msg_case = ARGOSY__TO_HOST__MSG_STORE_CLOSE;
-        order.store_close = &close;
         wait_with(d, &order);
 }
 

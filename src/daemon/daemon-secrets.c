@@ -25,6 +25,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "oom.h"
 #include "paths.h"
 
@@ -42,8 +43,8 @@ static bool is_voter(const Daemon *d) {
 }
 
 void daemon_secrets_report(Daemon *d) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__VoterSecretsKept kept = ARGOSY__TO_VOTER__VOTER_SECRETS_KEPT__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(VOTER_SECRETS_KEPT, voter_secrets_kept, &kept);
         Argosy__ToVoter__VoterSecretsKept__Kept rows[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
 
         if (!is_voter(d))
@@ -61,8 +62,6 @@ void daemon_secrets_report(Daemon *d) {
         kept.secrets = pointers;
         kept.n_secrets = d->secrets.n;
         kept.compacted = d->compacted;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_VOTER_SECRETS_KEPT;
-        message.voter_secrets_kept = &kept;
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: said again with the next attach
 }
 

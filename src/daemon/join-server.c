@@ -22,6 +22,7 @@
 #include "join-server.h"
 #include "list.h"
 #include "log.h"
+#include "message-of.h"
 #include "message.h"
 #include "refusal-log.h"
 #include "router.h"
@@ -92,8 +93,8 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 }
 
 static int ask_leader(Joiner *j, Argosy__JoinRequest *q) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Join join = ARGOSY__REQUEST__JOIN__INIT;
+        Argosy__Request request = REQUEST_OF(JOIN, join, &join);
         uint8_t channel[STREAM_CHANNEL_SIZE];
         int r = stream_channel(j->stream, channel);
 
@@ -102,8 +103,6 @@ static int ask_leader(Joiner *j, Argosy__JoinRequest *q) {
         join.join = q;
         join.peer_address = (char *) stream_peer(j->stream)->address;
         join.channel = (ProtobufCBinaryData){sizeof(channel), channel};
-        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
-        request.join = &join;
         return router_submit(j->server->daemon->router, message_copy(&request), NULL, on_answer, j,
                              &j->route);
 }

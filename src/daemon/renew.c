@@ -19,11 +19,12 @@
 #include "daemon.h"
 #include "log.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "tls-context.h"
 
 void renew_ask(Daemon *d) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(RENEW, renew, &renew);
         _cleanup_buf_ Buf csr = {};
         int r;
 
@@ -33,8 +34,6 @@ void renew_ask(Daemon *d) {
                 return;
         }
         renew.csr = (ProtobufCBinaryData){csr.len, csr.data};
-        message.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
-        message.renew = &renew;
         (void) mesh_to_leader(d->mesh, &message); // without a leader: asked again with the next Welcome
 }
 
@@ -59,13 +58,11 @@ int renew_request(Buf *ret_csr, void *userdata) {
 }
 
 void renew_report(Daemon *d) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Certified certified = ARGOSY__TO_VOTER__CERTIFIED__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(CERTIFIED, certified, &certified);
         Hash hash = hash_of(d->identity.ca_cert.data, d->identity.ca_cert.len);
 
         certified.ca_hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
-        message.msg_case = ARGOSY__TO_VOTER__MSG_CERTIFIED;
-        message.certified = &certified;
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: told again with the next attach
 }
 

@@ -12,6 +12,7 @@
 #include "author.h"
 #include "forwards.h"
 #include "host-link.h"
+#include "message-of.h"
 #include "message.h"
 #include "request-kind.h"
 #include "response.h"
@@ -35,12 +36,10 @@ typedef struct Forward {
 
 static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *response) {
         Argosy__ToHost__ForwardReply reply = ARGOSY__TO_HOST__FORWARD_REPLY__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(FORWARD_REPLY, forward_reply, &reply);
 
         reply.id = id;
         reply.response = (Argosy__Response *) response;
-        m.msg_case = ARGOSY__TO_HOST__MSG_FORWARD_REPLY;
-        m.forward_reply = &reply;
         leader_to_host(l, h, &m);
 }
 

@@ -7,6 +7,7 @@
 
 #include "decide.h"
 #include "mesh-private.h"
+#include "message-of.h"
 
 Session *mesh_find_session(const Mesh *m, uint32_t host) {
         Session *s = map_find(&m->announced, &host, sizeof(host));
@@ -103,12 +104,10 @@ static void report_refusal(Mesh *m, uint32_t host, const char *why) {
 
 static void refuse(Mesh *m, Session *s, const char *why) {
         Argosy__ToHost__Leader leader = ARGOSY__TO_HOST__LEADER__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(LEADER, leader, &leader);
 
         leader.host = m->self.host;
         leader.refusal = (char *) why;
-        message.msg_case = ARGOSY__TO_HOST__MSG_LEADER;
-        message.leader = &leader;
         (void) session_send(s, &message.base);
         session_drop(s, -EACCES, true);
         report_refusal(m, s->host, why);
@@ -119,13 +118,11 @@ static void ask_to_renew(Mesh *m, Session *s) {
         static const char why[] = "its certificate is of a CA that this cluster does not have: it may only "
                                   "ask for another one";
         Argosy__ToHost__Leader leader = ARGOSY__TO_HOST__LEADER__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(LEADER, leader, &leader);
 
         leader.host = m->self.host;
         leader.refusal = (char *) why;
         leader.renew = true;
-        message.msg_case = ARGOSY__TO_HOST__MSG_LEADER;
-        message.leader = &leader;
         session_renew(s);
         if (session_send(s, &message.base) < 0)
                 session_drop(s, -ENOBUFS, false);
@@ -134,7 +131,7 @@ static void ask_to_renew(Mesh *m, Session *s) {
 
 static int on_renew(Session *s, const Argosy__ToVoter__Renew *renew, void *userdata) {
         Argosy__ToHost__Renewed renewed = ARGOSY__TO_HOST__RENEWED__INIT;
-        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost message = TO_HOST_OF(RENEWED, renewed, &renewed);
         _cleanup_buf_ Buf cert = {}, ca_cert = {};
         Mesh *m = userdata;
         int r = m->ops->sign ? m->ops->sign(s->host, renew, &cert, &ca_cert, m->userdata) : -EOPNOTSUPP;
@@ -143,8 +140,6 @@ static int on_renew(Session *s, const Argosy__ToVoter__Renew *renew, void *userd
                 return r;
         renewed.cert = (ProtobufCBinaryData){cert.len, cert.data};
         renewed.ca_cert = (ProtobufCBinaryData){ca_cert.len, ca_cert.data};
-        message.msg_case = ARGOSY__TO_HOST__MSG_RENEWED;
-        message.renewed = &renewed;
         r = session_send(s, &message.base);
         session_drop(s, 0, true);
         return r < 0 ? r : 0;

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Initialisers of messages.
+// Initialisers of messages, besides those of message-of.h.
 //
 //      Argosy__Request__Why m = MESSAGE_OF(request__why, .names = names, .n_names = 1);
-//      Argosy__Request request = REQUEST_OF(WHY, why, &m);
 
-#include "argosy.pb-c.h"
+#include "message-of.h"
 #include "message.h"
 
 // For _cleanup_(), of a pointer to any message.
 static inline void message_freep(void *message) {
         message_free(*(void **) message);
 }
-
-// Of a message that has no text among its fields but those that are given.
-#define MESSAGE_OF(name, ...) \
-        { PROTOBUF_C_MESSAGE_INIT(&argosy__##name##__descriptor), ##__VA_ARGS__ }
 
 // Messages with texts: those that are not given are empty.
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -85,18 +80,7 @@ static inline void message_freep(void *message) {
                    .host_id = EMPTY, .machine_id = EMPTY, .manager = EMPTY, .reason = EMPTY, .mode = EMPTY, \
                    .mode_reason = EMPTY, ##__VA_ARGS__)
 
-// Of a message that is one of many kinds: the kind, its field, what is in it, and further fields.
-#define REQUEST_OF(what, field, m, ...) \
-        MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_##what, .field = (m), ##__VA_ARGS__)
-#define RESPONSE_WITH(...) \
-        MESSAGE_OF(response, .message = EMPTY, .tag = EMPTY, .cursor = EMPTY, ##__VA_ARGS__)
-#define RESPONSE_OF(what, field, m, ...) \
-        RESPONSE_WITH(.what_case = ARGOSY__RESPONSE__WHAT_##what, .field = (m), ##__VA_ARGS__)
-#define TO_VOTER_OF(msg, field, m) \
-        MESSAGE_OF(to_voter, .msg_case = ARGOSY__TO_VOTER__MSG_##msg, .field = (m))
-#define TO_HOST_OF(msg, field, m) MESSAGE_OF(to_host, .msg_case = ARGOSY__TO_HOST__MSG_##msg, .field = (m))
-
-// The same, by their address, where a message is made and used at once.
+// Those of message-of.h by their address, where a message is made and used at once.
 #define A_REQUEST(...) (&(Argosy__Request) REQUEST_OF(__VA_ARGS__))
 #define A_RESPONSE(...) (&(Argosy__Response) RESPONSE_OF(__VA_ARGS__))
 #define A_RESPONSE_WITH(...) (&(Argosy__Response) RESPONSE_WITH(__VA_ARGS__))

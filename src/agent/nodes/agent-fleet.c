@@ -26,6 +26,7 @@
 #include "array.h"
 #include "clock.h"
 #include "log.h"
+#include "message-of.h"
 #include "pool.h"
 #include "process-name.h"
 #include "str.h"
@@ -300,16 +301,14 @@ bool agent_fleet_report(Agent *a, Argosy__FleetUnits *ret, char ***ret_names) {
 }
 
 void agent_fleet_report_drain(Agent *a) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__FleetUnits said;
+        Argosy__ToVoter message = TO_VOTER_OF(FLEET_UNITS, fleet_units, &said);
         _cleanup_free_ char **names = NULL;
 
         if (!a->fleet.news || !a->attached || !agent_fleet_is_known(a))
                 return; // the next Attach says all of it, or the end of a search
         if (!agent_fleet_report(a, &said, &names) && a->fleet.units.count > 0)
                 return; // without memory nothing is said, which is not that there are none
-        message.msg_case = ARGOSY__TO_VOTER__MSG_FLEET_UNITS;
-        message.fleet_units = &said;
         if (a->ops.send(&message, a->userdata) >= 0)
                 a->fleet.news = false;
 }

@@ -29,6 +29,7 @@
 #include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "process-birth.h"
 #include "str.h"
 #include "unit-state.h"
@@ -69,8 +70,8 @@ size_t agent_node_reports(Agent *a, bool only_news, Argosy__NodeReport *reports,
 void agent_node_reports_drain(Agent *a) {
         _cleanup_free_ Argosy__NodeReport *reports = NULL;
         _cleanup_free_ Argosy__NodeReport **list = NULL;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__NodeReports body = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(NODE_REPORTS, node_reports, &body);
         bool news = false;
 
         agent_foreach_node (node, a)
@@ -83,8 +84,6 @@ void agent_node_reports_drain(Agent *a) {
                 return;
         body.nodes = list;
         body.n_nodes = agent_node_reports(a, true, reports, list);
-        message.msg_case = ARGOSY__TO_VOTER__MSG_NODE_REPORTS;
-        message.node_reports = &body;
         if (a->ops.send(&message, a->userdata) < 0)
                 return;
         agent_foreach_node (node, a)

@@ -11,14 +11,15 @@
 #include <errno.h>
 
 #include "agent-core.h"
+#include "agent-down.h"
 #include "agent-images.h"
 #include "agent-loops.h"
 #include "agent-probation.h"
 #include "agent-report.h"
-#include "agent-down.h"
 #include "agent-unit.h"
 #include "attach.h"
 #include "clock.h"
+#include "message-of.h"
 #include "unit-state.h"
 
 void agent_report_wake(Agent *a, uint64_t now_us) {
@@ -142,8 +143,8 @@ typedef struct Row {
 } Row;
 
 static int send_rows(Agent *a, Row *rows, size_t n, uint64_t lived_ms) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(REPORTS, reports, &reports);
         Argosy__UnitReport *pointers[AGENT_REPORTS_PER_MESSAGE];
 
         for (size_t i = 0; i < n; i++)
@@ -151,8 +152,6 @@ static int send_rows(Agent *a, Row *rows, size_t n, uint64_t lived_ms) {
         reports.reports = pointers;
         reports.n_reports = n;
         reports.lived_ms = lived_ms;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
-        message.reports = &reports;
         return a->ops.send(&message, a->userdata);
 }
 

@@ -27,6 +27,7 @@
 #include "beat-pace.h"
 #include "clock.h"
 #include "log.h"
+#include "message-of.h"
 
 enum {
         ATTACH_RETRY_US =
@@ -68,8 +69,8 @@ static uint64_t wall_on_arrival_us(const Agent *a) {
 }
 
 static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool last) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(ATTACH, attach, &attach);
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
         _cleanup_free_ Argosy__NodeReport *reports = calloc(a->n_nodes + 1, sizeof(*reports));
         _cleanup_free_ Argosy__NodeReport **list = calloc(a->n_nodes + 1, sizeof(*list));
@@ -109,21 +110,17 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool 
                 attach.fleet_units = &fleet;
         else if (a->fleet.units.count > 0)
                 return -ENOMEM;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        message.attach = &attach;
         return a->ops.send(&message, a->userdata);
 }
 
 static int send_part(Agent *a, Argosy__UnitReport **held, size_t n_held, bool last) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__AttachPart part = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(ATTACH_PART, attach_part, &part);
 
         part.seq = a->attach_seq;
         part.held = held;
         part.n_held = n_held;
         part.last = last;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH_PART;
-        message.attach_part = &part;
         return a->ops.send(&message, a->userdata);
 }
 
@@ -269,15 +266,13 @@ static void note_asked(Agent *a, uint64_t seq, uint64_t now_us) {
 
 // reported_us: as in Beat.reported_ms; 0: nothing is said of that.
 static void send_beat(Agent *a, uint64_t now_us, uint64_t reported_us) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(BEAT, beat, &beat);
 
         beat.seq = ++a->beat_seq;
         beat.reported_ms = reported_us / USEC_PER_MSEC;
         beat.wall_ms = wall_to_say_ms(a, now_us);
         beat.quiet = is_quiet(a, now_us);
-        message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
-        message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
         a->stats.beats++;
         if (beat.quiet)

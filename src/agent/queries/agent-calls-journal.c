@@ -11,6 +11,7 @@
 #include "agent-calls-journal.h"
 #include "agent-core.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "str.h"
 
 enum { JOURNAL_LINES_LIMIT = 100000 }; // asked for at once
@@ -99,8 +100,8 @@ int call_read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, co
 
 static void on_journal_lines(char **lines, size_t n, void *userdata) {
         Call *c = userdata;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response response = RESPONSE_OF(JOURNAL, journal, &journal);
         uint64_t number = c->number;
         Agent *a = c->agent;
         size_t bytes = 0;
@@ -111,8 +112,6 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
         journal.lines = lines;
         journal.n_lines = n;
         journal.mark = flow_window_sent(&c->window, bytes);
-        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        response.journal = &journal;
         c->reply(&response, c->userdata);
         c = call_find(a, number); // the reply may have cancelled it
         if (c && !flow_window_is_open(&c->window))
@@ -122,14 +121,12 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
 // The reply may have cancelled the call.
 static void on_journal_read(void *userdata) {
         Call *c = userdata;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response response = RESPONSE_OF(JOURNAL, journal, &journal);
 
         if (!c->says_read)
                 return;
         c->says_read = false;
-        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
-        response.journal = &journal;
         c->reply(&response, c->userdata);
 }
 

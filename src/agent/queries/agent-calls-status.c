@@ -13,12 +13,13 @@
 #include "agent-calls-status.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
-#include "agent-loops.h"
 #include "agent-down.h"
+#include "agent-loops.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "array.h"
 #include "clock.h"
+#include "message-of.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -101,8 +102,8 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
 }
 
 static void status_respond(Call *c) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response response = RESPONSE_OF(STATUS_REPLY, status_reply, &status);
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
         Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
         const AgentUnit *u = agent_unit_find(c->node, c->names[c->at]);
@@ -137,8 +138,6 @@ static void status_respond(Call *c) {
         status.n_properties = c->n_properties;
         status.log = c->lines;
         status.n_log = c->n_log;
-        response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
-        response.status_reply = &status;
         response.final = c->at + 1 == c->n_names;
         c->reply(&response, c->userdata);
 }

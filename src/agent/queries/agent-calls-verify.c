@@ -14,6 +14,7 @@
 
 #include "agent-calls-verify.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "unit-verifier.h"
 
 enum { VERIFY_MS = 20000 };
@@ -61,8 +62,8 @@ static int fill_in(Answer *a, char *const *names, const UnitFindings *findings, 
 
 static void answer(Call *c, const char *systemd, const UnitFindings *findings, size_t n) {
         _cleanup_(answer_done) Answer a = {};
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Verify verify = ARGOSY__RESPONSE__VERIFY__INIT;
+        Argosy__Response response = RESPONSE_OF(VERIFY, verify, &verify);
         AgentReply reply = c->reply;
         void *userdata = c->userdata;
 
@@ -76,8 +77,6 @@ static void answer(Call *c, const char *systemd, const UnitFindings *findings, s
         verify.n_files = n;
         verify.nodes = 1;
         response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_VERIFY;
-        response.verify = &verify;
         reply(&response, userdata);
         call_free(c);
 }

@@ -15,6 +15,7 @@
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "call.h"
+#include "message-of.h"
 
 // ---- local stop
 
@@ -26,8 +27,8 @@ static void local_stop_release(Call *c) {
 }
 
 static void local_stop_end(Call *c) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response response = RESPONSE_OF(CHANGE, change, &change);
         _cleanup_free_ Argosy__Response__UnitResult **list = calloc(c->n_names, sizeof(*list));
 
         if (!list) {
@@ -38,8 +39,6 @@ static void local_stop_end(Call *c) {
                 list[i] = &c->results[i];
         change.units = list;
         change.n_units = c->n_names;
-        response.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
-        response.change = &change;
         response.final = true;
         c->reply(&response, c->userdata);
         call_free(c);

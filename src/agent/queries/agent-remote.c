@@ -11,6 +11,7 @@
 
 #include "agent-core.h"
 #include "agent-remote.h"
+#include "message-of.h"
 #include "message.h"
 
 enum {
@@ -29,13 +30,11 @@ typedef struct RemoteCall {
 } RemoteCall;
 
 static void remote_reply(Agent *a, uint64_t id, const Argosy__Response *response) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
 
         reply.id = id;
         reply.response = (Argosy__Response *) response;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        message.call_reply = &reply;
         (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
 }
 

@@ -26,6 +26,7 @@
 #include "agent-unit.h"
 #include "carried-store.h"
 #include "clock.h"
+#include "message-of.h"
 
 enum { LOOKS_PER_TURN = 64 }; // at the room in /run, about 5 us each
 
@@ -169,12 +170,10 @@ static void look(AgentBarred *b) {
 static void tell(Agent *a) {
         _cleanup_free_ char **names = calloc(a->barred.names.count + 1, sizeof(*names));
         Argosy__ToVoter__Admits admits = ARGOSY__TO_VOTER__ADMITS__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(ADMITS, admits, &admits);
 
         admits.node = a->system->number;
         admits.units = names;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_ADMITS;
-        message.admits = &admits;
         list_foreach (i, &a->barred.passed)
                 if (names)
                         names[admits.n_units++] = CONTAINER_OF(i, AgentBarred, link)->name;

@@ -21,6 +21,7 @@
 #include "carried-store.h"
 #include "log.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "pool.h"
 #include "str.h"
 #include "unit-name.h"
@@ -344,13 +345,11 @@ static AgentUnitWork *find_waiting(const Agent *a, const CarriedFetch *f, const 
 
 static void ask(Agent *a, CarriedFetch *f, const AgentUnit *u) {
         Argosy__ToVoter__FileAsk q = ARGOSY__TO_VOTER__FILE_ASK__INIT;
-        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &q);
 
         q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
         q.from = f->bytes.len;
         q.unit = (char *) u->name;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_FILE_ASK;
-        m.file_ask = &q;
         if (a->ops.send(&m, a->userdata) < 0)
                 return;
         f->asked = a->attach_seq;

@@ -33,6 +33,7 @@
 #include "agent-step.h"
 #include "agent-unit.h"
 #include "log.h"
+#include "message-of.h"
 #include "registry-words.h"
 #include "str.h"
 #include "unit-state.h"
@@ -171,8 +172,8 @@ static void waiter_free(ImageWaiter *w) {
 }
 
 void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char *why, bool here) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
         Argosy__ToVoter__ImageAnswer image = ARGOSY__TO_VOTER__IMAGE_ANSWER__INIT;
 
         image.digest = (char *) digest;
@@ -180,8 +181,6 @@ void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char
         image.here = here;
         reply.id = call;
         reply.image = &image;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        message.call_reply = &reply;
         (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
 }
 

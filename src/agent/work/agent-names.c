@@ -25,6 +25,7 @@
 #include "agent-files.h"
 #include "agent-unit.h"
 #include "agent-writer.h"
+#include "message-of.h"
 #include "message.h"
 #include "pool.h"
 #include "str.h"
@@ -64,10 +65,8 @@ static void check_free(NameCheck *c) {
 }
 
 static void reply(Agent *a, Argosy__ToVoter__CallReply *reply) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(CALL_REPLY, call_reply, reply);
 
-        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        message.call_reply = reply;
         (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "message-of.h"
 #include "unit-args.h"
 #include "unit-name.h"
 
@@ -119,14 +120,12 @@ static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
         Match m = {.args = a, .glob = glob, .flags = flags};
         int code;
 
         list.patterns = &glob;
         list.n_patterns = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &list;
         code = ctl_ask(ctl, &request, 0, on_unit_files, &m);
         if (m.code != EXIT_OK)
                 return m.code;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "ctl.h"
+#include "message-of.h"
 #include "no-unit.h"
 #include "str.h"
 #include "unit-name-hint.h"
@@ -62,7 +63,7 @@ static int on_row(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 // One slip leaves the first letter as it is, or the last two. One letter says nothing.
 static int ask(Ctl *ctl, Nearest *n) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
         const char *name = n->template ?: n->name, *end = unit_name_suffix(name);
         char first[8], last[UNIT_NAME_MAX + 8];
         char *patterns[] = {first, last};
@@ -76,8 +77,6 @@ static int ask(Ctl *ctl, Nearest *n) {
                  name + len - MIN_OF(len, (size_t) 2));
         list.patterns = patterns;
         list.n_patterns = ELEMENTSOF(patterns);
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &list;
         return ctl_call(ctl, &request, CALL_NOTE, on_row, n);
 }
 

@@ -7,8 +7,9 @@
 #include <errno.h>
 
 #include "access.h"
-#include "ctl.h"
 #include "ctl-rows.h"
+#include "ctl.h"
+#include "message-of.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -34,7 +35,7 @@ static bool is_between(const char *word) {
 
 static int change(Ctl *ctl, char **words, size_t n, bool revoke) {
         Argosy__Request__AccessChange m = ARGOSY__REQUEST__ACCESS_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &m);
         _cleanup_free_ char *word = strdup(words[2]);
         AccessSubject subject;
 
@@ -53,8 +54,6 @@ static int change(Ctl *ctl, char **words, size_t n, bool revoke) {
         m.user = (char *) subject.user;
         m.group = (char *) subject.group;
         m.host = (char *) subject.host;
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_CHANGE;
-        request.access_change = &m;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -106,9 +105,7 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int verb_access_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"RIGHT", "WHO", "ON ROLE"};
         Argosy__Request__AccessList list = ARGOSY__REQUEST__ACCESS_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ACCESS_LIST, access_list, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_ACCESS_LIST;
-        request.access_list = &list;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

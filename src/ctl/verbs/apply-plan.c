@@ -19,6 +19,7 @@
 #include "buf.h"
 #include "ctl.h"
 #include "macro.h"
+#include "message-of.h"
 #include "message.h"
 #include "set-file.h"
 
@@ -64,12 +65,10 @@ static int on_plan(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 int apply_plan_ask(Ctl *ctl, Argosy__Request__Apply *m, Argosy__Response **ret) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(APPLY, apply, m);
         int code;
 
         m->preview = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_APPLY;
-        request.apply = m;
         code = ctl_ask(ctl, &request, 0, on_plan, ret);
         if (code == EXIT_OK && !*ret)
                 return ctl_fail(ctl, "argosyd did not say how the set differs");

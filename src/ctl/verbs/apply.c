@@ -27,6 +27,7 @@
 #include "file-warnings.h"
 #include "image-diff.h"
 #include "json.h"
+#include "message-of.h"
 #include "message.h"
 #include "mixed-change.h"
 #include "rollouts.h"
@@ -154,15 +155,13 @@ static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 static int fetch(Ctl *ctl, const Argosy__Response__ApplyRow *row, Buf *ret) {
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CAT, cat, &cat);
         char *name = row->unit, *rev = row->rev;
 
         cat.names = &name;
         cat.n_names = 1;
         cat.revs = &rev;
         cat.n_revs = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &cat;
         return ctl_ask(ctl, &request, 0, on_content, ret);
 }
 

@@ -19,10 +19,11 @@
 #include "ctl-jobs.h"
 #include "ctl.h"
 #include "event-cursor.h"
+#include "failure-logs.h"
 #include "file-warnings.h"
 #include "json.h"
-#include "failure-logs.h"
 #include "may-run.h"
+#include "message-of.h"
 #include "request-kind.h"
 #include "rollouts.h"
 #include "row-fields.h"
@@ -233,13 +234,11 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 // ---- change
 
 static int send_change(Change *c, Argosy__Request__Change *change) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CHANGE, change, change);
         Patience patience = {};
         Ctl *ctl = c->ctl;
         int r;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = change;
         r = ctl_call_until_answered(ctl, &request, CALL_PARTS, on_change, c, &patience);
         if (r == -EINTR) {
                 ctl_fail(ctl,
@@ -527,7 +526,7 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
         static const ChangeVerb verb = {
                 ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, false, false};
         Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LOCAL_STOP, local_stop, &stop);
         Change c = {.ctl = ctl,
                     .verb = &verb,
                     .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
@@ -538,8 +537,6 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
         if (code != EXIT_OK)
                 return code;
         stop.names = names;
-        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
-        request.local_stop = &stop;
         ctl->warned_stale = true; // it does not matter here whether there is a leader
         if (ctl->opt.json != JSON_OFF)
                 json_begin(&c.json, '[');

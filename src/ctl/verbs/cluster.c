@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "message-of.h"
 #include "str.h"
 #include "table.h"
 #include "terminal.h"
@@ -260,10 +261,8 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
 
 int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_STATUS, cluster_status, &status);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
-        request.cluster_status = &status;
         return ctl_ask(ctl, &request, 0, on_cluster_status, NULL);
 }
 
@@ -307,15 +306,13 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_TOKEN, cluster_token, &token);
 
         if (ctl->opt.ttl_sec > TOKEN_TTL_SEC_MAX)
                 return ctl_usage(ctl, "a token with which hosts join can be used for 30 days at most");
         token.ttl_sec = ctl->opt.ttl_sec;
         token.for_host = (char *) (ctl->opt.given[OPT_FOR] ? ctl->opt.for_what : "");
         token.once = ctl->opt.given[OPT_ONCE];
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
-        request.cluster_token = &token;
         return ctl_ask(ctl, &request, 0, on_token, NULL);
 }
 
@@ -350,7 +347,7 @@ static int read_token(Ctl *ctl, const char *arg, char *ret, size_t size) {
 
 int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterJoin join = ARGOSY__REQUEST__CLUSTER_JOIN__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_JOIN, cluster_join, &join);
         char token[TOKEN_MAX];
         int code;
 
@@ -360,8 +357,6 @@ int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
         join.address = args[0];
         join.token = token;
         join.discard = ctl->opt.given[OPT_DISCARD];
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_JOIN;
-        request.cluster_join = &join;
         code = change_membership(ctl, &request);
         explicit_bzero(token, sizeof(token));
         return code;
@@ -369,33 +364,27 @@ int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
 
 int verb_cluster_leave(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_LEAVE, cluster_leave, &leave);
 
         leave.force = ctl->opt.given[OPT_FORCE];
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE;
-        request.cluster_leave = &leave;
         return change_membership(ctl, &request);
 }
 
 int verb_cluster_remove(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
 
         remove.host = args[0];
         remove.force = ctl->opt.given[OPT_FORCE];
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
-        request.cluster_remove = &remove;
         return change_membership(ctl, &request);
 }
 
 static int change_role(Ctl *ctl, char *host, bool promote) {
         Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &role);
 
         role.host = host;
         role.promote = promote;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
-        request.cluster_role = &role;
         return change_membership(ctl, &request);
 }
 
@@ -409,35 +398,29 @@ int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
 
 int verb_cluster_voters(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterVoters voters = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_VOTERS, cluster_voters, &voters);
         uint64_t wanted;
 
         if (!parse_u64(args[0], VOTERS_MAX, &wanted) || wanted % 2 == 0)
                 return ctl_usage(ctl, "a cluster has 1, 3 or 5 voters, not '%s'", args[0]);
         voters.wanted = (uint32_t) wanted;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
-        request.cluster_voters = &voters;
         return change_membership(ctl, &request);
 }
 
 int verb_cluster_rotate_ca(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterRotateCa rotate = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_ROTATE_CA, cluster_rotate_ca, &rotate);
 
         rotate.finish = ctl->opt.given[OPT_FINISH];
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROTATE_CA;
-        request.cluster_rotate_ca = &rotate;
         return change_membership(ctl, &request);
 }
 
 int verb_cluster_set_time(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterSetTime set = ARGOSY__REQUEST__CLUSTER_SET_TIME__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_SET_TIME, cluster_set_time, &set);
 
         if (n > 0 && !text_parse_date(args[0], &set.to_us))
                 return ctl_usage(ctl, "'%s' is no date like '2026-01-31 22:00:00', in local time", args[0]);
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_SET_TIME;
-        request.cluster_set_time = &set;
         return change_membership(ctl, &request);
 }
 
@@ -445,12 +428,10 @@ int verb_cluster_set_time(Ctl *ctl, char **args, size_t n) {
 
 int verb_cluster_peers(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ClusterPeers peers = ARGOSY__REQUEST__CLUSTER_PEERS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CLUSTER_PEERS, cluster_peers, &peers);
 
         peers.addresses = args;
         peers.n_addresses = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_PEERS;
-        request.cluster_peers = &peers;
         return change_membership(ctl, &request);
 }
 

@@ -18,6 +18,7 @@
 #include "hash.h"
 #include "image-diff.h"
 #include "map.h"
+#include "message-of.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -69,15 +70,13 @@ static int on_history(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 // Down to this job.
 static int read_history(Ctl *ctl, char *unit, uint64_t down_to, HistoryEach each, void *userdata) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, &list);
         History h = {.each = each, .userdata = userdata};
         int code;
 
         list.patterns = &unit;
         list.n_patterns = 1;
         list.changes = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
         do {
                 list.before = h.before;
                 code = ctl_ask(ctl, &request, 0, on_history, &h);
@@ -116,7 +115,7 @@ static int on_content(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int content_fetch(Ctl *ctl, char *unit, char *rev, Content *ret) {
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CAT, cat, &cat);
         int code;
 
         cat.names = &unit;
@@ -125,8 +124,6 @@ int content_fetch(Ctl *ctl, char *unit, char *rev, Content *ret) {
                 cat.revs = &rev;
                 cat.n_revs = 1;
         }
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &cat;
         code = ctl_ask(ctl, &request, CALL_STATUS, on_content, ret);
         return code ?: ret->failed ? EXIT_FAILED : EXIT_OK;
 }
@@ -186,7 +183,7 @@ static int cat_at(Ctl *ctl, char *unit, uint64_t job) {
 
 int verb_cat(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(CAT, cat, &cat);
         _cleanup_strv_ char **names = NULL;
         Cat c = {};
         int code;
@@ -200,8 +197,6 @@ int verb_cat(Ctl *ctl, char **args, size_t n) {
                 return code;
         }
         cat.names = names;
-        request.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        request.cat = &cat;
         code = ctl_ask(ctl, &request, CALL_STATUS, on_cat, &c);
         return code ?: c.failed ? EXIT_FAILED : EXIT_OK;
 }
@@ -391,13 +386,11 @@ static int on_job_units(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 // What the job found.
 static int add_job(Ctl *ctl, uint64_t number, Revs *revs) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, &list);
         JobRevs j = {.revs = revs};
         int code;
 
         list.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
         do {
                 list.first_unit = j.seen;
                 code = ctl_ask(ctl, &request, 0, on_job_units, &j);
@@ -419,14 +412,12 @@ static int add_unit(Ctl *ctl, char *word, Revs *revs) {
 
 static int forget(Ctl *ctl, const Revs *revs) {
         Argosy__Request__Forget m = ARGOSY__REQUEST__FORGET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(FORGET, forget, &m);
 
         if (revs->n == 0)
                 return ctl_fail(ctl, "no job that is kept names an old file of that");
         m.revs = revs->list;
         m.n_revs = revs->n;
-        request.what_case = ARGOSY__REQUEST__WHAT_FORGET;
-        request.forget = &m;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 

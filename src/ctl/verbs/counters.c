@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "message-of.h"
 #include "str.h"
 #include "table.h"
 #include "verbs.h"
@@ -179,10 +180,8 @@ static int on_counters(Ctl *ctl, const Argosy__Response *response, void *userdat
 
 static int ask(Ctl *ctl, Counters *c) {
         Argosy__Request__Counters counters = ARGOSY__REQUEST__COUNTERS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(COUNTERS, counters, &counters);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_COUNTERS;
-        request.counters = &counters;
         ctl->warned_stale = true; // they have nothing to do with a leader
         return ctl_ask(ctl, &request, 0, on_counters, c);
 }

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "failure-logs.h"
+#include "message-of.h"
 
 enum {
         LAST_WORDS = 3,             // lines of each unit,
@@ -45,15 +46,13 @@ void failure_logs_done(FailureLogs *w) {
 
 void failure_logs_print(Ctl *ctl, const FailureLogs *w) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         uint64_t now = clock_boot_us();
 
         status.names = (char **) w->names;
         status.n_names = w->n;
         status.lines = LAST_WORDS;
         status.cause_within_ms = (now - w->since_us) / USEC_PER_MSEC + FAILURE_LOGS_MARGIN_MS;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         ctl->deadline_us = MIN_OF(ctl->deadline_us, now + FAILURE_LOGS_SEC * USEC_PER_SEC);
         (void) ctl_call(ctl, &request, CALL_NOTE, on_last_words, NULL); // what failed has been said already
 }

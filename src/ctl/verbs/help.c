@@ -8,6 +8,7 @@
 #include "fields.h"
 #include "help-text.h"
 #include "json.h"
+#include "message-of.h"
 #include "verbs.h"
 
 typedef struct Daemon {
@@ -28,11 +29,9 @@ static int on_version(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 // Prints argosyctl's version also without a daemon, which is no failure.
 int verb_version(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(VERSION, version, &version);
         Daemon d = {};
 
-        request.what_case = ARGOSY__REQUEST__WHAT_VERSION;
-        request.version = &version;
         ctl->warned_stale = true; // versions do not age
         (void) ctl_ask(ctl, &request, 0, on_version, &d);
         if (ctl->opt.json != JSON_OFF) {

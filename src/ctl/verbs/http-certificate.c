@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "message-of.h"
 #include "utc-time.h"
 #include "verbs.h"
 #include "web-certificate.h"
@@ -81,10 +82,8 @@ static int on_certificate(Ctl *ctl, const Argosy__Response *response, void *user
 
 int verb_http_certificate(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__HttpCertificate q = ARGOSY__REQUEST__HTTP_CERTIFICATE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(HTTP_CERTIFICATE, http_certificate, &q);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_HTTP_CERTIFICATE;
-        request.http_certificate = &q;
         ctl->warned_stale = true; // no leader is involved
         return ctl_ask(ctl, &request, 0, on_certificate, NULL);
 }

@@ -12,6 +12,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "job-wait.h"
+#include "message-of.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -111,13 +112,11 @@ static const WaitKind job_wait = {
 
 static int wait_for(Ctl *ctl, uint64_t number, bool *ret_well) {
         Argosy__Request__JobWait wait = ARGOSY__REQUEST__JOB_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &wait);
         JobWait w = {.number = number};
         int code;
 
         wait.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        request.job_wait = &wait;
         code = wait_loop_run(ctl, &job_wait, &request, &w);
         *ret_well = w.well;
         return code;

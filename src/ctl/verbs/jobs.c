@@ -10,6 +10,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "json.h"
+#include "message-of.h"
 #include "row-json.h"
 #include "str.h"
 #include "terminal.h"
@@ -251,13 +252,11 @@ static int print_units(Ctl *ctl, Shown *s) {
 
 static int show(Ctl *ctl, Json *json, uint64_t number) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, &list);
         Shown s = {.json = *json};
         int code;
 
         list.number = number;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
         do {
                 list.first_unit = s.units;
                 s.more = 0;

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "ctl.h"
+#include "message-of.h"
 #include "terminal.h"
 #include "verbs.h"
 #include "wait-loop.h"
@@ -100,7 +101,7 @@ static const WaitKind follow_wait = {
 
 int verb_journal(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOURNAL, journal, &journal);
         _cleanup_strv_ char **names = NULL;
         Reader reader = {};
         size_t n_names;
@@ -116,8 +117,6 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         journal.lines = ctl->opt.lines;
         journal.follow = ctl->opt.given[OPT_FOLLOW];
         journal.node = (char *) (ctl->opt.node ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        request.journal = &journal;
         code = journal.follow ? wait_loop_run(ctl, &follow_wait, &request, &reader)
                               : ctl_ask(ctl, &request, CALL_STATUS, on_journal, &reader);
         return code ?: reader.failed ? EXIT_FAILED : EXIT_OK;

@@ -15,6 +15,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "job-state.h"
+#include "message-of.h"
 #include "message.h"
 #include "state-words.h"
 #include "str.h"
@@ -448,22 +449,20 @@ static int read_labels(Ctl *ctl, LabelFilter *ret, Argosy__ListFilter **ret_m) {
 
 static int list_local(Ctl *ctl, size_t n_args) {
         Argosy__Request__LocalUnits local = ARGOSY__REQUEST__LOCAL_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LOCAL_UNITS, local_units, &local);
 
         if (n_args > 0) {
                 return ctl_usage(ctl, "--local takes no patterns");
         }
         if (ctl->opt.labels)
                 return ctl_usage(ctl, "--local takes no --label");
-        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_UNITS;
-        request.local_units = &local;
         ctl->warned_stale = true; // what was asked for needs no leader
         return run_list(ctl, &unit_fields, "unit", &request);
 }
 
 int verb_list_units(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         _cleanup_strv_ char **patterns = NULL;
         _cleanup_labels_ LabelFilter labels = {};
         int code;
@@ -479,14 +478,12 @@ int verb_list_units(Ctl *ctl, char **args, size_t n) {
                 return code;
         list.patterns = patterns;
         list.parts = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         return run_list(ctl, &unit_fields, "unit", &request);
 }
 
 int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
         _cleanup_strv_ char **patterns = NULL;
         _cleanup_labels_ LabelFilter labels = {};
         int code;
@@ -504,23 +501,19 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
                 ctl->opt.fields = "unit,rev,desired"; // of the past nothing else is known
         list.patterns = patterns;
         list.parts = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        request.list_unit_files = &list;
         return run_list(ctl, &unit_file_fields, "unit file", &request);
 }
 
 int verb_manager_list(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ManagerList list = ARGOSY__REQUEST__MANAGER_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(MANAGER_LIST, manager_list, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_LIST;
-        request.manager_list = &list;
         return run_list(ctl, &manager_fields, "manager", &request);
 }
 
 int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_NODES, list_nodes, &list);
         _cleanup_labels_ LabelFilter labels = {};
         int code = check_states(ctl, STATE_WORDS_OF_NODES);
 
@@ -528,8 +521,6 @@ int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
                 code = read_labels(ctl, &labels, &list.filter);
         if (code != EXIT_OK)
                 return code;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        request.list_nodes = &list;
         return run_list(ctl, &node_fields, "node", &request);
 }
 
@@ -563,7 +554,7 @@ static int read_since(Ctl *ctl, uint64_t *ret_us) {
 
 int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, &list);
         _cleanup_strv_ char **patterns = NULL;
         char *unit = (char *) ctl->opt.unit;
         Argosy__JobState states[STATES_MAX];
@@ -585,15 +576,13 @@ int verb_list_jobs(Ctl *ctl, char **args, size_t n) {
         list.author = (char *) (ctl->opt.author ?: "");
         list.nodes = (char **) &ctl->opt.node;
         list.n_nodes = ctl->opt.node != NULL;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
         return run_list(ctl, &job_fields, "job", &request);
 }
 
 // The jobs that changed a unit, with what they did to it.
 int verb_history(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, &list);
         _cleanup_strv_ char **patterns = NULL;
         int code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
 
@@ -602,7 +591,5 @@ int verb_history(Ctl *ctl, char **args, size_t n) {
         list.patterns = patterns;
         list.changes = true;
         list.author = (char *) (ctl->opt.author ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = &list;
         return run_list(ctl, &history_fields, "job", &request);
 }

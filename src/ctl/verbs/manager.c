@@ -14,6 +14,7 @@
 
 #include "ctl.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "str.h"
 #include "verbs.h"
 #include "wait-loop.h"
@@ -66,12 +67,10 @@ static const WaitKind manager_wait = {.judge = manager_judge, .leave = manager_l
 
 static int wait_for_leader(Ctl *ctl, char *manager, bool detached) {
         Argosy__Request__ManagerWait q = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(MANAGER_WAIT, manager_wait, &q);
 
         q.manager = manager;
         q.detached = detached;
-        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_WAIT;
-        request.manager_wait = &q;
         return wait_loop_run(ctl, &manager_wait, &request, &q);
 }
 
@@ -101,12 +100,10 @@ static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char 
 
 static int attach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerAttach q = ARGOSY__REQUEST__MANAGER_ATTACH__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(MANAGER_ATTACH, manager_attach, &q);
 
         q.manager = manager;
         q.leader = ctl->opt.leader;
-        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_ATTACH;
-        request.manager_attach = &q;
         return ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
 }
 
@@ -119,12 +116,10 @@ int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
 
 static int detach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerDetach q = ARGOSY__REQUEST__MANAGER_DETACH__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(MANAGER_DETACH, manager_detach, &q);
 
         q.manager = manager;
         q.force = ctl->opt.given[OPT_FORCE];
-        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_DETACH;
-        request.manager_detach = &q;
         return ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
 }
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "ctl.h"
+#include "message-of.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -38,15 +39,13 @@ static int ask(Ctl *ctl, Argosy__Request *request) {
 
 static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
         change.nodes = nodes;
         change.n_nodes = n;
         change.mode = mode;
         change.deadline_sec = ctl->opt.deadline_sec;
         change.reason = (char *) (ctl->opt.reason ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
         return ask(ctl, &request);
 }
 
@@ -205,7 +204,7 @@ static int read_label(Ctl *ctl, char *word, Argosy__Label *set, char **unset) {
 
 int verb_label(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LABEL_CHANGE, label_change, &change);
         _cleanup_free_ Argosy__Label *labels = calloc(n, sizeof(*labels));
         _cleanup_free_ Argosy__Label **set = calloc(n, sizeof(*set));
         _cleanup_free_ char **unset = calloc(n, sizeof(*unset));
@@ -227,7 +226,5 @@ int verb_label(Ctl *ctl, char **args, size_t n) {
         change.node = args[0];
         change.set = set;
         change.unset = unset;
-        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        request.label_change = &change;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }

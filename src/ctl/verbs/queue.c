@@ -12,6 +12,7 @@
 
 #include "cluster-setting.h"
 #include "ctl.h"
+#include "message-of.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -291,11 +292,9 @@ static int rule_list(Ctl *ctl) {
         static const char *const headers[] = {"RULE", "ACTION", "ABOUT", "RUNNING", "HELD"};
         Argosy__Request__QueueList list = ARGOSY__REQUEST__QUEUE_LIST__INIT;
         Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_LIST, queue_list, &list);
         int code;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_LIST;
-        request.queue_list = &list;
         if (ctl->opt.json != JSON_OFF)
                 code = list_as_json(ctl, &request, &s);
         else {
@@ -392,14 +391,12 @@ static uint64_t *read_jobs(Ctl *ctl, char **words, size_t n, int *ret_code) {
 
 int verb_job_release(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__JobRelease m = ARGOSY__REQUEST__JOB_RELEASE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_RELEASE, job_release, &m);
         int code;
         _cleanup_free_ uint64_t *numbers = read_jobs(ctl, words, n, &code);
 
         m.numbers = numbers;
         m.n_numbers = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_RELEASE;
-        request.job_release = &m;
         return code == EXIT_OK ? ctl_ask(ctl, &request, 0, NULL, NULL) : code;
 }
 
@@ -431,15 +428,13 @@ static int on_cancelled(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_job_cancel(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
         Cancelled c = {};
         int code;
         _cleanup_free_ uint64_t *numbers = read_jobs(ctl, words, n, &code);
 
         m.numbers = numbers;
         m.n_numbers = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         if (code == EXIT_OK)
                 code = ctl_ask(ctl, &request, CALL_PARTS, on_cancelled, &c);
         return code == EXIT_OK && c.n_failed > 0 ? EXIT_FAILED : code;

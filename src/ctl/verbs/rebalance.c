@@ -11,6 +11,7 @@
 #include "ctl-jobs.h"
 #include "ctl.h"
 #include "json.h"
+#include "message-of.h"
 #include "random.h"
 #include "str.h"
 #include "table.h"
@@ -188,7 +189,7 @@ static int run(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
 int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"UNIT", "FROM", "TO", "WHY"};
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(REBALANCE, rebalance, &m);
         Rebalance o = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **patterns = NULL;
         uint8_t id[16];
@@ -204,8 +205,6 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         m.health_us = ctl->opt.given[OPT_HEALTH] ? ctl->opt.health_us : HEALTH_DEFAULT_US;
         m.preview = ctl->opt.given[OPT_DRY_RUN];
         m.abort = ctl->opt.given[OPT_ABORT];
-        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-        request.rebalance = &m;
         ctl_job_attach(ctl, &job, &request);
         if (!m.preview && !m.abort)
                 ctl_catch_interrupt(ctl);

@@ -14,6 +14,7 @@
 
 #include "ctl-rows.h"
 #include "ctl.h"
+#include "message-of.h"
 #include "row-json.h"
 #include "str.h"
 #include "table.h"
@@ -108,10 +109,8 @@ static bool read_setting(Settings *s, const char *key, char *value) {
 }
 
 static int ask_role(Ctl *ctl, Argosy__Request__RoleChange *change) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLE_CHANGE, role_change, change);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
-        request.role_change = change;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -265,22 +264,18 @@ int verb_role_show(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"ROLE",    "WEIGHT", "SHARE",     "UNITS",
                                               "WAITING", "USED",   "GUARANTEE", "LIMIT"};
         Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLE_LIST, role_list, &list);
 
         list.names = args;
         list.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_LIST;
-        request.role_list = &list;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }
 
 // ---- pools
 
 static int ask_pool(Ctl *ctl, Argosy__Request__PoolChange *change) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(POOL_CHANGE, pool_change, change);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
-        request.pool_change = change;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -327,11 +322,9 @@ int verb_pool_delete(Ctl *ctl, char **args, size_t n) {
 int verb_pool_show(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"POOL", "MADE OF", "NODES NOW"};
         Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(POOL_LIST, pool_list, &list);
 
         list.names = args;
         list.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_POOL_LIST;
-        request.pool_list = &list;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

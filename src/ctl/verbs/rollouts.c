@@ -12,6 +12,7 @@
 
 #include "ctl.h"
 #include "file-warnings.h"
+#include "message-of.h"
 #include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
@@ -65,7 +66,7 @@ uint64_t rollouts_health_us(const Ctl *ctl) {
 
 static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsFile *file) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT, rollout, &m);
         Argosy__NamedFile sent = ARGOSY__NAMED_FILE__INIT;
         uint8_t id[REQUEST_ID_SIZE];
 
@@ -89,8 +90,6 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         m.abort = ctl->opt.given[OPT_ABORT];
         if (o->secret)
                 m.secret = o->secret;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &m;
         return ctl_ask(ctl, &request, 0, on_begun, o);
 }
 
@@ -167,12 +166,10 @@ static const WaitKind rollout_wait = {
 
 static int wait_for_end(Ctl *ctl, Rollout *o) {
         Argosy__Request__RolloutWait wait = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &wait);
 
         wait.name = (char *) o->name;
         wait.revision = o->revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
-        request.rollout_wait = &wait;
         return wait_loop_run(ctl, &rollout_wait, &request, o);
 }
 

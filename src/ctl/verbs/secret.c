@@ -18,9 +18,10 @@
 
 #include "array.h"
 #include "change.h"
-#include "ctl.h"
 #include "ctl-jobs.h"
 #include "ctl-rows.h"
+#include "ctl.h"
+#include "message-of.h"
 #include "rollouts.h"
 #include "row-json.h"
 #include "secret-bytes.h"
@@ -130,13 +131,11 @@ static int on_stale(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 static int find_stale(Ctl *ctl, char *name, Stale *ret) {
         Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &list);
 
         list.names = &name;
         list.n_names = 1;
         list.stale = true;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
-        request.secret_list = &list;
         return ctl_ask(ctl, &request, 0, on_stale, ret);
 }
 
@@ -243,7 +242,7 @@ static int check_restart(Ctl *ctl) {
 
 int verb_secret_set(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__SecretSet m = ARGOSY__REQUEST__SECRET_SET__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_SET, secret_set, &m);
         Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
         _cleanup_(secret_bytes_done) SecretBytes value = {};
         int code, r;
@@ -259,8 +258,6 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
                 return complain(ctl, r, ctl->opt.file ?: "standard input");
         m.name = words[0];
         m.value = (ProtobufCBinaryData){value.len, value.data};
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_SET;
-        request.secret_set = &m;
         code = ctl_ask(ctl, &request, 0, on_set, &j);
         secret_bytes_done(&value);
         return code == EXIT_OK && ctl->opt.given[OPT_RESTART] ? restart_stale(ctl, words[0]) : code;
@@ -270,12 +267,10 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
 
 int verb_secret_delete(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_DELETE, secret_delete, &m);
 
         m.names = words;
         m.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_DELETE;
-        request.secret_delete = &m;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -289,11 +284,9 @@ static int on_rotated(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_secret_rotate_key(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_ROTATE_KEY, secret_rotate_key, &m);
 
         m.abort = ctl->opt.given[OPT_ABORT];
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_ROTATE_KEY;
-        request.secret_rotate_key = &m;
         return ctl_ask(ctl, &request, CALL_PATIENT | CALL_ONCE | CALL_NOTE, on_rotated, NULL);
 }
 
@@ -360,11 +353,9 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int verb_secret_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"NAME", "VERSION", "SET", "BY", "UNIT", "HAS", "ON"};
         Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &list);
 
         list.names = words;
         list.n_names = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
-        request.secret_list = &list;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

@@ -13,6 +13,7 @@
 #include "ctl.h"
 #include "json.h"
 #include "map.h"
+#include "message-of.h"
 #include "status-text.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -126,7 +127,7 @@ static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_status(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(STATUS, status, &status);
         Status s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code;
@@ -136,8 +137,6 @@ int verb_status(Ctl *ctl, char **args, size_t n) {
                 return code;
         status.names = names;
         status.lines = ctl->opt.lines;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
         code = ctl_ask_for_list(ctl, &s.json, &request, CALL_STATUS, on_status, &s);
         return code ?: s.code;
 }
@@ -172,7 +171,7 @@ static int on_active(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 static int ask_active(Ctl *ctl, char **names, size_t n, UnitActive *units, ActiveTally *tally) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
         Map by_name = {};
         int code;
 
@@ -185,8 +184,6 @@ static int ask_active(Ctl *ctl, char **names, size_t n, UnitActive *units, Activ
         }
         list.patterns = names;
         list.n_patterns = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
         code = ctl_ask(ctl, &request, 0, on_active, &by_name);
         map_done(&by_name);
         for (size_t i = 0; i < n && code == EXIT_OK; i++) {

@@ -9,8 +9,9 @@
 
 #include "access-token.h"
 #include "client-certificate.h"
-#include "ctl.h"
 #include "ctl-rows.h"
+#include "ctl.h"
+#include "message-of.h"
 #include "random.h"
 #include "row-json.h"
 #include "str.h"
@@ -118,7 +119,7 @@ static int make_certificate(Ctl *ctl, Create *c, Hash *ret_proof) {
 
 int verb_token_create(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__TokenCreate m = ARGOSY__REQUEST__TOKEN_CREATE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOKEN_CREATE, token_create, &m);
         _cleanup_(create_done) Create c = {};
         int code = read_words(ctl, words, n, &m);
         Hash proof, hash;
@@ -130,8 +131,6 @@ int verb_token_create(Ctl *ctl, char **words, size_t n) {
         hash = access_token_hash(&proof);
         explicit_bzero(&proof, sizeof(proof));
         m.hash = (ProtobufCBinaryData){HASH_SIZE, hash.bytes};
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_CREATE;
-        request.token_create = &m;
         code = ctl_ask(ctl, &request, 0, on_created, &c);
         // the first answer was lost, and the second only says that the token was made
         if (code == EXIT_OK && !c.shown)
@@ -143,12 +142,10 @@ int verb_token_create(Ctl *ctl, char **words, size_t n) {
 
 int verb_token_revoke(Ctl *ctl, char **words, size_t n) {
         Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
         m.tokens = words;
         m.n_tokens = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_REVOKE;
-        request.token_revoke = &m;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -190,9 +187,7 @@ int verb_token_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"ID",         "NAME",    "RIGHT",     "ON ROLE",
                                               "CREATED BY", "EXPIRES", "LAST USED", "STATE"};
         Argosy__Request__TokenList list = ARGOSY__REQUEST__TOKEN_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOKEN_LIST, token_list, &list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_TOKEN_LIST;
-        request.token_list = &list;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "fields.h"
+#include "message-of.h"
 #include "screen.h"
 #include "str.h"
 #include "terminal.h"
@@ -265,15 +266,13 @@ static int on_response(Top *t, const Argosy__Response *r) {
 
 static int send_request(Top *t) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(TOP, top, &top);
 
         top.patterns = t->patterns;
         top.n_patterns = t->n_patterns;
         top.node = (char *) (t->ctl->opt.node ?: "");
         top.interval_ms = t->delay_ms;
         top.local = t->ctl->opt.given[OPT_LOCAL];
-        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        request.top = &top;
         return client_send(&t->ctl->client, &request, clock_boot_us() + ANSWER_SEC * USEC_PER_SEC);
 }
 

@@ -7,6 +7,7 @@
 // that.
 
 #include "ctl.h"
+#include "message-of.h"
 #include "mixed-change.h"
 #include "rollouts.h"
 #include "str.h"
@@ -16,7 +17,7 @@ static const MixedVerb undo_verb = {"undo", "put back"};
 
 int verb_undo(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(UNDO, undo, &undo);
 
         if (!parse_u64(args[0], INT64_MAX, &undo.job) || undo.job == 0)
                 return ctl_usage(ctl, "'%s' is not the number of a job", args[0]);
@@ -25,8 +26,6 @@ int verb_undo(Ctl *ctl, char **args, size_t n) {
         undo.preview = ctl->opt.given[OPT_PLAN];
         undo.only_untouched = ctl->opt.given[OPT_ONLY_UNTOUCHED];
         undo.force = ctl->opt.given[OPT_FORCE];
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
         undo.rolling = rollouts_wanted(ctl);
         if (undo.rolling) {
                 undo.max_unavailable = ctl->opt.max_unavailable.value;

@@ -22,6 +22,7 @@
 #include "file-analysis.h"
 #include "file-warnings.h"
 #include "json.h"
+#include "message-of.h"
 #include "quadlet.h"
 #include "str.h"
 #include "unit-analysis.h"
@@ -467,7 +468,7 @@ static size_t n_of_question(const Verify *v, size_t at) {
 
 static int ask_nodes_about(Verify *v, size_t at, size_t n) {
         Argosy__Request__Verify m = ARGOSY__REQUEST__VERIFY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(VERIFY, verify, &m);
         Argosy__NamedFile files[ASK_FILES_MAX], *pointers[ASK_FILES_MAX];
 
         for (size_t i = 0; i < n; i++) {
@@ -481,8 +482,6 @@ static int ask_nodes_about(Verify *v, size_t at, size_t n) {
         m.files = pointers;
         m.n_files = n;
         m.node = (char *) (v->ctl->opt.node ?: "");
-        request.what_case = ARGOSY__REQUEST__WHAT_VERIFY;
-        request.verify = &m;
         v->at = at;
         v->n_asked = n;
         v->n_replies = 0;
@@ -589,13 +588,11 @@ static int warn_of_missing(Verify *v, const VerifyFile *f, const UnitOptions *op
 // secrets.
 static int ask_secrets(Verify *v) {
         Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &list);
         KnownSecrets known = {};
         bool asked = false;
         int r = 0;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_SECRET_LIST;
-        request.secret_list = &list;
         for (size_t i = 0; i < v->n_files && r == 0; i++) {
                 _cleanup_(unit_options_unrefp) UnitOptions *options = options_of(&v->files[i]);
 

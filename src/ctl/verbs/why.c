@@ -13,6 +13,7 @@
 #include "array.h"
 #include "ctl.h"
 #include "json.h"
+#include "message-of.h"
 #include "message.h"
 #include "row-json.h"
 #include "str.h"
@@ -103,7 +104,7 @@ static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_why(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
         Why w = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code;
@@ -112,8 +113,6 @@ int verb_why(Ctl *ctl, char **args, size_t n) {
         if (code != EXIT_OK)
                 return code;
         why.names = names;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
         if (ctl->opt.json == JSON_OFF)
                 pager_open(&ctl->term);
         code = ctl_ask_for_list(ctl, &w.json, &request, CALL_STATUS | CALL_PARTS, on_why, &w);

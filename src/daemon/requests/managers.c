@@ -20,6 +20,7 @@
 #include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "paths.h"
 #include "str.h"
 
@@ -220,7 +221,7 @@ static void list(Daemon *d, Done done, void *userdata) {
         AgentManagerInfo infos[MANAGERS_PER_HOST];
         Argosy__Response__ManagerRow rows[MANAGERS_PER_HOST], *pointers[MANAGERS_PER_HOST];
         Argosy__Response__Managers managers = ARGOSY__RESPONSE__MANAGERS__INIT;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_OF(MANAGERS, managers, &managers);
         size_t n = agent_managers(d->agent, infos, MANAGERS_PER_HOST);
 
         n = MIN_OF(n, (size_t) MANAGERS_PER_HOST);
@@ -230,8 +231,6 @@ static void list(Daemon *d, Done done, void *userdata) {
         }
         managers.rows = pointers;
         managers.n_rows = n;
-        response.what_case = ARGOSY__RESPONSE__WHAT_MANAGERS;
-        response.managers = &managers;
         response.final = true;
         done(&response, userdata);
         for (size_t i = 0; i < n; i++)

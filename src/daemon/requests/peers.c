@@ -17,6 +17,7 @@
 #include "daemon.h"
 #include "host-address.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "peers.h"
 #include "str.h"
 
@@ -149,8 +150,8 @@ static void fill_member(const Daemon *d, const Argosy__Voter *v,
 
 void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),
                          void *userdata) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Argosy__Response response = RESPONSE_OF(CLUSTER_STATUS, cluster_status, &status);
         Argosy__Response__ClusterStatus__Member members[MESH_VOTERS_MAX], *list[MESH_VOTERS_MAX];
         char hex[2 * 16 + 1];
 
@@ -164,8 +165,6 @@ void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response
         status.generation = d->peers->generation;
         status.role = "spare";
         response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
-        response.cluster_status = &status;
         respond(&response, userdata);
 }
 

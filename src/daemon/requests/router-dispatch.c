@@ -28,6 +28,7 @@
 #include "managers.h"
 #include "map.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "request-kind.h"
 #include "route.h"
 #include "router-dispatch.h"
@@ -165,18 +166,14 @@ static bool needs_check(const Route *route) {
 static void dispatch_check(Route *route) {
         Argosy__Request__RightCheck check = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(FORWARD, forward, &forward);
+        Argosy__Request request = REQUEST_OF(RIGHT_CHECK, right_check, &check);
 
         check.right = request_right(route->request);
         request.id = route->request->id;
-        request.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
-        request.right_check = &check;
         forward.id = route->id;
         forward.request = &request;
         forward.author = route->author;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        message.forward = &forward;
         if (mesh_to_leader(route->router->daemon->mesh, &message) == 0) {
                 route->place = ROUTE_AWAY;
                 route->checking = true;
@@ -194,8 +191,8 @@ static void on_checked(Route *route, const Argosy__Response *response) {
 }
 
 static void dispatch_away(Route *route) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(FORWARD, forward, &forward);
         int r;
 
         if (route_is_to_be_packed(route)) {
@@ -207,8 +204,6 @@ static void dispatch_away(Route *route) {
         forward.id = route->id;
         forward.request = route->request;
         forward.author = route->author;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
-        message.forward = &forward;
         r = mesh_to_leader(route->router->daemon->mesh, &message);
         if (r == 0)
                 route_is_away(route);

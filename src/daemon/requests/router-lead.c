@@ -17,6 +17,7 @@
 #include "event-kind.h"
 #include "macro.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "message.h"
 #include "route.h"
 #include "router-dispatch.h"
@@ -116,7 +117,7 @@ static const char *why_nobody(const Router *r, char buf[REASON_SIZE]) {
 
 static void respond_lead(Route *route, const Argosy__Event *e) {
         Argosy__Response__Events events = ARGOSY__RESPONSE__EVENTS__INIT;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_OF(EVENTS, events, &events);
         _cleanup_free_ uint8_t *packed = malloc(argosy__event__get_packed_size(e));
         // the route's request goes with it
         _cleanup_free_ char *cursor = strdup(route->request->events->cursor);
@@ -127,8 +128,6 @@ static void respond_lead(Route *route, const Argosy__Event *e) {
         }
         events.cursor = cursor;
         events.here = (ProtobufCBinaryData){argosy__event__pack(e, packed), packed};
-        response.what_case = ARGOSY__RESPONSE__WHAT_EVENTS;
-        response.events = &events;
         response.final = true;
         route_respond(route, &response);
 }

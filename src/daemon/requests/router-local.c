@@ -19,19 +19,18 @@
 #include "http-tls.h"
 #include "join.h"
 #include "managers.h"
+#include "message-of.h"
 #include "peers.h"
 #include "route.h"
 #include "router-local.h"
 
 static void answer_version(Route *route) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Version version = ARGOSY__RESPONSE__VERSION__INIT;
+        Argosy__Response response = RESPONSE_OF(VERSION, version, &version);
 
         version.version = (char *) ARGOSY_VERSION;
         version.feature_level = FEATURE_LEVEL;
         response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_VERSION;
-        response.version = &version;
         route_respond(route, &response);
 }
 
@@ -71,8 +70,8 @@ static Argosy__Response__Counter *show_counter(const Counter *c, CounterMessage 
 
 static void answer_with(Route *route, const CounterList *values, CounterMessage *messages,
                         Argosy__Response__Counter **pointers) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response response = RESPONSE_OF(COUNTERS, counters, &counters);
         Argosy__Response__Times times[COUNTED_TIMES], *times_pointers[COUNTED_TIMES];
         Argosy__Response__TurnTimes turns, histograms[COUNTED_TIMES];
         uint64_t turn_counts[TIME_BOUNDS + 1], counts[COUNTED_TIMES][TIME_BOUNDS + 1];
@@ -96,8 +95,6 @@ static void answer_with(Route *route, const CounterList *values, CounterMessage 
         counters.rows = pointers;
         counters.n_rows = values->n;
         response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
-        response.counters = &counters;
         route_respond(route, &response);
 }
 
@@ -126,8 +123,8 @@ static void answer_local_units(Route *route) {
 
 static void answer_http_certificate(Route *route) {
         const Config *config = &route->router->daemon->config;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__HttpCertificate shown = ARGOSY__RESPONSE__HTTP_CERTIFICATE__INIT;
+        Argosy__Response response = RESPONSE_OF(HTTP_CERTIFICATE, http_certificate, &shown);
         _cleanup_buf_ Buf pem = {};
         int r = http_tls_append_pem(&pem);
 
@@ -144,8 +141,6 @@ static void answer_http_certificate(Route *route) {
         shown.pem = (ProtobufCBinaryData){pem.len, pem.data};
         shown.own = !*config->http_certificate && !*config->http_key;
         response.final = true;
-        response.what_case = ARGOSY__RESPONSE__WHAT_HTTP_CERTIFICATE;
-        response.http_certificate = &shown;
         route_respond(route, &response);
 }
 

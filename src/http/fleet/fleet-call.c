@@ -14,6 +14,7 @@
 
 #include "fleet-call-private.h"
 #include "macro.h"
+#include "message-of.h"
 #include "message.h"
 #include "random.h"
 #include "request-key.h"
@@ -172,11 +173,9 @@ bool fleet_call_shows_loaded(const FleetCall *c) {
 // ---- requests
 
 static Argosy__Request *ask_machines(void) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &m);
 
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &m;
         return message_copy(&q);
 }
 
@@ -224,12 +223,10 @@ static Argosy__Request *ask_list(FleetCall *c) {
 
 // Asks for contents, of states only for the hash. Units of one name stand behind each other.
 static Argosy__Request *ask_contents(FleetCall *c) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Cat m = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request q = REQUEST_OF(CAT, cat, &m);
         char *names[FLEET_PAGE_ROWS];
 
-        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        q.cat = &m;
         m.names = names;
         for (size_t i = 0; i < c->n_rows; i++)
                 if (i == 0 || !streq(c->rows[i].name, c->rows[i - 1].name))
@@ -246,13 +243,11 @@ size_t fleet_call_find_waiting(const FleetCall *c, size_t from) {
 
 // Asks why, for at least one of the units that wait; the next request goes on behind them.
 static Argosy__Request *ask_why(FleetCall *c) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request q = REQUEST_OF(WHY, why, &m);
         size_t most = MAX_OF(FLEET_REASONS_MAX / MAX_OF(c->n_machines, (size_t) 1), (size_t) 1), i;
         char *names[FLEET_PAGE_ROWS];
 
-        q.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        q.why = &m;
         m.names = names;
         for (i = fleet_call_find_waiting(c, c->explained); i < c->n_rows && m.n_names < most;
              i = fleet_call_find_waiting(c, i + 1))
@@ -280,8 +275,8 @@ static Argosy__Verb verb_of(const FleetCall *c) {
 }
 
 static Argosy__Request *ask_change(const FleetCall *c) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change m = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request q = REQUEST_OF(CHANGE, change, &m);
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint8_t id[REQUEST_KEY_ID_SIZE];
@@ -289,8 +284,6 @@ static Argosy__Request *ask_change(const FleetCall *c) {
         char *name = c->target.name;
 
         random_bytes(id, sizeof(id));
-        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        q.change = &m;
         q.job = &job;
         job.targets = &name;
         job.n_targets = 1;
@@ -313,12 +306,10 @@ static Argosy__Request *ask_change(const FleetCall *c) {
 // fleet's client reads states to see what became of a request, so it never waits here for long: the owner of
 // the call says when it was long enough.
 static Argosy__Request *ask_wait(const FleetCall *c) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request q = REQUEST_OF(WAIT, wait, &m);
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
 
-        q.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        q.wait = &m;
         m.verb = ARGOSY__VERB__VERB_STOP;
         m.items = &items;
         m.n_items = 1;
@@ -343,8 +334,8 @@ static void judge_patches(FleetCall *c) {
 
 // Those of one machine that stand behind each other are one change.
 static Argosy__Request *ask_labels(FleetCall *c) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__LabelChange m = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request q = REQUEST_OF(LABEL_CHANGE, label_change, &m);
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         const FleetPatch *p = &c->patches.list[c->patch++];
         Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
@@ -352,8 +343,6 @@ static Argosy__Request *ask_labels(FleetCall *c) {
         uint8_t id[REQUEST_KEY_ID_SIZE];
 
         random_bytes(id, sizeof(id));
-        q.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
-        q.label_change = &m;
         q.job = &job;
         job.id = (ProtobufCBinaryData){sizeof(id), id};
         m.node = find_machine(c, p->machine)->node;

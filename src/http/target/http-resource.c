@@ -12,6 +12,7 @@
 #include "http-limits.h"
 #include "job-state.h"
 #include "macro.h"
+#include "message-of.h"
 #include "message.h"
 
 // ---- questions
@@ -22,45 +23,39 @@ static char **names_of(const HttpTarget *t, size_t *ret_n) {
 }
 
 static Argosy__Request *ask_for_units(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits m = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_UNITS, list_units, &m);
         HttpFilter f = {};
 
         m.filter = http_filter_of(t, &f);
         m.patterns = names_of(t, &m.n_patterns);
         m.parts = true;
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        q.list_units = &m;
         return message_copy(&q);
 }
 
 static Argosy__Request *ask_for_files(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnitFiles m = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &m);
         HttpFilter f = {};
 
         m.filter = http_filter_of(t, &f);
         m.patterns = names_of(t, &m.n_patterns);
         m.parts = true;
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
-        q.list_unit_files = &m;
         return message_copy(&q);
 }
 
 static Argosy__Request *ask_for_nodes(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListNodes m = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_NODES, list_nodes, &m);
         HttpFilter f = {};
 
         m.filter = http_filter_of(t, &f);
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
-        q.list_nodes = &m;
         return message_copy(&q);
 }
 
 static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListJobs m = ARGOSY__REQUEST__LIST_JOBS__INIT;
+        Argosy__Request q = REQUEST_OF(LIST_JOBS, list_jobs, &m);
         Argosy__JobState states[HTTP_STATES_MAX];
 
         for (size_t i = 0; i < t->n_states; i++)
@@ -77,8 +72,6 @@ static Argosy__Request *ask_for_jobs(const HttpTarget *t) {
         m.before = t->page.before;
         m.number = t->job;
         m.first_unit = t->first_unit;
-        q.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        q.list_jobs = &m;
         return message_copy(&q);
 }
 
@@ -99,9 +92,9 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
 }
 
 Argosy__Request *http_resource_events(const HttpTarget *t, const char *cursor,
-                                    Argosy__Request__Events__Lead lead) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
+                                      Argosy__Request__Events__Lead lead) {
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request q = REQUEST_OF(EVENTS, events, &m);
 
         m.cursor = (char *) (*cursor ? cursor : t->cursor);
         m.from_now = !*m.cursor && t->place == EVENTS_FROM_NOW;
@@ -112,8 +105,6 @@ Argosy__Request *http_resource_events(const HttpTarget *t, const char *cursor,
         m.n_kinds = t->n_kinds;
         m.no_wait = lead == ARGOSY__REQUEST__EVENTS__LEAD__UNSAID;
         m.lead = lead;
-        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        q.events = &m;
         return message_copy(&q);
 }
 
@@ -123,12 +114,10 @@ static Argosy__Request *ask_for_events(const HttpTarget *t) {
 
 // A question that the leader alone answers, to any client with some right.
 static Argosy__Request *ask_whether_known(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request q = REQUEST_OF(EVENTS, events, &m);
 
         m.from_now = m.no_wait = true;
-        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        q.events = &m;
         return message_copy(&q);
 }
 
@@ -156,28 +145,24 @@ Argosy__Request *http_resource_aside(const HttpTarget *t) {
 
 // One reading of each node, or of one.
 static Argosy__Request *ask_for_usage(const HttpTarget *t) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request q = REQUEST_OF(TOP, top, &m);
 
         m.patterns = (char **) t->patterns;
         m.n_patterns = t->n_patterns;
         m.node = (char *) (t->n_nodes == 1 ? t->nodes[0] : "");
-        q.what_case = ARGOSY__REQUEST__WHAT_TOP;
-        q.top = &m;
         return message_copy(&q);
 }
 
 Argosy__Request *http_resource_journal(const HttpTarget *t, bool again) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Journal m = ARGOSY__REQUEST__JOURNAL__INIT;
+        Argosy__Request q = REQUEST_OF(JOURNAL, journal, &m);
 
         m.name = t->name;
         m.lines = again ? 0 : t->lines;
         m.follow = m.says_read = t->follow;
         m.node = (char *) (t->n_nodes > 0 ? t->nodes[0] : "");
         m.window = HTTP_JOURNAL_WINDOW;
-        q.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
-        q.journal = &m;
         return message_copy(&q);
 }
 

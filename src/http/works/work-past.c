@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "message-of.h"
 #include "message.h"
 #include "str.h"
 #include "work-changes.h"
@@ -49,8 +50,8 @@ const HttpStep http_past_now_step = {.request = http_call_request, .respond = re
 
 // 0, -EBUSY or -ENOMEM.
 static int keep_row(HttpCall *call) {
-        Argosy__Response r = ARGOSY__RESPONSE__INIT;
         Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = RESPONSE_OF(UNIT_FILES, unit_files, &files);
         Argosy__Response__UnitFileRow row = ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT, *rows[] = {&row};
         int e;
 
@@ -60,8 +61,6 @@ static int keep_row(HttpCall *call) {
         files.rows = rows;
         files.n_rows = 1;
         r.final = true;
-        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
-        r.unit_files = &files;
         call->parts = malloc(sizeof(*call->parts));
         if (!call->parts)
                 return -ENOMEM;
@@ -115,16 +114,14 @@ static int judge(const HttpCall *call, const Argosy__Response *text) {
 }
 
 static Argosy__Request *request_text(HttpCall *call) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+        Argosy__Request q = REQUEST_OF(CAT, cat, &cat);
         char *name = call->target.name, *rev = (char *) call->rows.then.rev;
 
         cat.names = &name;
         cat.revs = &rev;
         cat.n_names = 1;
         cat.n_revs = !call->rows.then_is_now;
-        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
-        q.cat = &cat;
         return message_copy(&q);
 }
 

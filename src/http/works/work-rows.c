@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "macro.h"
+#include "message-of.h"
 #include "message.h"
 #include "work-changes.h"
 #include "work-past.h"
@@ -194,12 +195,10 @@ const HttpStep http_rows_step = {.request = http_call_request, .respond = respon
 // ---- until its job has ended
 
 Argosy__Request *http_rows_ask_for_end(uint64_t job) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request q = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
         m.number = job;
-        q.what_case = ARGOSY__REQUEST__WHAT_JOB_WAIT;
-        q.job_wait = &m;
         return message_copy(&q);
 }
 

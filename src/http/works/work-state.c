@@ -34,6 +34,7 @@
 #include "clock.h"
 #include "cluster-copy.h"
 #include "http-etag.h"
+#include "message-of.h"
 #include "message.h"
 #include "pool.h"
 #include "str.h"
@@ -317,15 +318,13 @@ static void hand_over(HttpState *s) {
 // ---- questions
 
 static void send_question(HttpCall *call, const char *cursor, bool from_now) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request q = REQUEST_OF(EVENTS, events, &m);
 
         m.cursor = (char *) cursor;
         m.from_now = from_now;
         m.no_wait = true;
         q.timeout_ms = QUESTION_MS;
-        q.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        q.events = &m;
         http_call_send(call, message_copy(&q), call->author);
 }
 

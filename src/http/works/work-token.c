@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "message-of.h"
 #include "message.h"
 
 static bool is_long(const HttpCall *call) {
@@ -17,12 +18,10 @@ static bool is_long(const HttpCall *call) {
 // What it may do is judged when it is known what is asked for; so the least is asked here, and that it is
 // too little is no answer. But nobody sends much who may not bring content.
 static Argosy__Request *ask_for_token(HttpCall *call) {
-        Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__RightCheck m = ARGOSY__REQUEST__RIGHT_CHECK__INIT;
+        Argosy__Request q = REQUEST_OF(RIGHT_CHECK, right_check, &m);
 
         m.right = is_long(call) ? ARGOSY__RIGHT__RIGHT_DEPLOY : ARGOSY__RIGHT__RIGHT_VIEW;
-        q.what_case = ARGOSY__REQUEST__WHAT_RIGHT_CHECK;
-        q.right_check = &m;
         return message_copy(&q);
 }
 

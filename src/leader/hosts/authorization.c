@@ -21,14 +21,15 @@
 #include "group-contents.h"
 #include "hash.h"
 #include "host-link.h"
+#include "message-of.h"
 #include "message.h"
+#include "pending-requests.h"
 #include "registry.h"
 #include "request-kind.h"
 #include "response.h"
 #include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
@@ -356,13 +357,11 @@ static bool only_listens(const PendingRequest *t) {
 void authorization_send(Leader *l, Host *h) {
         Argosy__ToHost__Access access = ARGOSY__TO_HOST__ACCESS__INIT;
         AccessList list = cluster_state_access(l->state);
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(ACCESS, access, &access);
 
         access.grants = (Argosy__GrantRecord **) list.grants;
         access.n_grants = list.n;
         access.revision = cluster_state_grants_revision(l->state);
-        m.msg_case = ARGOSY__TO_HOST__MSG_ACCESS;
-        m.access = &access;
         leader_to_host(l, h, &m);
 }
 

@@ -25,11 +25,12 @@
 #include "host-link.h"
 #include "host-marks.h"
 #include "log.h"
+#include "message-of.h"
+#include "pending-requests.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 #include "voters-view.h"
@@ -156,10 +157,8 @@ static uint64_t ask_at(const Host *h) {
 
 static void ask(Leader *l, Host *h) {
         Argosy__ToHost__RenewAsked asked = ARGOSY__TO_HOST__RENEW_ASKED__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(RENEW_ASKED, renew_asked, &asked);
 
-        m.msg_case = ARGOSY__TO_HOST__MSG_RENEW_ASKED;
-        m.renew_asked = &asked;
         h->membership.ca_asked_us = leader_now(l);
         h->membership.n_ca_asked++;
         (void) leader_to_host(l, h, &m);

@@ -28,9 +28,11 @@
 #include "host-record.h"
 #include "host-roles.h"
 #include "log.h"
+#include "message-of.h"
 #include "message.h"
 #include "node-changes.h"
 #include "nodes.h"
+#include "pending-requests.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -38,7 +40,6 @@
 #include "secret-readers.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
@@ -374,11 +375,9 @@ static int move(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b, bo
 static void on_removed(Leader *l, PendingRequest *t) {
         uint32_t host = removal_of(t)->host;
         Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(REMOVED, removed, &removed);
 
         removed.why = "the host was removed from the cluster";
-        m.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
-        m.removed = &removed;
         leader_to_host_in_passing(l, host, &m); // a dead one does not hear it
         if (host != l->config.self)
                 l->ops.drop_host(host, l->userdata);

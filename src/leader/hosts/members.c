@@ -30,12 +30,13 @@
 #include "join-token.h"
 #include "log.h"
 #include "members.h"
+#include "message-of.h"
 #include "message.h"
+#include "pending-requests.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "voter-secrets-controller.h"
 
@@ -524,7 +525,7 @@ int members_plan_join(Leader *l, PendingRequest *t, BatchBuilder *b) {
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Renewed renewed = ARGOSY__TO_HOST__RENEWED__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(RENEWED, renewed, &renewed);
         _cleanup_buf_ Buf cert = {};
         Hash pin;
 
@@ -538,7 +539,5 @@ void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
         }
         renewed.cert = (ProtobufCBinaryData){.data = cert.data, .len = cert.len};
         renewed.ca_cert = cluster_state_cluster(l->state)->ca->cert;
-        m.msg_case = ARGOSY__TO_HOST__MSG_RENEWED;
-        m.renewed = &renewed;
         leader_to_host(l, h, &m);
 }

@@ -30,14 +30,15 @@
 #include "host-address.h"
 #include "host-clocks.h"
 #include "host-complaints.h"
-#include "host-link.h"
 #include "host-leases.h"
+#include "host-link.h"
 #include "host-marks.h"
 #include "host-news.h"
 #include "host-record.h"
 #include "lease.h"
 #include "log.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"
@@ -181,14 +182,12 @@ static void renew_lease(Leader *l, Host *h) {
 
 static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(BEAT_ACK, beat_ack, &ack);
 
         host_unmark(h, HOST_BEAT);
         l->n_beats_acknowledged++;
         ack.seq = seq;
         ack.lease_ms = host_lease_tell(l, h);
-        m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
-        m.beat_ack = &ack;
         leader_to_host(l, h, &m);
 }
 

@@ -25,6 +25,7 @@
 #include "due.h"
 #include "host-link.h"
 #include "log.h"
+#include "message-of.h"
 #include "message.h"
 #include "oom.h"
 #include "registry.h"
@@ -377,7 +378,7 @@ static bool may_tell(Leader *l, Host *h, uint32_t hash) {
 static void hand_out(Leader *l, const SecretsVoter *v) {
         const VoterSecrets *own = own_secrets(l), *fresh = &l->voter_secrets->fresh;
         Argosy__ToHost__VoterSecrets secrets = ARGOSY__TO_HOST__VOTER_SECRETS__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(VOTER_SECRETS, voter_secrets, &secrets);
         SecretsHandover to = {};
 
         for (size_t i = 0; own && i < own->n; i++) {
@@ -394,8 +395,6 @@ static void hand_out(Leader *l, const SecretsVoter *v) {
                 return;
         secrets.secrets = to.pointers;
         secrets.n_secrets = to.n;
-        m.msg_case = ARGOSY__TO_HOST__MSG_VOTER_SECRETS;
-        m.voter_secrets = &secrets;
         (void) leader_to_host(l, v->host, &m); // one that is not here says what it has when it attaches
 }
 

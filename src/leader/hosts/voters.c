@@ -24,13 +24,14 @@
 #include "host-marks.h"
 #include "log.h"
 #include "membership.h"
+#include "message-of.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "voter-secrets.h"
 #include "voters-numbers.h"
 #include "voters-view.h"
-#include "voter-secrets.h"
 #include "voters.h"
 
 enum {
@@ -221,7 +222,7 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
         const VoterSecrets *secrets = l->ops.secrets(l->userdata);
         Argosy__VoterSecret values[VOTER_SECRETS_MAX], *pointers[VOTER_SECRETS_MAX];
         Argosy__ToHost__StoreOpen open = ARGOSY__TO_HOST__STORE_OPEN__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(STORE_OPEN, store_open, &open);
         Host *h = host_find(l, host);
 
         open.raft_id = raft_id ? raft_id : voters_number_of(l, h);
@@ -233,8 +234,6 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
         }
         for (size_t i = 0; i < open.n_secrets; i++)
                 pointers[i] = &values[i];
-        m.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
-        m.store_open = &open;
         l->voters->opening = host;
         l->voters->open_id = open.raft_id;
         l->voters->pause_us = leader_now(l) + VOTERS_OPEN_US;
@@ -243,12 +242,10 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
 
 static void send_close(Leader *l, uint32_t host, uint32_t raft_id) {
         Argosy__ToHost__StoreClose close = ARGOSY__TO_HOST__STORE_CLOSE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(STORE_CLOSE, store_close, &close);
         Host *h = host_find(l, host);
 
         close.raft_id = raft_id;
-        m.msg_case = ARGOSY__TO_HOST__MSG_STORE_CLOSE;
-        m.store_close = &close;
         if (h)
                 leader_to_host(l, h, &m); // one that is not here is told when it attaches
 }

@@ -12,6 +12,7 @@
 #include "batch-builder.h"
 #include "feature-level.h"
 #include "log-format.h"
+#include "message-of.h"
 
 // What can be touched; the first byte of a key.
 typedef enum KeyKind {
@@ -229,7 +230,7 @@ static Argosy__UnitExtra *complete_extra(Argosy__UnitExtra *extra, const Argosy_
 int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump,
                            uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(UNIT, unit, &put);
         Argosy__UnitRecord full = *record;
         _cleanup_free_ uint32_t *left = NULL;
         uint64_t former_fence_us;
@@ -255,8 +256,6 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         put.bump_stop = bump & BATCH_BUMP_STOP;
         put.bump_secrets = bump & BATCH_BUMP_SECRETS;
         put.if_revision = if_revision;
-        op.op_case = ARGOSY__LOG_OP__OP_UNIT;
-        op.unit = &put;
         r = touch(b, KEY_UNIT, record->name, strlen(record->name), &key);
         if (r < 0)
                 return r;
@@ -273,7 +272,7 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
 
 int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         Argosy__LogOp__UnitRemove remove = ARGOSY__LOG_OP__UNIT_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(UNIT_REMOVE, unit_remove, &remove);
         _cleanup_free_ uint32_t *nodes = NULL;
         BatchBuilderRemoval removal = {};
         int r = b->removed ? b->removed(name, &removal, b->userdata) : 0;
@@ -285,8 +284,6 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         remove.nodes = nodes;
         remove.n_nodes = removal.n_nodes;
         remove.fence_us = removal.n_nodes ? removal.fence_us : 0;
-        op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
-        op.unit_remove = &remove;
         r = touch(b, KEY_UNIT, name, strlen(name), NULL);
         return r < 0 ? r : append_op(b, &op);
 }
@@ -294,26 +291,22 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
 int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_t *nodes, size_t n,
                                 uint64_t fence_us) {
         Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(TOMBSTONE, tombstone, &put);
 
         put.name = (char *) name;
         put.nodes = (uint32_t *) nodes; // only read
         put.n_nodes = n;
         put.fence_us = fence_us;
-        op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE;
-        op.tombstone = &put;
         return append_op(b, &op);
 }
 
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
         Argosy__LogOp__TombstoneClear clear = ARGOSY__LOG_OP__TOMBSTONE_CLEAR__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(TOMBSTONE_CLEAR, tombstone_clear, &clear);
 
         clear.host = host;
         clear.revision = revision;
         clear.fence_us = fence_us;
-        op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR;
-        op.tombstone_clear = &clear;
         return append_op(b, &op);
 }
 
@@ -382,41 +375,33 @@ int batch_builder_put_file(BatchBuilder *b, const Hash *hash, const void *conten
 }
 
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(HOST, host, record);
 
         if (record->host)
                 return append_record(b, KEY_HOST, &record->host, sizeof(record->host), record);
-        op.op_case = ARGOSY__LOG_OP__OP_HOST;
-        op.host = record;
         return append_op(b, &op);
 }
 
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host) {
         Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(HOST_REMOVE, host_remove, &remove);
 
         remove.host = host;
-        op.op_case = ARGOSY__LOG_OP__OP_HOST_REMOVE;
-        op.host_remove = &remove;
         return append_on(b, KEY_HOST, &host, sizeof(host), &op);
 }
 
 int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(TOKEN, token, record);
 
-        op.op_case = ARGOSY__LOG_OP__OP_TOKEN;
-        op.token = record;
         return append_op(b, &op);
 }
 
 int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome) {
         Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(OUTCOME, outcome, &put);
 
         put.name = (char *) name;
         put.outcome = outcome;
-        op.op_case = ARGOSY__LOG_OP__OP_OUTCOME;
-        op.outcome = &put;
         return append_on(b, KEY_UNIT, name, strlen(name), &op);
 }
 
@@ -481,41 +466,33 @@ bool batch_builder_has_access(const BatchBuilder *b) {
 }
 
 int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *token) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(ACCESS_TOKEN, access_token, token);
 
-        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN;
-        op.access_token = token;
         return append_on(b, KEY_ACCESS, NULL, 0, &op);
 }
 
 int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by) {
         Argosy__LogOp__AccessTokenEnd end = ARGOSY__LOG_OP__ACCESS_TOKEN_END__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(ACCESS_TOKEN_END, access_token_end, &end);
 
         end.id = (char *) id;
         end.at_us = at_us;
         end.by = (char *) by;
-        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN_END;
-        op.access_token_end = &end;
         return append_on(b, KEY_ACCESS, NULL, 0, &op);
 }
 
 int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessTokenUses *uses) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(ACCESS_TOKEN_USES, access_token_uses, uses);
 
-        op.op_case = ARGOSY__LOG_OP__OP_ACCESS_TOKEN_USES;
-        op.access_token_uses = uses;
         return append_op(b, &op);
 }
 
 int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version) {
         Argosy__LogOp__SecretPut put = ARGOSY__LOG_OP__SECRET_PUT__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(SECRET, secret, &put);
 
         put.name = (char *) name;
         put.version = version;
-        op.op_case = ARGOSY__LOG_OP__OP_SECRET;
-        op.secret = &put;
         return append_on(b, KEY_SECRET, name, strlen(name), &op);
 }
 
@@ -525,26 +502,22 @@ int batch_builder_remove_secret(BatchBuilder *b, const char *name) {
 
 int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n) {
         Argosy__LogOp__SecretPrune prune = ARGOSY__LOG_OP__SECRET_PRUNE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(SECRET_PRUNE, secret_prune, &prune);
 
         prune.name = (char *) name;
         prune.versions = versions;
         prune.n_versions = n;
-        op.op_case = ARGOSY__LOG_OP__OP_SECRET_PRUNE;
-        op.secret_prune = &prune;
         return append_op(b, &op);
 }
 
 int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions,
                                 size_t n) {
         Argosy__LogOp__SecretReseal reseal = ARGOSY__LOG_OP__SECRET_RESEAL__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(SECRET_RESEAL, secret_reseal, &reseal);
 
         reseal.name = (char *) name;
         reseal.versions = versions;
         reseal.n_versions = n;
-        op.op_case = ARGOSY__LOG_OP__OP_SECRET_RESEAL;
-        op.secret_reseal = &reseal;
         return append_op(b, &op);
 }
 
@@ -562,57 +535,45 @@ bool batch_builder_uses_secret(const BatchBuilder *b, const char *name) {
 
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n) {
         Argosy__LogOp__SpecForget forget = ARGOSY__LOG_OP__SPEC_FORGET__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(SPEC_FORGET, spec_forget, &forget);
 
         forget.hashes = hashes;
         forget.n_hashes = n;
-        op.op_case = ARGOSY__LOG_OP__OP_SPEC_FORGET;
-        op.spec_forget = &forget;
         return append_op(b, &op);
 }
 
 int batch_builder_put_job(BatchBuilder *b, Argosy__LogOp__JobPut *put) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(JOB, job, put);
 
-        op.op_case = ARGOSY__LOG_OP__OP_JOB;
-        op.job = put;
         return append_op(b, &op);
 }
 
 int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(JOB_ENDS, job_ends, ends);
 
-        op.op_case = ARGOSY__LOG_OP__OP_JOB_ENDS;
-        op.job_ends = ends;
         return append_op(b, &op);
 }
 
 int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules) {
         Argosy__LogOp__StoredRelease release = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(STORED_RELEASE, stored_release, &release);
 
         release.job = job;
         release.past_rules = past_rules;
-        op.op_case = ARGOSY__LOG_OP__OP_STORED_RELEASE;
-        op.stored_release = &release;
         return append_op(b, &op);
 }
 
 int batch_builder_put_time_set(BatchBuilder *b, uint64_t to_us) {
         Argosy__LogOp__TimeSet set = ARGOSY__LOG_OP__TIME_SET__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(TIME_SET, time_set, &set);
 
         set.to_us = to_us;
-        op.op_case = ARGOSY__LOG_OP__OP_TIME_SET;
-        op.time_set = &set;
         return append_op(b, &op);
 }
 
 int batch_builder_put_queue(BatchBuilder *b, Argosy__QueueRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = LOG_OP_OF(QUEUE, queue, record);
 
-        op.op_case = ARGOSY__LOG_OP__OP_QUEUE;
-        op.queue = record;
         return append_on(b, KEY_QUEUE, NULL, 0, &op);
 }
 

@@ -21,6 +21,7 @@
 #include "cluster-state.h"
 #include "host-link.h"
 #include "host-marks.h"
+#include "message-of.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "str.h"
@@ -60,7 +61,7 @@ static void send_piece(Leader *l, Host *h) {
         const SpecEntry *file =
                 may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
         Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(FILE_PIECE, file_piece, &piece);
 
         piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes};
         piece.from = q->from;
@@ -70,8 +71,6 @@ static void send_piece(Leader *l, Host *h) {
                 piece.piece.data = file->content + q->from;
                 piece.piece.len = MIN_OF(file->len - q->from, (size_t) l->limits.file_piece_bytes);
         }
-        m.msg_case = ARGOSY__TO_HOST__MSG_FILE_PIECE;
-        m.file_piece = &piece;
         (void) leader_to_host(l, h, &m);
 }
 

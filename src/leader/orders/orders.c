@@ -24,6 +24,7 @@
 #include "host-marks.h"
 #include "image-moves.h"
 #include "log.h"
+#include "message-of.h"
 #include "nodes.h"
 #include "oom.h"
 #include "ordering.h"
@@ -34,8 +35,8 @@
 #include "replacers.h"
 #include "response.h"
 #include "rollout-content.h"
-#include "secret-orders.h"
 #include "row-walks.h"
+#include "secret-orders.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -373,7 +374,7 @@ static Argosy__Companions *take_companions(Leader *l, Host *h) {
 static void send_orders(Leader *l, Host *h, Bundle *b) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(ORDERS, orders, &orders);
 
         if (!record)
                 return;
@@ -392,8 +393,6 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
         }
         host_unmark(h, HOST_NODES);
         orders.companions = take_companions(l, h);
-        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
-        m.orders = &orders;
         leader_to_host(l, h, &m);
         companion_orders_free(orders.companions);
 }
@@ -401,7 +400,7 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
 static void send_part(Leader *l, Host *h, Bundle *b) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__WelcomePart part = ARGOSY__TO_HOST__WELCOME_PART__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(WELCOME_PART, welcome_part, &part);
 
         part.seq = h->attach_seq;
         part.generation = cluster_state_cluster(l->state)->generation;
@@ -415,8 +414,6 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
         part.n_secrets = b->secrets.n_values;
         part.nodes = record->nodes;
         part.n_nodes = record->n_nodes;
-        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME_PART;
-        m.welcome_part = &part;
         h->ordering.welcome_parts++;
         part.companions = take_companions(l, h);
         leader_to_host(l, h, &m);
@@ -427,7 +424,7 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Welcome w = ARGOSY__TO_HOST__WELCOME__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(WELCOME, welcome, &w);
 
         w.seq = h->attach_seq;
         w.generation = cluster->generation;
@@ -444,8 +441,6 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.nodes = record->nodes;
         w.n_nodes = record->n_nodes;
         w.parts = h->ordering.welcome_parts;
-        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        m.welcome = &w;
         h->ordering.welcoming = false;
         host_unmark(h, HOST_NODES);
         h->welcomed = true;

@@ -14,7 +14,6 @@
 
 #include "answer.h"
 #include "ca-controller.h"
-#include "secrets-key-controller.h"
 #include "eligibility.h"
 #include "feature-controller.h"
 #include "host-clocks.h"
@@ -22,6 +21,7 @@
 #include "host-record.h"
 #include "lease.h"
 #include "manager-name.h"
+#include "message-of.h"
 #include "node-state.h"
 #include "nodes.h"
 #include "older-secrets.h"
@@ -30,6 +30,7 @@
 #include "response.h"
 #include "rollout-controller.h"
 #include "scheduler.h"
+#include "secrets-key-controller.h"
 #include "str.h"
 #include "tables.h"
 #include "tombstones.h"
@@ -756,11 +757,9 @@ void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                 char message[UNIT_NAME_MAX + 64];
                 const SpecEntry *spec = find_content(l, m, i, message, sizeof(message));
                 Argosy__Response__Cat c = ARGOSY__RESPONSE__CAT__INIT;
-                Argosy__Response out = ARGOSY__RESPONSE__INIT;
+                Argosy__Response out = RESPONSE_OF(CAT, cat, &c);
 
                 out.id = request->id;
-                out.what_case = ARGOSY__RESPONSE__WHAT_CAT;
-                out.cat = &c;
                 out.final = i + 1 == m->n_names;
                 out.no_leader = !l->leading;
                 c.name = m->names[i];

@@ -19,13 +19,14 @@
 #include "host-link.h"
 #include "host-marks.h"
 #include "macro.h"
+#include "message-of.h"
 #include "message.h"
 #include "node-calls-private.h"
 #include "nodes.h"
+#include "pending-requests.h"
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
-#include "pending-requests.h"
 #include "turn.h"
 #include "unit-on-node.h"
 
@@ -61,11 +62,9 @@ static void node_call_free(Leader *l, NodeCall *c) {
 
 static void send_cancel(Leader *l, const NodeCall *c) {
         Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
 
         cancel.id = c->id;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
-        m.call_cancel = &cancel;
         // one that cannot hear us has stopped by itself
         leader_to_host_in_passing(l, c->node->host->number, &m);
 }
@@ -170,12 +169,10 @@ static NodeCall *call_new(Leader *l, PendingRequest *t, const char *unit, Node *
 }
 
 static void send_call(Leader *l, const NodeCall *c, Argosy__ToHost__Call *call) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL, call, call);
 
         call->id = c->id;
         call->node = c->node->number;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
-        m.call = call;
         leader_to_host(l, c->node->host, &m);
 }
 
@@ -382,12 +379,10 @@ void node_calls_on_sessions_begun(Leader *l) {
 
 static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
         Argosy__ToHost__CallTaken taken = ARGOSY__TO_HOST__CALL_TAKEN__INIT;
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost m = TO_HOST_OF(CALL_TAKEN, call_taken, &taken);
 
         taken.id = c->id;
         taken.mark = mark;
-        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_TAKEN;
-        m.call_taken = &taken;
         leader_to_host(l, c->node->host, &m);
 }
 

@@ -13,6 +13,7 @@
 
 #include "decide.h"
 #include "frame.h"
+#include "message-of.h"
 #include "random.h"
 #include "str.h"
 #include "tls-context.h"
@@ -56,13 +57,11 @@ static void dial_later(Link *l) {
 
 static void on_opened(Stream *s, void *userdata) {
         Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(HELLO, hello, &hello);
         Link *l = userdata;
 
         l->reached = true;
         mesh_self_hello(l->config.self, &hello);
-        message.msg_case = ARGOSY__TO_VOTER__MSG_HELLO;
-        message.hello = &hello;
         stream_set_deadline(s, MESH_HELLO_MS);
         if (stream_send(s, &message.base) == -ENOMEM)
                 stream_close(s, -ENOMEM, false);
@@ -83,15 +82,13 @@ static void come_up(Link *l) {
 // Asks a voter that does not trust our certificate's CA any more for a new certificate.
 static int ask_for_certificate(Link *l) {
         Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter message = TO_VOTER_OF(RENEW, renew, &renew);
         _cleanup_buf_ Buf csr = {};
         int r = l->config.ops->renew_request(l, &csr, l->config.userdata);
 
         if (r < 0)
                 return r;
         renew.csr = (ProtobufCBinaryData){csr.len, csr.data};
-        message.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
-        message.renew = &renew;
         l->renewing = true;
         return stream_send(l->stream, &message.base);
 }

@@ -188,7 +188,7 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
 void *map_new_str(Map *m, size_t size, size_t at, const char *key) {
         char *new = str_new_with(size, at, key);
 
-        if (new && map_add_str(m, new + at, new) < 0) {
+        if (new &&map_add_str(m, new + at, new) < 0) {
                 free(new);
                 return NULL;
         }

@@ -127,7 +127,7 @@ bool decide_previews(Decision *d) {
 
 // ---------------------------------------------------------------------------------------------- for the log
 
-// The bytes of files that came along, as far as one part has room for them.
+// The bytes of files that came along, as far as one chunk has room for them.
 static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
         size_t bytes = 0;
 
@@ -137,7 +137,7 @@ static size_t file_bytes(const Argosy__Request__Change *change, size_t most) {
 }
 
 // What it puts into one entry. What is submitted gets no node and no order, and counts half; files that are
-// read count as much as the leader fills by itself if there are as many of them as one part has.
+// read count as much as the leader fills by itself if there are as many of them as one chunk has.
 static size_t units_of(const PendingRequest *t, const Handler *h) {
         const LeaderLimits *limits = &t->leader->limits;
         const Argosy__Request__Change *change = t->request->change;

@@ -8,8 +8,8 @@
 #include "wait-set.h"
 
 typedef struct UnitWait {
-        const char *verb; // for the line on the terminal
-        WaitSet *sets;    // all that the command waits for
+        const char *verb;  // for the line on the terminal
+        WaitSet *sets;     // all that the command waits for
         size_t n_sets, at; // the one that is asked for now
         // Its verb, or its goal, is the caller's, after unit_wait_init(). With a goal nothing is wanted, so
         // nothing goes on without us.

@@ -12,8 +12,8 @@
 #include "clock.h"
 #include "ctl.h"
 #include "event-cursor.h"
-#include "json.h"
 #include "failure-logs.h"
+#include "json.h"
 #include "mixed-change.h"
 #include "str.h"
 #include "terminal.h"
@@ -52,8 +52,9 @@ static void report_json(MixedChange *c, const Argosy__Response__UnitResult *resu
         json_member_string(j, result->setting ? "setting" : "unit", result->name);
         json_member_bool(j, "ok", result->status == 0);
         json_member_string(j, "node", result->node);
-        json_member_string(j, "message", result->status != 0 ? status_text(result->status, result->message) :
-                           result->message);
+        json_member_string(j, "message",
+                           result->status != 0 ? status_text(result->status, result->message)
+                                               : result->message);
         if (c->job > 0) {
                 json_member_u64(j, "job", c->job);
         }

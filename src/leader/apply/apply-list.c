@@ -10,7 +10,7 @@
 // it nothing is made, as at a start.
 //
 // How units are is judged in each turn in which it is put into an entry. One that the job has started again
-// already is not started once more, however it ended. Once a part of it is in the log, what somebody has
+// already is not started once more, however it ended. Once a chunk of it is in the log, what somebody has
 // changed since it was asked for stays as it is (changed-since.h), and so does what the job has brought
 // there before and somebody has changed again.
 

@@ -100,7 +100,7 @@ static int plan(Decision *d, PendingRequest *t, const AimList *list, char **name
         return 0;
 }
 
-// Names of the part that begins at the pending request's place. 0 or -ENOMEM.
+// Names of the chunk that begins at the pending request's place. 0 or -ENOMEM.
 static int take_part(const Leader *l, AimList *list, LogChunks *p, char *names[static AIMS_CHUNK_UNITS],
                      size_t *ret_n) {
         size_t to = list->looks > 0 ? MIN_OF(list->n, p->at + list->looks) : list->n;
@@ -150,15 +150,15 @@ static int decide_chunk(Decision *d, PendingRequest *t, AimList *list) {
                         forget_refusals(d->leader, item->name, &item->aim);
         }
         scheduler_sync_refusals(d->leader);
-        r = plan(d, t, list, names, n, &p->part);
+        r = plan(d, t, list, names, n, &p->answer);
         if (r == CHANGE_PULLS) {
                 decision_rollback(d, mark);
                 return PLAN_SETTLED;
         }
         if (r == 0 && has_rest)
-                r = list->describe_rest(d->leader, t, p->part);
+                r = list->describe_rest(d->leader, t, p->answer);
         if (r == 0)
-                r = add_results(d->leader, t, list, p->at, p->end, p->part);
+                r = add_results(d->leader, t, list, p->at, p->end, p->answer);
         if (r < 0)
                 return r;
         return log_chunk_fit(d, mark.batch) ? log_chunk_put(d, t, mark.batch) : -EBUSY;

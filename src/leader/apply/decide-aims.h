@@ -30,13 +30,13 @@ struct AimList {
         // What is said of one that stays. AIM_SAID; 0: nothing; -ENOMEM.
         int (*describe)(const Leader *l, const PendingRequest *t, const AimList *list, const AimItem *item,
                         Argosy__Response__UnitResult *ret);
-        // May be NULL. What is no unit, and goes into the entry of the first part: it is put there, and said
-        // of it. 0 or a negative errno.
+        // May be NULL. What is no unit, and goes into the entry of the first chunk: it is put there, and
+        // said of it. 0 or a negative errno.
         int (*put_rest)(Decision *d, PendingRequest *t);
         int (*describe_rest)(const Leader *l, const PendingRequest *t, Argosy__Response *ret);
 };
-// The next part of it, as decide_change(). Each time the list has the same units in the same order; those of
-// a part are judged anew when they are asked for, one after the other.
+// The next chunk of it, as decide_change(). Each time the list has the same units in the same order; those
+// of a chunk are judged anew when they are asked for, one after the other.
 int decide_aims(Decision *d, PendingRequest *t, AimList *list);
 // Plans those for which `which` says so, at most apply_chunk_units of them, for who has more to put into the
 // entry; what becomes of them is not told. 0, -EBUSY, -ENOMEM.

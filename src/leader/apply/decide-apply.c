@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Apply: the units of a set are made what a folder says, as one job. What becomes of each is
-// apply-policy.c's to say; decide-aims.c brings it there, part by part.
+// apply-policy.c's to say; decide-aims.c brings it there, chunk by chunk.
 //
 //      1. somebody asks what would be done. The answer has a fingerprint: a hash of what the folder says and
 //      of how all units

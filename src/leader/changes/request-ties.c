@@ -2,8 +2,8 @@
 //
 // Looks at the names of a request and at what is in their files. Thousands of instances share one content,
 // which is looked at once for as long as the next name has the same, unless their role or priority depends
-// on the name. What is seen may be another by the time a part is planned: that is then a change that came in
-// the middle of the request, as one between two requests would.
+// on the name. What is seen may be another by the time a chunk is planned: that is then a change that came
+// in the middle of the request, as one between two requests would.
 #include "request-ties.h"
 
 #include <errno.h>

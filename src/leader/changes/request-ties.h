@@ -3,14 +3,14 @@
 
 // Whether the units of a large request may be planned some at a time, each of these parts in an entry of the
 // log of its own. They may where what becomes of one unit says nothing about another: then the parts, one
-// after the other, come to the same as the whole, but that a large unit of one part is placed after a small
-// one of a part before. Pure.
+// after the other, come to the same as the whole, but that a large unit of one chunk is placed after a small
+// one of a chunk before. Pure.
 //
 // The whole is planned at once where a unit has dependencies or others depend on it, activates or is
 // activated, brings units along (Also=), or is to be with others or replaces them. That is one turn of the
 // loop for all of them, so there may be REQUEST_TIED_MAX of these at most. Where units differ in role or
 // priority whose turn it is depends on that (request-turns.c): they are planned at once, too, and of more
-// than that each part has an order of its own.
+// than that each chunk has an order of its own.
 
 #include "map.h"
 #include "change-ops.h"

@@ -12,7 +12,7 @@
 // the way there; or it is a negative errno, -EBUSY for the next batch.
 enum {
         PLAN_SETTLED = 0,  // it was answered, or it waits on: for a later turn, or for somebody else
-        PLAN_IN_BATCH = 1, // what it asks for, or a part of that
+        PLAN_IN_BATCH = 1, // what it asks for, or a chunk of that
         STEP_PASSED = 1,   // of a step that is not the last: the next one may follow
 };
 enum {
@@ -60,8 +60,8 @@ struct PendingRequest {
         AuthorBegun begun; // request_begins()
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
-        bool recorded;      // what is said of its Change, or the part at hand, is what the record of its job
-                        // says
+        // what is said of its Change, or the chunk at hand, is what the record of its job says
+        bool recorded;
         ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn
         ListNode responses; // that, in its order (pending-requests.c)
         bool ended;      // nothing comes after that
@@ -87,7 +87,7 @@ struct PendingRequest {
         EventCursor before;  // where the stream was when the first entry of what it asked for went to the
                              // log
         bool has_before;     // else it has put nothing there
-        uint64_t job;        // number of its job, once the log has a part of it; 0: it has none
+        uint64_t job;        // number of its job, once the log has a chunk of it; 0: it has none
         uint64_t job_flying; // that of the entry that is on its way
         const char *job_failed; // with this entry that job fails, why: constant; NULL: it does not
         struct HeldJob *held; // the held job whose request it is; NULL: of a client
@@ -106,7 +106,7 @@ struct PendingRequest {
         uint64_t asked_us; // when it arrived, by our clock
 };
 
-// Whether the log has a part of what it asks for and waits for more: if there is none, an entry has to say
+// Whether the log has a chunk of what it asks for and waits for more: if there is none, an entry has to say
 // so.
 bool request_has_open_job(const PendingRequest *t);
 // Whether the log has all of it, by its key.
@@ -155,11 +155,11 @@ void request_join(PendingRequest *t, RequestList which, ListNode *list);
 void request_leave(PendingRequest *t, RequestList which);
 PendingRequest *request_in(const ListNode *member,
                            RequestList which); // the pending request of a member of PendingRequest.in
-// The job that answers for it, once the log has a part of that.
+// The job that answers for it, once the log has a chunk of that.
 void request_set_job(PendingRequest *t, uint64_t job);
 // Its next entry calls off what has not begun of these jobs, which stay the caller's.
 void request_calls_off(PendingRequest *t, const uint64_t *jobs, size_t n);
-// The entry at hand has it, or a part of it: this is said when the log has that, in place of what was to be
+// The entry at hand has it, or a chunk of it: this is said when the log has that, in place of what was to be
 // said before; it is taken. PLAN_IN_BATCH; or -ENOMEM, for NULL.
 int request_prepare(PendingRequest *t, Argosy__Response *response);
 Argosy__Response *request_take_prepared(PendingRequest *t);

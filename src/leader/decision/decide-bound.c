@@ -124,7 +124,7 @@ static int check_contents(const ClusterState *state, PendingRequest *t, const Ar
 
 // What has no revision of its own has one with all of its kind, which a voter that has read a snapshot knows
 // no better than that of the snapshot: rather refused than done. Of thousands of units all are looked at
-// once, before the first is changed, and each part again when its turn has come.
+// once, before the first is changed, and each chunk again when its turn has come.
 int decide_bound_check(const Leader *l, PendingRequest *t, const HandlerLog *log) {
         const Argosy__Request *q = t->request;
         const ClusterState *state = l->state;

@@ -6,7 +6,7 @@
 //
 // So what follows knows of no image: a content with its digest is a content. Nothing of this is in the log
 // before the digest is. A leader that has asked and goes takes its question with it; the request comes again
-// to the next one, which asks again, unless units have got the digest with an earlier part of the request.
+// to the next one, which asks again, unless units have got the digest with an earlier chunk of the request.
 //
 // An image whose name depends on the instance gives each instance a file of its own, with its own digest.
 //

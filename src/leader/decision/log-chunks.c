@@ -35,7 +35,7 @@
 static void parts_free(PendingRequest *t, RequestWork *work) {
         LogChunks *p = CONTAINER_OF(work, LogChunks, work);
 
-        message_free(p->part);
+        message_free(p->answer);
         walk_forget(t->leader, &p->walk);
         free(p);
 }
@@ -82,7 +82,7 @@ bool log_chunk_takes(LogChunkRoom *room, size_t work, size_t bytes) {
 }
 
 void log_chunk_take(LogChunks *p, size_t end, bool last) {
-        message_free(TAKE_PTR(p->part));
+        message_free(TAKE_PTR(p->answer));
         p->end = end;
         p->last = last;
 }
@@ -94,7 +94,7 @@ bool log_chunk_fit(const Decision *d, BatchBuilderMark mark) {
 const Argosy__Response__Change *log_chunk_results(const PendingRequest *t) {
         const LogChunks *p = log_chunk_of(t);
 
-        return p && p->part ? p->part->change : NULL;
+        return p && p->answer ? p->answer->change : NULL;
 }
 
 bool log_chunk_is_left(const Argosy__Response__UnitResult *result) {
@@ -102,8 +102,8 @@ bool log_chunk_is_left(const Argosy__Response__UnitResult *result) {
 }
 
 static bool leaves_units(const LogChunks *p) {
-        for (size_t i = 0; i < p->part->change->n_units; i++)
-                if (log_chunk_is_left(p->part->change->units[i]))
+        for (size_t i = 0; i < p->answer->change->n_units; i++)
+                if (log_chunk_is_left(p->answer->change->units[i]))
                         return true;
         return false;
 }
@@ -111,14 +111,14 @@ static bool leaves_units(const LogChunks *p) {
 // What is said of the last chunk ends the pending request: it stays for who does that.
 static void part_done(Leader *l, PendingRequest *t) {
         LogChunks *p = log_chunk_of(t);
-        Argosy__Response__Change *change = p->part->change;
+        Argosy__Response__Change *change = p->answer->change;
 
-        decide_complete(l, t, p->part);
+        decide_complete(l, t, p->answer);
         change->first = (uint32_t) p->n_reported;
         p->n_reported += change->n_units;
         p->at = p->end;
         if (!p->last)
-                request_send(t, TAKE_PTR(p->part));
+                request_send(t, TAKE_PTR(p->answer));
 }
 
 void log_chunk_count_kept(PendingRequest *t, size_t n_units) {
@@ -131,7 +131,7 @@ static void on_part_committed(Leader *l, PendingRequest *t) {
         log_chunk_count_kept(t, p->n_stored);
         part_done(l, t);
         if (p->last)
-                (void) request_prepare(t, TAKE_PTR(p->part));
+                (void) request_prepare(t, TAKE_PTR(p->answer));
 }
 
 int log_chunk_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
@@ -145,7 +145,7 @@ int log_chunk_put(Decision *d, PendingRequest *t, BatchBuilderMark mark) {
         }
         part_done(d->leader, t);
         if (p->last)
-                request_settle(t, TAKE_PTR(p->part));
+                request_settle(t, TAKE_PTR(p->answer));
         else
                 leader_mark(d->leader);
         return PLAN_SETTLED;

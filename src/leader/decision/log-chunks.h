@@ -12,7 +12,7 @@ typedef struct LogChunks {
         bool last;                // nothing is to be done behind it
         bool resumed;             // the log had a chunk of it when this leader began it
         size_t n_stored;          // units of the chunk, once they are in the batch
-        Argosy__Response *part;   // what becomes of these; NULL: that is not planned
+        Argosy__Response *answer; // what becomes of these; NULL: that is not planned
         size_t n_reported;            // rows of the answer that were in the chunks before
         LeaderWalk walk;                // a leader before this one has begun it
 } LogChunks;

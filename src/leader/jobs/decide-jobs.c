@@ -415,7 +415,7 @@ static int put_words(Decision *d, const JobSource *source, uint32_t n_ops, JobWo
 
 static int put_job(Decision *d, const JobSource *source, size_t n_ops, uint64_t *ret_number) {
         JobWords words = {};
-        // its first part has them
+        // its first chunk has them
         int r = is_kept(d->leader, source->number) ? 0 : job_words_init(&words, source->request);
 
         if (r < 0)

@@ -24,12 +24,12 @@
 // Nothing is decided meanwhile, for about as long as all of it would take in one turn: the log is as it was
 // when the plan began, and what the plan says is what a start at that moment would do. The loop goes on:
 // hosts are heard, and who asks something else is answered, by the Placement itself. What hosts say counts
-// from the next part on, as it does for a start.
+// from the next chunk on, as it does for a start.
 //
 // Failures: a plan whose numbers or records are not what they were (an entry of the log that was not decided
 // here, a unit that was dropped) is begun anew, BEGUN_MAX times in all; then it is refused. So is one of
 // more than REQUEST_TIED_MAX units that would have to be planned in one turn. Of units that differ in role
-// or priority, and are more than that, each part has an order of its own, as in a start. -ENOMEM, and what
+// or priority, and are more than that, each chunk has an order of its own, as in a start. -ENOMEM, and what
 // change_plan() fails with.
 #include "preview-turns.h"
 

@@ -7,7 +7,7 @@
 #include "leader-core.h"
 #include "macro.h"
 
-// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one part
+// What becomes of a Change: made (NULL: out of memory), its units planned, all of them at once or one chunk
 // after the other, then what follows from it, then its words; and freed, in any case. `in_turns`: each of
 // these may be in a turn of its own, as long as it is not outdated and the log says nothing new.
 typedef struct Preview Preview;

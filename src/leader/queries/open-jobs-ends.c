@@ -189,7 +189,7 @@ static void into_ended(Leader *l, OpenJob *job) {
         leader_mark(l);
 }
 
-// Judges a job's end by its units, if nothing else has said it. A part of a request is not what was asked
+// Judges a job's end by its units, if nothing else has said it. A chunk of a request is not what was asked
 // for, whatever its units are like, and units that the record does not name were not looked at; but a
 // rollout that has got through has looked at all. An end in the log is replaced by a later one, but not
 // taken back.

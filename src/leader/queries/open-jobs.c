@@ -502,7 +502,7 @@ static void follow_from(Leader *l, uint64_t number, Argosy__JobState state, size
         message_free(record);
 }
 
-// A part of one that had ended: all of it is looked at again.
+// A chunk of one that had ended: all of it is looked at again.
 static size_t begin_of(const Leader *l, const JobNews *news) {
         return open_job_find(l, news->number) ? news->from : 0;
 }

@@ -47,7 +47,7 @@ uint64_t open_jobs_next_deadline(const Leader *l); // 0: none
 int open_jobs_decide(Leader *l, BatchBuilder *b, bool goes_anyhow);
 // No entry is on its way.
 void open_jobs_landed(Leader *l, bool committed);
-// Another part of its request goes into the batch: it has not ended. Whether it had, by what the log says;
+// Another chunk of its request goes into the batch: it has not ended. Whether it had, by what the log says;
 // of one that the log keeps.
 void open_job_goes_on(Leader *l, uint64_t number);
 // Instead of what such a job was said to have ended with before.

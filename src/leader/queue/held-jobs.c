@@ -83,7 +83,7 @@ struct HeldJob {
         HeldJobVerdict why;
         uint32_t rule; // that holds it
         Argosy__JobRecord end;
-        bool begun;   // the log has a part of it: it is counted with those that are running
+        bool begun;   // the log has a chunk of it: it is counted with those that are running
         size_t tally; // its row in Leader.tallies.jobs
         size_t n_after;
         HeldAfter after[];
@@ -426,7 +426,7 @@ static void wake_those_who_wait(Leader *l, uint64_t number) {
         free(a);
 }
 
-// The log has a part of it, and more is to come: from here on it counts as one that runs
+// The log has a chunk of it, and more is to come: from here on it counts as one that runs
 // (queries/open-jobs.c).
 static void begin(Leader *l, HeldJob *h, ListNode *ret_pending) {
         HeldLimit *limit = h->pending ? TAKE_PTR(h->limit) : NULL;
@@ -579,7 +579,7 @@ static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argo
         t->author = oom_checked(message_copy(m->author));
         authorization_drop_files(l, t);
         t->held = h;
-        request_set_job(t, has_begun(l, h) ? h->number : 0); // of which another leader has written a part
+        request_set_job(t, has_begun(l, h) ? h->number : 0); // of which another leader has written a chunk
         h->pending = t;
         l->n_held_going++;
         if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {

@@ -4,12 +4,11 @@
 // Jobs that are held back, as who leads keeps them; and how many jobs of a rule run at a time.
 //
 //      is held      the log has its request; it waits for a person (in no list), for jobs
-//                   (Leader.held_awaited),
-//                   for the queue to open (.held_closed), for the rules (.held_by_rules), for its limit
-//                   (HeldLimit.waiting)
+//                   (Leader.held_awaited), for the queue to open (.held_closed), for the rules
+//                   (.held_by_rules), for its limit (HeldLimit.waiting)
 //      is due       one of these may have come                              Leader.held_due
-//      goes         its request is a pending request of the queue, as if it had just come; HeldJob.pending
-//      has begun    the log has a part of its effect; its pending request goes on until it has all of it
+//      goes         its pending request (HeldJob.pending) is in the queue, as if it had just come
+//      has begun    the log has a chunk of its effect; its pending request goes on until it has all of it
 //      is over      it ends without having begun: to be written             Leader.held_over
 //      is gone      the log has its effect, or its end                      held_jobs_on_news()
 
@@ -61,7 +60,7 @@ bool held_limit_is_full(const Leader *l, const Argosy__QueueRule *rule, const Ar
 
 // It is to end by this entry, and does not begin by it. 0; -EBUSY: it has begun by it; -ENOMEM.
 int held_job_claim(const Leader *l, BatchBuilder *b, uint64_t number);
-// Whether the leader goes on by itself with a job that was held, and of which the log may have a part, now
+// Whether the leader goes on by itself with a job that was held, and of which the log may have a chunk, now
 // or when it is judged next. False: it was refused, or has ended.
 bool held_job_goes_on(const Leader *l, uint64_t number);
 // The pending request is answered when the job ends. False: it is not held, or has begun.

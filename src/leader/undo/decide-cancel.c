@@ -10,7 +10,7 @@
 //         looked at again in each turn until something of them is in the log, and so is what a revision
 //         binds
 //      2. what is no unit goes into one entry
-//      3. units go part by part (decide-aims.c), each judged anew when its turn has come: what has begun
+//      3. units go chunk by chunk (decide-aims.c), each judged anew when its turn has come: what has begun
 //      meanwhile goes on
 //
 // The entry names the jobs (LogOp.JobPut.cancels), so every leader knows from the log alone whether a unit

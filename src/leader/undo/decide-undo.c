@@ -2,7 +2,7 @@
 //
 // Undo: a job that puts back what another one changed: units, and labels, nodes, roles, pools and the queue.
 // What becomes of each unit is undo-policy.c's to say, from the job's record and from what the unit is now
-// (undo-list.c); how it gets there is planned part by part as of an apply (decide-aims.c). What is no unit
+// (undo-list.c); how it gets there is planned chunk by chunk as of an apply (decide-aims.c). What is no unit
 // is put back as it was (undo-settings.c), which needs the right to change it.
 //
 //      1. of more than limits.undo_looks so many are looked at in each turn, to refuse early
@@ -60,7 +60,7 @@ typedef struct UndoWork {
         PendingRequest *pending;
         UndoList list;
         AimList aims;     // its units
-        size_t n_judged;  // of these, in the turn of a part: those before
+        size_t n_judged;  // of these, in the turn of a chunk: those before
         uint64_t own_job; // that an earlier leader has begun; 0: none has
         UndoList own;     // units of that: what the undo has put back already
         size_t n_looked, n_reported;
@@ -343,7 +343,7 @@ static void judge_item(const Leader *l, PendingRequest *t, size_t i) {
         item->lost &= item->verdict == UNDO_PUT;
 }
 
-// Each is judged once in the turn of its part.
+// Each is judged once in the turn of its chunk.
 static const AimItem *item_at(const AimList *list, size_t i) {
         UndoWork *w = (UndoWork *) CONTAINER_OF(list, const UndoWork, aims);
 
@@ -356,7 +356,7 @@ static bool has_begun(const PendingRequest *t) {
         return t->job > 0;
 }
 
-// Settings go with the first part, unless they are in the log.
+// Settings go with the first chunk, unless they are in the log.
 static int put_settings(Decision *d, PendingRequest *t) {
         UndoSettings *settings = &undo_of(t)->list.settings;
         int r = undo_settings_judge(settings, d->leader, t->request->undo->force);
@@ -442,7 +442,7 @@ static bool is_looked_at(const Leader *l, const UndoWork *w) {
 }
 
 // As it is in this turn, before anything of it is in the log: all that an entry of this turn may be about.
-// Each part behind that is judged when it is put.
+// Each chunk behind that is judged when it is put.
 static int judge(Leader *l, PendingRequest *t) {
         UndoWork *w = undo_of(t);
         size_t n = t->request->undo->rolling ? w->list.n : MIN_OF(w->list.n, (size_t) l->limits.undo_looks);
@@ -536,7 +536,7 @@ static int check(Leader *l, PendingRequest *t) {
         return STEP_PASSED;
 }
 
-// A part of it is in the log, and what it would go on by is gone from there: that ends it.
+// A chunk of it is in the log, and what it would go on by is gone from there: that ends it.
 static int end_half_done(PendingRequest *t) {
         request_drop_work(t, &undo_kind);
         t->job_failed = "the job that it undoes was not kept until all of it was put back";

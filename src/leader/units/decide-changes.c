@@ -380,7 +380,7 @@ const ChangeOps *decide_change_ops(void) {
         return &change_ops;
 }
 
-// Whether the request, or its current part, was carried out before.
+// Whether the request, or its current chunk, was carried out before.
 static bool was_applied(const Leader *l, const PendingRequest *t) {
         return request_was_carried_out(t) || decide_chunk_is_done(l, t);
 }

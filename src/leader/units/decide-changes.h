@@ -10,7 +10,7 @@
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
 // A Change. PLAN_IN_BATCH; PLAN_SETTLED; -EBUSY: next batch.
 int decide_change(Decision *d, PendingRequest *t);
-// Plans `change` (all of the pending request's, or a part of it, which has no id unless it is the last) for
+// Plans `change` (all of the pending request's, or a chunk of it, which has no id unless it is the last) for
 // the batch. PLAN_IN_BATCH; 0: there is nothing to store, or it was applied before; 0 without *ret: it is
 // too long, or somebody has changed a unit of it, which the pending request was told; or it goes on in a
 // later turn. -EBUSY, -ENOMEM.

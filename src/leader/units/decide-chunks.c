@@ -57,7 +57,7 @@ static void parts_free(PendingRequest *t, RequestWork *work) {
 static const RequestWorkKind parts_kind = {parts_free};
 
 // Of a Change that goes into the log in chunks; NULL: it does not, or was answered.
-static ChangeChunks *parts_of(const PendingRequest *t) {
+static ChangeChunks *chunks_of(const PendingRequest *t) {
         RequestWork *work = request_work(t, &parts_kind);
 
         return work ? CONTAINER_OF(work, ChangeChunks, work) : NULL;
@@ -98,7 +98,7 @@ static int judge_tied(PendingRequest *t) {
 // 0: in chunks, or it was refused; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
 static int judge(Decision *d, PendingRequest *t) {
         const Argosy__Request__Change *change = t->request->change;
-        RequestTies *ties = &parts_of(t)->ties;
+        RequestTies *ties = &chunks_of(t)->ties;
         bool is_begun = t->job > 0 && names_done(d->leader, change) > 0; // in chunks
         int r = request_ties_check(ties, d->leader->state, change, d->leader->limits.tie_looks, is_begun,
                                    decide_change_ops(), d);
@@ -125,7 +125,7 @@ static size_t part_size(const Leader *l, const PendingRequest *t, size_t at) {
 
         while (at + room.n < end) {
                 const Argosy__NamedFile *file =
-                        request_ties_file(&parts_of(t)->ties, change->names[at + room.n]);
+                        request_ties_file(&chunks_of(t)->ties, change->names[at + room.n]);
 
                 if (!log_chunk_takes(&room, file ? file_work : 1, file ? sent_file_bytes(file) : 0))
                         break;
@@ -134,31 +134,31 @@ static size_t part_size(const Leader *l, const PendingRequest *t, size_t at) {
 }
 
 // Without those that had their turn in it, or in an earlier one: `room` has their names then.
-static void leave_repeats(const PendingRequest *t, size_t at, char **room, Argosy__Request__Change *part) {
-        char **names = part->names;
-        size_t n = part->n_names;
+static void leave_repeats(const PendingRequest *t, size_t at, char **room, Argosy__Request__Change *chunk) {
+        char **names = chunk->names;
+        size_t n = chunk->n_names;
 
-        part->names = room;
-        part->n_names = 0;
+        chunk->names = room;
+        chunk->n_names = 0;
         for (size_t i = 0; i < n; i++)
-                if (!request_ties_is_repeat(&parts_of(t)->ties, names[i], at + i))
-                        room[part->n_names++] = names[i];
+                if (!request_ties_is_repeat(&chunks_of(t)->ties, names[i], at + i))
+                        room[chunk->n_names++] = names[i];
 }
 
 // Those that may be changed go on in `chunk`, whose names are `room`; what is said of the others goes to
 // `left`.
-static int leave_changed(const Leader *l, PendingRequest *t, char **room, Argosy__Request__Change *part,
+static int leave_changed(const Leader *l, PendingRequest *t, char **room, Argosy__Request__Change *chunk,
                          Argosy__Response__Change *left) {
-        char **names = part->names;
-        size_t n = part->n_names;
+        char **names = chunk->names;
+        size_t n = chunk->n_names;
 
-        part->names = room;
-        part->n_names = 0;
+        chunk->names = room;
+        chunk->n_names = 0;
         for (size_t i = 0; i < n; i++) {
                 Argosy__Response__UnitResult *result;
 
                 if (cluster_state_find_unit(l->state, names[i]) && !changed_since(l, t, names[i])) {
-                        room[part->n_names++] = names[i];
+                        room[chunk->n_names++] = names[i];
                         continue;
                 }
                 result = unit_result_new(names[i]);
@@ -171,21 +171,21 @@ static int leave_changed(const Leader *l, PendingRequest *t, char **room, Argosy
 
 // The chunk with those of its units that were not changed meanwhile. What is said of all of them is in
 // LogChunks.chunk then.
-static int decide_bound_chunk(Decision *d, PendingRequest *t, Argosy__Request__Change *part) {
+static int decide_bound_chunk(Decision *d, PendingRequest *t, Argosy__Request__Change *chunk) {
         _cleanup_response_ Argosy__Response *left = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        _cleanup_free_ char **room = calloc(part->n_names + 1, sizeof(*room));
+        _cleanup_free_ char **room = calloc(chunk->n_names + 1, sizeof(*room));
         LogChunks *p = log_chunk_of(t);
-        int r = left && room ? leave_changed(d->leader, t, room, part, left->change) : -ENOMEM;
+        int r = left && room ? leave_changed(d->leader, t, room, chunk, left->change) : -ENOMEM;
 
         if (r < 0)
                 return r;
-        if (part->n_names > 0)
-                r = decide_units(d, t, part, &p->part);
-        if (r < 0 || !parts_of(t) || (part->n_names > 0 && !p->part))
+        if (chunk->n_names > 0)
+                r = decide_units(d, t, chunk, &p->answer);
+        if (r < 0 || !chunks_of(t) || (chunk->n_names > 0 && !p->answer))
                 return r;
-        if (p->part)
-                return unit_results_move(left->change, p->part->change);
-        p->part = TAKE_PTR(left);
+        if (p->answer)
+                return unit_results_move(left->change, p->answer->change);
+        p->answer = TAKE_PTR(left);
         return 0;
 }
 
@@ -196,28 +196,29 @@ static bool is_bound(const Leader *l, const PendingRequest *t) {
 
 static int decide_chunk(Decision *d, PendingRequest *t) {
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
-        Argosy__Request__Change part = *t->request->change;
+        Argosy__Request__Change chunk = *t->request->change;
         LogChunks *p = log_chunk_of(t);
         size_t at = p->at, n = part_size(d->leader, t, at);
-        _cleanup_free_ char **room = parts_of(t)->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
+        _cleanup_free_ char **room = chunks_of(t)->ties.repeats ? calloc(n + 1, sizeof(*room)) : NULL;
         int r;
 
-        if (parts_of(t)->ties.repeats && !room)
+        if (chunks_of(t)->ties.repeats && !room)
                 return -ENOMEM;
-        log_chunk_take(p, at + n, at + n == part.n_names);
-        part.names += at;
-        part.n_names = n;
+        log_chunk_take(p, at + n, at + n == chunk.n_names);
+        chunk.names += at;
+        chunk.n_names = n;
         if (room)
-                leave_repeats(t, at, room, &part);
-        r = is_bound(d->leader, t) ? decide_bound_chunk(d, t, &part) : decide_units(d, t, &part, &p->part);
-        if (r < 0 || !parts_of(t) ||
-            !p->part) // it was answered, and nothing of it is left; or a later turn has time for it
+                leave_repeats(t, at, room, &chunk);
+        r = is_bound(d->leader, t) ? decide_bound_chunk(d, t, &chunk)
+                                   : decide_units(d, t, &chunk, &p->answer);
+        if (r < 0 || !chunks_of(t) ||
+            !p->answer) // it was answered, and nothing of it is left; or a later turn has time for it
                 return r;
         return log_chunk_put(d, t, mark);
 }
 
 uint32_t decide_chunks_end(const PendingRequest *t) {
-        return parts_of(t) ? (uint32_t) log_chunk_of(t)->end : 0;
+        return chunks_of(t) ? (uint32_t) log_chunk_of(t)->end : 0;
 }
 
 bool decide_chunk_is_done(const Leader *l, const PendingRequest *t) {
@@ -241,7 +242,7 @@ static int parts_new(PendingRequest *t) {
 
 // It stays so, however many hosts there are meanwhile.
 static bool is_in_parts(const Leader *l, const PendingRequest *t) {
-        return parts_of(t) || (t->job > 0 && names_done(l, t->request->change) > 0);
+        return chunks_of(t) || (t->job > 0 && names_done(l, t->request->change) > 0);
 }
 
 int decide_chunks(Decision *d, PendingRequest *t) {
@@ -250,7 +251,7 @@ int decide_chunks(Decision *d, PendingRequest *t) {
 
         if (!is_in_parts(l, t) && is_whole(l, t->request->change))
                 return CHANGE_WHOLE;
-        if (!parts_of(t))
+        if (!chunks_of(t))
                 r = parts_new(t);
         if (r >= 0)
                 r = judge(d, t);
@@ -258,7 +259,7 @@ int decide_chunks(Decision *d, PendingRequest *t) {
                 leader_mark(l);
                 return PLAN_SETTLED;
         }
-        if (r == 0 && !parts_of(t)) // it was refused
+        if (r == 0 && !chunks_of(t)) // it was refused
                 return PLAN_SETTLED;
         return r != 0 ? r : decide_chunk(d, t);
 }

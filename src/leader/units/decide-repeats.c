@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A Change, or a part of one, that the log has already, and that is asked for again: by a client that has
+// A Change, or a chunk of one, that the log has already, and that is asked for again: by a client that has
 // lost the answer, or under a key. What is told of each unit is what its job did, and how it ended, by the
 // record of the job, and not what there would be to do now: the unit may be gone since, or be updated. While
 // the job runs, the answer is what it was the first time.
@@ -10,7 +10,7 @@
 // changed the unit meanwhile, it is told that nothing was changed (ECANCELED): neither did the job do it,
 // nor does this answer.
 //
-// The record is read whole for each part, of which there may be dozens: at 0.2 us for each unit that it
+// The record is read whole for each chunk, of which there may be dozens: at 0.2 us for each unit that it
 // names. So once those that were read make REPORTED_UNITS, further repeated requests wait for the next turn.
 //
 // Failures: of a job that is not kept any more it is said that the log has it, since its key is known, and

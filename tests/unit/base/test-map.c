@@ -297,14 +297,38 @@ static void without_memory_to_grow_it_is_as_it_was(void **state) {
         assert_holds(&m, of, N_ITEMS);
 }
 
-RUN_TESTS(
-        cmocka_unit_test(hashes_as_others_do),
-        cmocka_unit_test(finds_what_was_added_and_nothing_else),
-        cmocka_unit_test(may_take_while_walking),
-        cmocka_unit_test(gives_back_the_slots_of_many),
-        cmocka_unit_test(grows_a_few_slots_at_a_time),
-        cmocka_unit_test(finds_and_takes_while_it_grows),
-        cmocka_unit_test(may_take_while_walking_while_it_grows),
-        cmocka_unit_test(frees_what_is_in_either_table),
-        cmocka_unit_test(without_memory_to_grow_it_is_as_it_was)
-)
+typedef struct Named {
+        uint64_t number;
+        bool set;
+        char name[]; // behind it the object has room left over
+} Named;
+
+// Its own copy of the name is the key; one name is not there twice.
+static void a_new_value_is_there_under_its_name(void **state) {
+        char name[] = "web.service";
+        Map m = {};
+        Named *n = MAP_NEW_STR(&m, Named, name, name);
+
+        assert_non_null(n);
+        assert_true(n->number == 0 && !n->set);
+        memset(name, 'x', strlen(name));
+        assert_string_equal(n->name, "web.service");
+        assert_ptr_equal(map_find_str(&m, "web.service"), n);
+        assert_null(MAP_NEW_STR(&m, Named, name, "web.service"));
+        assert_int_equal(m.count, 1);
+        n->set = true;
+        assert_string_equal(n->name, "web.service");
+        callocs_left = 0;
+        assert_null(MAP_NEW_STR(&m, Named, name, "db.service"));
+        callocs_left = UINT_MAX;
+        assert_null(map_find_str(&m, "db.service"));
+        map_done_with(&m, free);
+}
+
+RUN_TESTS(cmocka_unit_test(hashes_as_others_do), cmocka_unit_test(finds_what_was_added_and_nothing_else),
+          cmocka_unit_test(may_take_while_walking), cmocka_unit_test(gives_back_the_slots_of_many),
+          cmocka_unit_test(grows_a_few_slots_at_a_time), cmocka_unit_test(finds_and_takes_while_it_grows),
+          cmocka_unit_test(may_take_while_walking_while_it_grows),
+          cmocka_unit_test(frees_what_is_in_either_table),
+          cmocka_unit_test(a_new_value_is_there_under_its_name),
+          cmocka_unit_test(without_memory_to_grow_it_is_as_it_was))

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 
+#include "buf.h"
 #include "http-openapi.h"
 #include "http-parameters.h"
 #include "http-write.h"
@@ -40,16 +41,19 @@ static const cJSON *at(const cJSON *object, const char *name) {
 
 // With what stands for each name in it: as the description has it, or the manual.
 static char *path_of(HttpResource r, bool manual) {
-        const char *path = http_resource(r)->path, *brace = strchr(path, '{'),
-                   *behind = brace ? strchr(brace, '}') + 1 : "";
-        const char *name = brace ? http_parameter_of_path(brace + 1)->name : "";
+        const char *path = http_resource(r)->path, *brace;
+        _cleanup_buf_ Buf text = {};
 
-        if (!brace)
-                return strdup(path);
-        if (manual)
-                return str_printf("%.*s%s%s", (int) (brace - path), path,
-                                  streq(name, "number") ? "NUMBER" : "NAME", behind);
-        return str_printf("%.*s{%s}%s", (int) (brace - path), path, name, behind);
+        for (; (brace = strchr(path, '{')); path = strchr(brace, '}') + 1) {
+                const char *name = http_parameter_of_path(brace + 1)->name;
+
+                assert_int_equal(buf_append(&text, path, (size_t) (brace - path)), 0);
+                if (manual)
+                        name = streq(name, "number") ? "NUMBER" : "NAME";
+                assert_int_equal(buf_printf(&text, manual ? "%s" : "{%s}", name), 0);
+        }
+        assert_int_equal(buf_printf(&text, "%s", path), 0);
+        return buf_take_string(&text);
 }
 
 static const char *const methods[] = {"get", "post", "put", "delete"};

@@ -56,12 +56,12 @@ static int plan(size_t end, bool last, size_t n) {
         LogChunks *p = log_chunk_of(pending);
 
         log_chunk_take(p, end, last);
-        assert_null(p->part);
-        p->part = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        assert_null(p->answer);
+        p->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         for (size_t i = p->at; i < end; i++) {
                 _cleanup_free_ char *name = str_printf("u%zu", i);
 
-                assert_int_equal(FIELD_APPEND(p->part->change->units, p->part->change->n_units,
+                assert_int_equal(FIELD_APPEND(p->answer->change->units, p->answer->change->n_units,
                                               unit_result_new(name)),
                                  0);
                 if (i < p->at + n)

@@ -241,6 +241,7 @@ static void joins_and_dies(FakeDaemon *d) {
         assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_JOIN);
         assert(streq(q->cluster_join->address, "10.0.0.1:99") && streq(q->cluster_join->token, "secret"));
         assert(q->cluster_join->discard);
+        fake_hang_up(d);
 }
 
 static void a_join_is_asked_once(void **state) {

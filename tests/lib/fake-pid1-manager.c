@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "str.h"
 #include "uvx.h"
@@ -300,6 +301,15 @@ int systemd_manager_stopped_with(SystemdManager *m, const char *name, SystemdSto
         m->pid1->n_surveys++;
         job_new(m, JOB_SURVEY, name, userdata)->done.stopped_with = done;
         return 0;
+}
+
+int pid1_socket(FakePid1 *p) {
+        int fds[2];
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+                return -errno;
+        close(fds[1]);
+        return fds[0];
 }
 
 // Nothing is said over it. Where it leads to may have ended meanwhile.

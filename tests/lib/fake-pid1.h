@@ -36,6 +36,7 @@ void pid1_on_connection(FakePid1 *(*find)(const struct SystemdConfig *config));
 // A user's manager ends, in order or killed, and all that it runs; it is begun again with nothing.
 void pid1_end(FakePid1 *p, bool in_order);
 void pid1_begin(FakePid1 *p);
+int pid1_socket(FakePid1 *p); // a new one that leads to it
 bool pid1_is_reachable(const FakePid1 *p); // it runs, and neither reads its files nor executes itself again
 // A unit of the system's own, of which no file matters: it is up, or down.
 void pid1_set_active(FakePid1 *p, const char *name, bool active);

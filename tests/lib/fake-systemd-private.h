@@ -59,6 +59,9 @@ struct FakeSystemd {
         uint32_t last_job;
         unsigned n_jobs, jobs_peak;
         uint64_t last_invocation;
+        FakeBehaviour (*judge)(const char *name, void *userdata); // NULL: nobody says
+        void (*changed)(const char *name, const char *was, const char *is, void *userdata);
+        void *on_data;
 };
 
 // fake-systemd.c
@@ -78,6 +81,7 @@ FakeUnit *fake_unit_get(FakeSystemd *f, const char *name);
 uint64_t fake_unit_file(FakeSystemd *f, const char *name);
 const char *fake_unit_load_word(FakeSystemd *f, const FakeUnit *u);
 void fake_unit_load(FakeSystemd *f, FakeUnit *u);
+void fake_unit_read(FakeSystemd *f, FakeUnit *u);
 void fake_unit_collect(FakeSystemd *f, FakeUnit *u);
 void fake_unit_change(FakeSystemd *f, FakeUnit *u, const char *active, const char *sub, const char *result);
 void fake_unit_job_end(FakeSystemd *f, FakeUnit *u, const char *result);

@@ -193,11 +193,17 @@ const char *fake_unit_load_word(FakeSystemd *f, const FakeUnit *u) {
         return u->behaviour == FAKE_BAD_SETTING ? "bad-setting" : "loaded";
 }
 
+void fake_unit_read(FakeSystemd *f, FakeUnit *u) {
+        u->file = fake_unit_file(f, u->name);
+        if (f->judge)
+                u->behaviour = f->judge(u->name, f->on_data);
+}
+
 void fake_unit_load(FakeSystemd *f, FakeUnit *u) {
         if (u->loaded)
                 return;
         u->loaded = true;
-        u->file = fake_unit_file(f, u->name);
+        fake_unit_read(f, u);
         fake_emit_new(f, u);
 }
 
@@ -239,6 +245,8 @@ void fake_unit_change(FakeSystemd *f, FakeUnit *u, const char *active, const cha
         }
         if (was_down != is_down)
                 change_cgroup(f, u, was_down);
+        if (f->changed && !streq(u->active, active))
+                f->changed(u->name, u->active, active, f->on_data);
         snprintf(u->active, sizeof(u->active), "%s", active);
         snprintf(u->sub, sizeof(u->sub), "%s", sub);
         snprintf(u->result, sizeof(u->result), "%s", result ?: "success");
@@ -325,6 +333,8 @@ void fake_systemd_finish(FakeSystemd *f, const char *name, const char *result) {
         if (!u->job)
                 return;
         if (streq(u->job_type, "stop"))
+                change_and_end(f, u, "inactive", "dead", NULL, result);
+        else if (streq(result, "done") && u->behaviour == FAKE_WAITS)
                 change_and_end(f, u, "inactive", "dead", NULL, result);
         else if (streq(result, "done"))
                 change_and_end(f, u, "active", "running", NULL, result);

@@ -13,23 +13,6 @@
 
 #include "str.h"
 
-// SPDX-License-Identifier: LGPL-2.1-or-later
-#include "fake-systemd.h"
-
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <systemd/sd-bus.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "list.h"
-#include "map.h"
-#include "str.h"
 
 void fake_must(int r) {
         if (r < 0) {
@@ -188,10 +171,26 @@ FakeSystemd *fake_systemd_new(uv_loop_t *loop, const char *dir) {
 
         if (!f)
                 abort();
-        f->loop = loop;
         f->dir = dir ? strdup(dir) : NULL;
         f->cut_after = -1;
         list_init(&f->waiting);
+        if (loop)
+                fake_systemd_move(f, loop);
+        return f;
+}
+
+void fake_systemd_abandon(FakeSystemd *f) {
+        forget_late(f);
+        f->bus = NULL;
+        f->poll = NULL;
+        f->serial = 0;
+        f->cut = false;
+        f->cut_after = -1;
+}
+
+void fake_systemd_move(FakeSystemd *f, uv_loop_t *loop) {
+        fake_systemd_abandon(f);
+        f->loop = loop;
         uv_prepare_init(loop, &f->prepare);
         uv_idle_init(loop, &f->again);
         f->prepare.data = f->again.data = f;
@@ -199,7 +198,14 @@ FakeSystemd *fake_systemd_new(uv_loop_t *loop, const char *dir) {
         uv_prepare_start(&f->prepare, on_prepare);
         uv_unref((uv_handle_t *) &f->prepare);
         uv_unref((uv_handle_t *) &f->again);
-        return f;
+}
+
+void fake_systemd_on(FakeSystemd *f, FakeBehaviour (*judge)(const char *name, void *userdata),
+                     void (*changed)(const char *name, const char *was, const char *is, void *userdata),
+                     void *userdata) {
+        f->judge = judge;
+        f->changed = changed;
+        f->on_data = userdata;
 }
 
 static void on_handle_closed(uv_handle_t *h) {
@@ -399,7 +405,10 @@ void fake_systemd_reload_end(FakeSystemd *f) {
         map_foreach (slot, &f->units) {
                 FakeUnit *u = slot->value;
 
-                u->file = fake_unit_file(f, u->name);
+                if (u->loaded)
+                        fake_unit_read(f, u);
+                else
+                        u->file = fake_unit_file(f, u->name);
         }
         emit_all(f, "UnitNew");
         fake_emit_reloading(f, false);

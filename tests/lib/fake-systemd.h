@@ -25,17 +25,28 @@ typedef enum FakeBehaviour {
         FAKE_FAILS,       // a start fails, result exit-code
         FAKE_EXITS,       // the start succeeds and the unit ends at once (Type=simple, exit 0)
         FAKE_HANGS,       // starting, stopping and ending wait for fake_systemd_finish()
+        FAKE_WAITS,       // a one-shot that is activating until fake_systemd_finish()
         FAKE_SKIPS,       // a condition is not met
         FAKE_REFUSES,     // StartUnit is answered with an error
         FAKE_BAD_SETTING, // its file does not load
 } FakeBehaviour;
 
-// dir: where unit files are, NULL: nowhere.
+// dir: where unit files are, NULL: nowhere. loop NULL: there is none yet (fake_systemd_move()).
 FakeSystemd *fake_systemd_new(uv_loop_t *loop, const char *dir);
 // Closes its handles and runs the loop until they are gone.
 void fake_systemd_free(FakeSystemd *f);
 // A new connection; for SystemdConfig.open_socket with the FakeSystemd as userdata. The one before is cut.
 int fake_systemd_open(void *fake);
+
+// Its next connection is on that loop; the one before is not run any more, and nothing of it is given back.
+void fake_systemd_move(FakeSystemd *f, uv_loop_t *loop);
+// The loop of its connection is not run any more.
+void fake_systemd_abandon(FakeSystemd *f);
+// Who is asked how a unit behaves whenever its file is read, and told of each change of its state while it
+// happens.
+void fake_systemd_on(FakeSystemd *f, FakeBehaviour (*judge)(const char *name, void *userdata),
+                     void (*changed)(const char *name, const char *was, const char *is, void *userdata),
+                     void *userdata);
 
 void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
 // `names`, separated by blanks, are in that list property of the unit ("RequiredBy", "ConsistsOf", ...), and

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -205,13 +204,12 @@ static void work_later(HelperLink *l) {
 
 static void hand_over(HelperLink *l) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
-        int fds[2];
+        int fd = pid1_socket(machine_of(l)->user.pid1);
 
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+        if (fd < 0)
                 abort();
-        close(fds[1]);
         sim_helper_connects = machine_of(l);
-        l->ops.reply(&reply, fds[0], l->userdata);
+        l->ops.reply(&reply, fd, l->userdata);
         sim_helper_connects = NULL;
 }
 

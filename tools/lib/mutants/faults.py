@@ -5501,6 +5501,10 @@ FAULTS = [
           "r = force && !node->own_dir ? mark_forced(node) : 0;",
           "agent/managers: what_a_manager_runs_that_nobody_names_any_more_is_stopped"),
     # ---- stories: what a check of theirs must notice (tests/sim/leader/checks.c)
+    Fault("jobs-of-a-lost-connection-never-end", "src/sysd/manager/systemd-manager-jobs.c",
+          "else if (j->state == JOB_ORPHAN)",
+          "else if (false)",
+          "sim/hosts-bus: wishes-are-reached"),
     Fault("new-reason-is-not-told", "src/agent/nodes/agent-reach.c",
           "node->reason_news = true;",
           "node->reason_news = false;",

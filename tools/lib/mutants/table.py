@@ -7,7 +7,7 @@ from functools import cache
 
 from .workshop import Misfit, is_scenario, is_story, position
 
-CHECKS = {"sim/leader": "tests/sim/leader/checks.c", "sim/hosts": "tests/sim/hosts/hosts-checks.c"}  # tables, by who plays the stories
+CHECKS = {"sim/leader": "tests/sim/leader/checks.c", "sim/hosts": "tests/sim/hosts/hosts-checks.c", "sim/hosts-bus": "tests/sim/hosts/hosts-checks.c"}  # tables, by who plays the stories
 # Checks that no fault made red yet, and what was tried: no other one may go without.
 UNSEEN = {
     "log-is-one": "logs that are emptied at a start, and terms that are not written: other checks are red first",

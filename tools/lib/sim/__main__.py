@@ -32,7 +32,8 @@ def parse():
                       help=f"write {program.DIGESTS.relative_to(program.SOURCE)} anew: a commit that changes what is asked, logged or answered does so")
     parser.add_argument("--hosts", action="store_true", help="stories of whole hosts, instead of those of a leader")
     parser.add_argument("--raft", action="store_true", help="the same with argosy's own log, on libraft, instead of one in memory")
-    parser.add_argument("--leader", action="store_true", help="--hours, --minutes: stories of a leader alone; so do --hosts and --raft with theirs")
+    parser.add_argument("--bus", action="store_true", help="the same with argosy's own connection to systemd, and a systemd that speaks sd-bus")
+    parser.add_argument("--leader", action="store_true", help="--hours, --minutes: stories of a leader alone; so do --hosts, --raft and --bus with theirs")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="--sweep: each N-th place only")
     parser.add_argument("--prose", action="store_true", help="tell the story as it happens")
     parser.add_argument("--events", action="store_true", help="one line of fixed columns for each thing that is delivered: microseconds, what, host, number, more")
@@ -49,14 +50,14 @@ def parse():
     args = parser.parse_args()
     if args.until is not None and args.seed is None and args.file is None:
         parser.error("--until is about one story")
-    args.hosts |= args.raft
+    args.hosts |= args.raft or args.bus
     if args.sweep and not args.hosts:
         parser.error("--sweep is of whole hosts: --hosts or --raft")
     if args.hosts and (args.planted is not None or args.write_digests):
         parser.error("stories of whole hosts have no digests, and nothing is planted for them but by tools/mutants")
     if args.minutes is not None:
         args.hours = args.minutes / 60
-    args.target = program.RAFT if args.raft else program.HOSTS if args.hosts else program.TARGET
+    args.target = program.RAFT if args.raft else program.BUS if args.bus else program.HOSTS if args.hosts else program.TARGET
     return args
 
 

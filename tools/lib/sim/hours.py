@@ -50,7 +50,7 @@ class Night:
 
 
 class Nights:
-    """Of all programs, each of which gets as much time."""
+    """Of all programs, each of which gets its share of the time."""
 
     def __init__(self, nights, until, keep):
         self.nights, self.until, self.keep = nights, until, keep
@@ -62,7 +62,7 @@ class Nights:
             open_nights = [night for night in self.nights if len(night.red) < RED_MAX]
             if time.monotonic() >= self.until or not open_nights:
                 return None
-            night = min(open_nights, key=lambda night: (night.seconds, self._begun[night.target]))
+            night = min(open_nights, key=lambda night: (night.seconds / program.SHARES[night.target], self._begun[night.target]))
             self._begun[night.target] += 1
             return night, *night.take_seeds()
 

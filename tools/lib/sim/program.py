@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""leader-sim, hosts-sim or hosts-sim-raft: built in a build directory of its own, as it is shipped but for line numbers."""
+"""leader-sim, hosts-sim and its kin: built in a build directory of its own, as it is shipped but for line numbers."""
 
 import os
 import re
@@ -10,8 +10,9 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[3]
 BUILD = SOURCE / "build-sim"
 DIGESTS = SOURCE / "tests/sim/leader/stories.digests"
-TARGET, HOSTS, RAFT = "tests/sim/leader-sim", "tests/sim/hosts-sim", "tests/sim/hosts-sim-raft"
-PREFIXES = {TARGET: "", HOSTS: "hosts-", RAFT: "raft-"}  # of the files of their red stories
+TARGET, HOSTS, RAFT, BUS = "tests/sim/leader-sim", "tests/sim/hosts-sim", "tests/sim/hosts-sim-raft", "tests/sim/hosts-sim-bus"
+PREFIXES = {TARGET: "", HOSTS: "hosts-", RAFT: "raft-", BUS: "bus-"}  # of the files of their red stories
+SHARES = {TARGET: 1, HOSTS: 1, RAFT: 1, BUS: 0.2}  # of the time of a night: of whole hosts a tenth is on a bus
 RED = re.compile(r"^red: seed (\d+), (?:step \d+, )?([^;]*);", re.MULTILINE)
 OPTIONS = ["-Doptimization=2", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
 

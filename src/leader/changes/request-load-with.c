@@ -145,7 +145,8 @@ static int will_follow(Planner *p, const char *name, uint32_t node) {
                 r = unit_file_expand(file, name, name, &options, NULL);
         if (r < 0)
                 return r == -EINVAL ? false : r;
-        may = p->ops->may_stay(node, options, p->userdata);
+        may = !file->failing.has_data || unit_record_data_node(e->record) == node; // data-nodes.h
+        may = may && p->ops->may_stay(node, options, p->userdata);
         unit_options_unref(options);
         return may;
 }

@@ -28,6 +28,7 @@
 #include "tables.h"
 #include "unit-event.h"
 #include "unit-file.h"
+#include "unit-marks.h"
 #include "unit-record.h"
 
 typedef struct Search {
@@ -206,12 +207,22 @@ static int note_activated(Leader *l, const UnitEntry *e) {
         return activators_set(&l->activators, name, activated);
 }
 
+// It is kept where the data of what it activates is (data-nodes.h).
+static void confine_with_activated(Leader *l, const char *activator) {
+        Unit *u = unit_find(l, activator);
+
+        if (u)
+                unit_mark_refusals(l, u);
+}
+
 int activation_affinity_on_unit(Leader *l, const UnitEntry *e) {
         int r = note_activated(l, e);
 
         if (r < 0)
                 return r;
         activation_affinity_refresh(l, e->record->name);
+        if (l->data_bindings.count > 0 && activators_activated(&l->activators, e->record->name))
+                confine_with_activated(l, e->record->name);
         if (!e->removed && activators_find(&l->activators, e->record->name, is_any, NULL))
                 refresh(l, e->record->name);
         return 0;

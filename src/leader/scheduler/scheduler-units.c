@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "activators.h"
 #include "data-nodes.h"
 #include "due.h"
 #include "fleet-units.h"
@@ -113,15 +114,45 @@ static size_t confine_fleet_unit(Leader *l, const char *name, uint32_t unit) {
         return n_nodes;
 }
 
+// Where the data of what it activates is, if the unit may be there.
+static const Node *node_of_activated(const Leader *l, const Unit *u, const char **ret_activated) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        const char *activated = activators_activated(&l->activators, u->name);
+        const Node *n = activated ? data_node_bound(l, activated) : NULL;
+        UnitOptions *options;
+
+        if (!n || !e || e->removed || e->record->global || unit_exclusion(u, n->number) ||
+            unit_options_of(e, &options) < 0)
+                return NULL;
+        *ret_activated = activated;
+        if (!node_admits(l, n, options))
+                n = NULL;
+        unit_options_unref(options);
+        return n;
+}
+
+// *ret_activated: whose data that is; NULL: its own.
+static const Node *node_of_data(const Leader *l, const Unit *u, const char **ret_activated) {
+        *ret_activated = NULL;
+        if (l->data_bindings.count == 0)
+                return NULL;
+        return data_node_bound(l, u->name) ?: node_of_activated(l, u, ret_activated);
+}
+
+void scheduler_confine(Leader *l, uint32_t unit, const Node *n) {
+        placement_unit_confine(l->places->placement, unit);
+        placement_unit_admit(l->places->placement, unit, n->scheduling.place - 1);
+}
+
 static void confine_to_data(Leader *l, const Unit *u, uint32_t unit) {
-        const Node *n = data_node_bound(l, u);
+        const char *activated;
+        const Node *n = node_of_data(l, u, &activated);
 
         if (!n)
                 return;
         if (!n->scheduling.place)
                 scheduler_add_new_nodes(l);
-        placement_unit_confine(l->places->placement, unit);
-        placement_unit_admit(l->places->placement, unit, n->scheduling.place - 1);
+        scheduler_confine(l, unit, n);
 }
 
 static uint32_t add_unit(Leader *l, Unit *u, uint32_t class, uint32_t role, int16_t priority) {
@@ -317,6 +348,8 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions
                 (void) scheduler_set_options(l, u->name, unit, options);
         put_unit(l, u, e);
         mark_mismatch(l, u);
+        if (!e)
+                data_nodes_unbind(l, u);
         if (!e && !u->followed) {
                 placement_unit_remove(l->places->placement, unit);
                 u->scheduling.place = 0;
@@ -353,11 +386,15 @@ void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool exclud
 
 static size_t sync_refusals_of(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        size_t cost;
 
         list_unlink(&unit_work(l, u)->refusals_due);
         l->n_refusals_reported++;
         keep_with_data(l, u->name, e && failing_options_of(e)->has_data);
-        return scheduler_set_refusals(l, u);
+        cost = scheduler_set_refusals(l, u);
+        if (l->data_bindings.count > 0 && u->node && scheduler_must_go(l, u))
+                unit_event(l, u, LIFE_RECONSIDER); // what it activates is kept on another node
+        return cost;
 }
 
 void scheduler_sync_refusals(Leader *l) {
@@ -428,9 +465,12 @@ bool scheduler_node_admits(const Leader *l, const Node *n, const char *name) {
 }
 
 bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size) {
-        const Node *n = data_node_bound(l, u);
+        const char *activated;
+        const Node *n = node_of_data(l, u, &activated);
 
-        if (n)
+        if (n && activated)
+                str_fit(ret, size, "the data of %s, which it activates, is on %s", activated, n->name);
+        else if (n)
                 str_fit(ret, size, "its data is on %s", n->name);
         return n;
 }

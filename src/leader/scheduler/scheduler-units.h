@@ -60,6 +60,8 @@ bool scheduler_replaces_unit(const Leader *l, const char *name, const char *othe
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's
 // options, or a provisional unit.
 uint32_t scheduler_get_unit(Leader *l, const char *name, bool provisional);
+// No other node may have it.
+void scheduler_confine(Leader *l, uint32_t unit, const Node *n);
 // Gives it the class that its options mean. 0; SCHEDULER_TOO_MANY_TIED: as if it named fewer that it is to
 // be with;
 // -ENOSPC, -EINVAL: they demand what cannot be counted any more.

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "array.h"
+#include "data-nodes.h"
 #include "fleet-units.h"
 #include "oom.h"
 #include "registry.h"
@@ -180,7 +181,7 @@ static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswe
                 const Node *node = l->places->nodes[refusals[i].node];
                 const Unit *u = unit_find(l, name);
                 const char *why = NULL;
-                char failed[64], fleet[SCHEDULER_WHY_SIZE];
+                char failed[SCHEDULER_WHY_SIZE], fleet[SCHEDULER_WHY_SIZE];
 
                 if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node) {
                         why = unit_exclusion(u, node->number);
@@ -207,6 +208,17 @@ void scheduler_answer_done(SchedulerAnswer *p) {
                 message_free(p->refusals[i]);
         free(p->refusals);
         *p = (SchedulerAnswer){};
+}
+
+void scheduler_keep_with(Scheduler *p, const char *name, const UnitOptions *options, const char *activates) {
+        Leader *l = p->leader;
+        const Unit *u = unit_find(l, name);
+        const Node *n = l->places->is_copy ? NULL : data_node_bound(l, activates);
+
+        if (!n || (u && u->scheduling.place) || !n->scheduling.place || !node_admits(l, n, options))
+                return;
+        scheduler_confine(l, scheduler_get_unit(l, name, true), n);
+        scheduler_touch(p, name);
 }
 
 static int prepare(Scheduler *p, const char *name, const UnitOptions *options, uint32_t *ret) {

@@ -49,6 +49,9 @@ void scheduler_enter(Scheduler *p);
 void scheduler_leave(Scheduler *p);
 bool scheduler_is_outdated(const Scheduler *p);
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
+// Before a new unit is placed: it goes only where the data of the unit is that it activates, if it may be
+// there (data-nodes.h).
+void scheduler_keep_with(Scheduler *p, const char *name, const UnitOptions *options, const char *activates);
 // `explain`: fill in the refusals when node is 0.
 int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
                     SchedulerAnswer *ret);

@@ -21,6 +21,7 @@
 #include "decide-complete.h"
 #include "decide-chunks.h"
 #include "decide-repeats.h"
+#include "data-nodes.h"
 #include "decision.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
@@ -64,7 +65,7 @@ static bool is_kept_by_data(Leader *l, const char *name, char *ret, size_t size)
         const Unit *u = unit_find(l, name);
         char why[128];
 
-        if (!u || !u->node || !scheduler_data_why(l, u, why, sizeof why))
+        if (!u || !u->node || !data_node_bound(l, name) || !scheduler_data_why(l, u, why, sizeof why))
                 return false;
         str_fit(ret, size,
                 "%s, which does not take it: VolumeLoss=accept would let it begin without that "
@@ -84,6 +85,8 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         ret->node = activation_affinity_node(d->leader, &d->batch, name, activates, options);
         ret->possible = ret->node;
         decision_need_scheduler(d);
+        if (!ret->node && activates)
+                scheduler_keep_with(d->scheduler, name, options, activates);
         if (ret->node) {
                 scheduler_put(d->scheduler, name, options, ret->node);
                 return 0;

@@ -8,6 +8,9 @@
 //      unit replaces it, say       until that node takes it again
 //      it is destroyed             nobody remembers where its data was
 //
+// A timer, socket or path of such a unit is confined to that node, too, unless its own file or the node says
+// otherwise: elsewhere it would find nothing to activate, and the unit could not follow.
+//
 // The unit is free when the node is none any more, refuses the unit, or is to be empty and does not wait for
 // it any longer (a drain's deadline). Who is bound stands in a table of its own, so that units without data
 // have no field for it. Nothing fails.
@@ -16,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "activators.h"
 #include "due.h"
 #include "nodes.h"
 #include "oom.h"
@@ -53,10 +57,23 @@ bool data_nodes_binds(const Leader *l, const char *name) {
         return map_find_str(&l->data_bindings, name);
 }
 
-const Node *data_node_bound(const Leader *l, const Unit *u) {
-        const DataBinding *b = map_find_str(&l->data_bindings, u->name);
+const Node *data_node_bound(const Leader *l, const char *name) {
+        const DataBinding *b = map_find_str(&l->data_bindings, name);
 
         return b ? node_find(l, b->node) : NULL;
+}
+
+static bool mark_activator(const char *name, void *userdata) {
+        Unit *u = unit_find(userdata, name);
+
+        if (u)
+                unit_mark_refusals(userdata, u);
+        return false;
+}
+
+// They are kept where it is.
+static void mark_activators(Leader *l, const Unit *u) {
+        (void) activators_find(&l->activators, u->name, mark_activator, l);
 }
 
 static DataBinding *add_binding(Leader *l, Unit *u) {
@@ -75,6 +92,7 @@ void data_nodes_unbind(Leader *l, const Unit *u) {
                 return;
         list_unlink(&b->away);
         free(b);
+        mark_activators(l, u);
 }
 
 bool data_nodes_bind(Leader *l, Unit *u, const Node *n, bool away) {
@@ -82,6 +100,8 @@ bool data_nodes_bind(Leader *l, Unit *u, const Node *n, bool away) {
         bool changes = b->node != n->number;
 
         b->node = n->number;
+        if (changes)
+                mark_activators(l, u);
         if (away && !list_is_linked(&b->away))
                 list_append(&l->away_from_data, &b->away);
         else if (!away)

@@ -15,6 +15,6 @@ uint32_t data_node_of_record(const Argosy__UnitRecord *next, void *userdata);
 bool data_nodes_bind(Leader *l, Unit *u, const Node *n, bool away);
 void data_nodes_unbind(Leader *l, const Unit *u);
 bool data_nodes_binds(const Leader *l, const char *name);
-const Node *data_node_bound(const Leader *l, const Unit *u); // NULL: it is confined to none
+const Node *data_node_bound(const Leader *l, const char *name); // NULL: it is confined to none
 // Pulls DUE_DATA: units that have no node and are kept for that of their data are looked at.
 void data_nodes_reconsider(Leader *l);

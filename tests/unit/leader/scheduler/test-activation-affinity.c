@@ -345,6 +345,100 @@ static void the_next_leader_knows_who_belongs_together(void **state) {
         assert_int_equal(node_of("z-backup.service", LOADED), node_of("night.timer", LAUNCHED));
 }
 
+// ------------------------------------------------------------------------------------------------ data
+
+#define DATA "[Container]\nImage=localhost/db:1\nVolume=data:/data\n"
+#define ON(host) "[X-Argosy]\nHost=" host "\n"
+
+static void give_podman(void) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        for (uint32_t i = 2; i <= 3; i++) {
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+}
+
+// A container that has run on the second host, and whose data is there.
+static uint32_t run_on_second(void) {
+        give_podman();
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        change(START, "x.service", DATA, "");
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        assert_int_equal(node_of("x.service", LAUNCHED), rig_host(&g, 2)->virtual.node);
+        return rig_host(&g, 2)->virtual.node;
+}
+
+static uint32_t at(const char *name) {
+        return rig_record(&g, name)->node;
+}
+
+// Elsewhere it would find nothing to activate when its node is back.
+static void a_timer_stays_where_the_data_of_its_container_is(void **state) {
+        uint32_t node = run_on_second();
+
+        change(STOP, "x.service", NULL, "");
+        change(START, "x.timer", TIMER, "");
+        assert_int_equal(node_of("x.timer", LAUNCHED), node);
+        rig_host_off_for(&g, 2, 3 * RIG_LEASE_MS);
+        rig_settle(&g);
+        assert_int_equal(at("x.service"), node);
+        assert_int_equal(at("x.timer"), node);
+        rig_elect_anew(&g);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_int_equal(at("x.timer"), node);
+        rig_host_on(&g, 2, true);
+        assert_int_equal(node_of("x.timer", LAUNCHED), node);
+        assert_int_equal(node_of("x.service", LOADED), node);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_int_equal(at("x.timer"), node);
+        change(ARGOSY__VERB__VERB_DESTROY, "x.service", NULL,
+               "x.timer activates it, and will fail to; its volume stays on n2: data");
+        rig_settle(&g);
+        assert_int_not_equal(at("x.timer"), node);
+}
+
+static void a_timer_waits_for_the_node_of_the_data_of_its_container(void **state) {
+        uint32_t node = run_on_second();
+        unsigned states;
+
+        (void) rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "x.service", NULL);
+        rig_settle(&g);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
+        states = g.n_states;
+        (void) rig_change(&g, START, "x.timer", TIMER);
+        rig_settle(&g);
+        assert_int_equal(g.n_states, states); // nowhere for a moment
+        assert_int_equal(at("x.service"), 0);
+        assert_int_equal(at("x.timer"), 0);
+        assert_string_equal(rig_why(&g, "x.timer")->status_reply->why,
+                            "the data of x.service, which it activates, is on n2");
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_OPEN, 0);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service", LOADED), node);
+        assert_int_equal(node_of("x.timer", LAUNCHED), node);
+}
+
+// Its own file says where it is to be: then it is told that it cannot activate the container.
+static void a_container_with_data_does_not_follow_its_timer(void **state) {
+        uint32_t node = run_on_second();
+
+        change(STOP, "x.service", NULL, "");
+        change(START, "x.timer", TIMER ON("n1"),
+               "x.service is on another node, where this unit cannot activate it");
+        assert_int_equal(node_of("x.timer", LAUNCHED), rig_host(&g, 1)->virtual.node);
+        assert_int_equal(node_of("x.service", LOADED), node);
+        rig_elect_anew(&g);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service", LOADED), node);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "x.service", NULL);
+        (void) rig_change(&g, LOAD, "x.service", NULL);
+        assert_int_equal(node_of("x.service", LOADED), node);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(
@@ -368,5 +462,8 @@ RUN_TESTS(
         T(both_are_where_both_can_be),
         T(where_no_node_is_for_both_that_is_said),
         T(an_activator_is_where_it_is_to_be_and_not_where_its_service_is),
-        T(the_next_leader_knows_who_belongs_together)
+        T(the_next_leader_knows_who_belongs_together),
+        T(a_timer_stays_where_the_data_of_its_container_is),
+        T(a_timer_waits_for_the_node_of_the_data_of_its_container),
+        T(a_container_with_data_does_not_follow_its_timer)
 )

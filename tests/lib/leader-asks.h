@@ -213,10 +213,12 @@ typedef struct RigRollout {
         unsigned health_ms;
         bool pull, unpinned;
         const char *secret; // of a restart: whoever has an older version of it; NULL: all
+        uint64_t if_revision;
 } RigRollout;
 
 static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint64_t id[2] = {++g->id, 77};
@@ -238,6 +240,9 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
         m.health_us = w.health_ms * UINT64_C(1000);
         if (w.secret)
                 m.secret = (char *) w.secret;
+        job.if_revision = w.if_revision;
+        if (w.if_revision > 0)
+                request.job = &job;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
         request.rollout = &m;
         return rig_ask_and_settle(g, &request);

@@ -59,6 +59,7 @@ DisruptionBudget *disruption_budget_get(Leader *l, const char *name) {
         if (!g)
                 return NULL;
         g->name = strdup(name);
+        g->revision = cluster_state_left_revision(l->state); // who was in it before nobody knows
         list_init(&g->units);
         list_init(&g->waiting);
         list_init(&g->recovering_walk);
@@ -196,11 +197,20 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
                 leader_mark(l);
 }
 
+// That a unit has left it is a change of the group, too: the unit is gone, or is by that revision elsewhere.
+static void note_left(const Leader *l, DisruptionBudget *g, const Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        g->revision =
+                MAX_OF(g->revision, e ? e->record->revision : cluster_state_left_revision(l->state));
+}
+
 void disruption_budget_leave(Leader *l, Unit *u) {
         DisruptionBudget *g = u->budget;
 
         if (!g)
                 return;
+        note_left(l, g, u);
         count(l, u, false, false);
         group_contents_forget(u);
         if (g->survey)

@@ -191,7 +191,7 @@ typedef struct DisruptionBudget {
         Rollout *rollout;  // NULL: none is under way
         RolloutMembers *survey; // of a rollout that is asked for (rollouts/rollout-survey.c); NULL: none is
         Map contents;      // GroupContent by what it is, of those that its units have (group-contents.h)
-        uint64_t revision; // the newest that a unit has had in it
+        uint64_t revision; // the newest that a unit has had in it, or with which it has left
         size_t n_recovering;      // units that will be up, or gone, by themselves (orders/recovering.c)
         bool recovering_known;    // that is so; else there may be others
         ListNode recovering_walk; // in Leader.recovering_walks, while that is looked for

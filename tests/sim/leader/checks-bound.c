@@ -454,6 +454,9 @@ void bound_on_answer(const WorldAsked *a, const Argosy__Response *r) {
             (!strstr(r->message, "since revision") && !strstr(r->message, "after revision")))
                 return;
         bound.removed_before = bound.removed;
+        // Which group a unit was of that has been removed the next leader does not know.
+        if (a->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT && bound.removed.up_to > revision)
+                return;
         if (!find_about(a->request, log_truth.units, bound.kinds, &about) || about.unknown)
                 return;
         if (about.up_to <= revision)

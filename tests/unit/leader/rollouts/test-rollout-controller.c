@@ -768,6 +768,35 @@ static void what_no_node_takes_with_another_content_goes_on_conflicting(void **s
         assert_int_equal(rig_record(&g, "web.service")->node, 0);
 }
 
+// By whatever it was then: it is gone, or on all nodes. The next leader does not know who was of the group.
+static void who_has_left_the_group_has_changed_it(void **state) {
+        for (unsigned i = 0; i < 4; i++) {
+                bool is_gone = i & 1, elect = i & 2;
+                uint64_t seen, id[2] = {500 + i, 1};
+
+                start_instances(3, OLD);
+                seen = cluster_state_revision(g.state);
+                if (is_gone)
+                        (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
+                else
+                        (void) rig_change_with(&g, START, "web@1.service", OLD GLOBAL, true,
+                                               (const uint8_t *) id);
+                rig_settle(&g);
+                if (elect && is_gone)
+                        rig_elect_anew(&g);
+                assert_int_equal(
+                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
+                        ESTALE);
+                seen = cluster_state_revision(g.state);
+                assert_int_equal(
+                        rig_last(ask((RigRollout){RESTART, "web@.service", .if_revision = seen}))->status,
+                        0);
+                rig_pass_ms(&g, 60000);
+                (void) rig_change_many(&g, ARGOSY__VERB__VERB_DESTROY, "web", 4, NULL);
+                rig_settle(&g);
+        }
+}
+
 RUN_TESTS(
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),
@@ -811,5 +840,6 @@ RUN_TESTS(
         RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
         RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
         RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
-        RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget)
+        RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),
+        RIG_TEST(who_has_left_the_group_has_changed_it)
 )

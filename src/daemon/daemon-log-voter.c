@@ -58,11 +58,10 @@ struct VoterJob { // handed over to the pool, and back
 };
 
 static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
-        Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+        Argosy__ToVoter__StoreOpened opened =
+                MESSAGE_OF(to_voter__store_opened, .raft_id = raft_id, .error = (char *) error);
         Argosy__ToVoter message = TO_VOTER_OF(STORE_OPENED, store_opened, &opened);
 
-        opened.raft_id = raft_id;
-        opened.error = (char *) error;
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
 }
 
@@ -308,18 +307,15 @@ static void wait_with(Daemon *d, const Argosy__ToHost *order) {
 }
 
 static void wait_with_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
-        Argosy__ToHost order = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost order = TO_HOST_OF(STORE_OPEN, store_open, (Argosy__ToHost__StoreOpen *) message);
 
-        order.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
-        order.store_open = (Argosy__ToHost__StoreOpen *) message;
         wait_with(d, &order);
 }
 
 static void wait_with_close(Daemon *d, uint32_t raft_id) {
-        Argosy__ToHost__StoreClose close = ARGOSY__TO_HOST__STORE_CLOSE__INIT;
+        Argosy__ToHost__StoreClose close = MESSAGE_OF(to_host__store_close, .raft_id = raft_id);
         Argosy__ToHost order = TO_HOST_OF(STORE_CLOSE, store_close, &close);
 
-        close.raft_id = raft_id;
         wait_with(d, &order);
 }
 

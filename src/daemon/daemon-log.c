@@ -26,6 +26,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "message-of.h"
 #include "message.h"
 #include "paths.h"
 #include "port.h"
@@ -374,12 +375,10 @@ static void init_cluster(Daemon *d, Argosy__ClusterRecord *c, Argosy__CaRecord *
 }
 
 static int submit_batch(Daemon *d, Argosy__LogOp **ops, size_t n, StoreDone done) {
-        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
+        Argosy__LogBatch batch = MESSAGE_OF(log_batch, .ops = ops, .n_ops = n);
         _cleanup_free_ uint8_t *packed = NULL;
         size_t len;
 
-        batch.ops = ops;
-        batch.n_ops = n;
         batch.at_us = leader_wall(d->leader);
         batch.counted_us = leader_counted(d->leader) - cluster_state_counted_us(d->state);
         len = argosy__log_batch__get_packed_size(&batch);
@@ -421,15 +420,15 @@ static bool init_key(Daemon *d, Argosy__VoterSecretRecord *ret) {
 // A fresh cluster: its record and this host.
 static int submit_first_batch(Daemon *d) {
         Argosy__ClusterRecord cluster;
-        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+        Argosy__CaRecord ca = MESSAGE_OF(
+                ca_record, .cert = (ProtobufCBinaryData){d->identity.ca_cert.len, d->identity.ca_cert.data},
+                .number = 1);
         Argosy__VoterSecretRecord key = ARGOSY__VOTER_SECRET_RECORD__INIT, *keys[] = {&key};
         Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
         Argosy__LogOp op_cluster = ARGOSY__LOG_OP__INIT, op_host = ARGOSY__LOG_OP__INIT,
                       *ops[] = {&op_cluster, &op_host};
 
-        ca.cert = (ProtobufCBinaryData){d->identity.ca_cert.len, d->identity.ca_cert.data};
-        ca.number = 1;
         init_cluster(d, &cluster, &ca);
         if (init_key(d, &key)) {
                 cluster.voter_secrets = keys;

@@ -60,10 +60,9 @@ static void reply(Joiner *j, Argosy__JoinReply *message) {
 }
 
 static void refuse(Joiner *j, const char *why) {
-        Argosy__JoinReply message = ARGOSY__JOIN_REPLY__INIT;
+        Argosy__JoinReply message = MESSAGE_OF(join_reply, .error = (char *) why);
         const char *address = stream_peer(j->stream)->address;
 
-        message.error = (char *) why;
         if (refusal_log_allows(j->server->daemon, address, why))
                 log_notice("A host at %s asked to join and was refused: %s", address, why);
         reply(j, &message);

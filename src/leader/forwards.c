@@ -35,11 +35,10 @@ typedef struct Forward {
 } Forward;
 
 static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *response) {
-        Argosy__ToHost__ForwardReply reply = ARGOSY__TO_HOST__FORWARD_REPLY__INIT;
+        Argosy__ToHost__ForwardReply reply =
+                MESSAGE_OF(to_host__forward_reply, .id = id, .response = (Argosy__Response *) response);
         Argosy__ToHost m = TO_HOST_OF(FORWARD_REPLY, forward_reply, &reply);
 
-        reply.id = id;
-        reply.response = (Argosy__Response *) response;
         leader_to_host(l, h, &m);
 }
 

@@ -14,11 +14,12 @@
 // These are named, and wait as for a host of which nothing is heard. A signal may be late in telling of an
 // end, hence the question; without an answer in time, what has not been seen to end is named.
 
-#include "agent-core.h"
 #include "agent-goodbye.h"
+#include "agent-core.h"
 #include "agent-report.h"
 #include "agent-session.h"
 #include "agent-unit.h"
+#include "message-of.h"
 
 enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
 
@@ -34,10 +35,9 @@ static void send_to_leader(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
 }
 
 static void send_stopping(Agent *a) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye goodbye = MESSAGE_OF(
+                to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, .stopping = true);
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
-        goodbye.stopping = true;
         send_to_leader(a, &goodbye);
 }
 
@@ -84,12 +84,12 @@ static bool fill_running(AgentNode *node, Argosy__ToVoter__Goodbye__Running *ret
 }
 
 static void send_goodbye(Agent *a) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
         Argosy__ToVoter__Goodbye__Running *rows = calloc(a->n_nodes + 1, sizeof(*rows));
         Argosy__ToVoter__Goodbye__Running **list = calloc(a->n_nodes + 1, sizeof(*list));
         size_t n = 0;
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         goodbye.running = list;
         if (rows && list)
                 agent_foreach_node (node, a) {
@@ -108,9 +108,9 @@ static void send_goodbye(Agent *a) {
 }
 
 void agent_goodbye(Agent *a, bool shutdown) {
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye goodbye =
+                MESSAGE_OF(to_voter__goodbye, .why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART);
 
-        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
         if (shutdown)
                 send_goodbye(a);
         else

@@ -114,13 +114,10 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held, bool 
 }
 
 static int send_part(Agent *a, Argosy__UnitReport **held, size_t n_held, bool last) {
-        Argosy__ToVoter__AttachPart part = ARGOSY__TO_VOTER__ATTACH_PART__INIT;
+        Argosy__ToVoter__AttachPart part = MESSAGE_OF(to_voter__attach_part, .seq = a->attach_seq,
+                                                      .held = held, .n_held = n_held, .last = last);
         Argosy__ToVoter message = TO_VOTER_OF(ATTACH_PART, attach_part, &part);
 
-        part.seq = a->attach_seq;
-        part.held = held;
-        part.n_held = n_held;
-        part.last = last;
         return a->ops.send(&message, a->userdata);
 }
 

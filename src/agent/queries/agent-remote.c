@@ -30,11 +30,10 @@ typedef struct RemoteCall {
 } RemoteCall;
 
 static void remote_reply(Agent *a, uint64_t id, const Argosy__Response *response) {
-        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__CallReply reply =
+                MESSAGE_OF(to_voter__call_reply, .id = id, .response = (Argosy__Response *) response);
         Argosy__ToVoter message = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
 
-        reply.id = id;
-        reply.response = (Argosy__Response *) response;
         (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
 }
 

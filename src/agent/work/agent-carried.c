@@ -344,12 +344,11 @@ static AgentUnitWork *find_waiting(const Agent *a, const CarriedFetch *f, const 
 }
 
 static void ask(Agent *a, CarriedFetch *f, const AgentUnit *u) {
-        Argosy__ToVoter__FileAsk q = ARGOSY__TO_VOTER__FILE_ASK__INIT;
+        Argosy__ToVoter__FileAsk q =
+                MESSAGE_OF(to_voter__file_ask, .hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes},
+                           .from = f->bytes.len, .unit = (char *) u->name);
         Argosy__ToVoter m = TO_VOTER_OF(FILE_ASK, file_ask, &q);
 
-        q.hash = (ProtobufCBinaryData){HASH_SIZE, f->hash.bytes};
-        q.from = f->bytes.len;
-        q.unit = (char *) u->name;
         if (a->ops.send(&m, a->userdata) < 0)
                 return;
         f->asked = a->attach_seq;

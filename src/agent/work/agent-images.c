@@ -172,14 +172,11 @@ static void waiter_free(ImageWaiter *w) {
 }
 
 void agent_images_answer(Agent *a, uint64_t call, const char *digest, const char *why, bool here) {
-        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__ToVoter__CallReply reply = MESSAGE_OF(to_voter__call_reply, .id = call);
         Argosy__ToVoter message = TO_VOTER_OF(CALL_REPLY, call_reply, &reply);
-        Argosy__ToVoter__ImageAnswer image = ARGOSY__TO_VOTER__IMAGE_ANSWER__INIT;
+        Argosy__ToVoter__ImageAnswer image = MESSAGE_OF(to_voter__image_answer, .digest = (char *) digest,
+                                                        .error = (char *) why, .here = here);
 
-        image.digest = (char *) digest;
-        image.error = (char *) why;
-        image.here = here;
-        reply.id = call;
         reply.image = &image;
         (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
 }

@@ -119,13 +119,12 @@ static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
-        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request__ListUnitFiles list =
+                MESSAGE_OF(request__list_unit_files, .patterns = &glob, .n_patterns = 1);
         Argosy__Request request = REQUEST_OF(LIST_UNIT_FILES, list_unit_files, &list);
         Match m = {.args = a, .glob = glob, .flags = flags};
         int code;
 
-        list.patterns = &glob;
-        list.n_patterns = 1;
         code = ctl_ask(ctl, &request, 0, on_unit_files, &m);
         if (m.code != EXIT_OK)
                 return m.code;

@@ -363,28 +363,26 @@ int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
 }
 
 int verb_cluster_leave(Ctl *ctl, char **args, size_t n) {
-        Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
+        Argosy__Request__ClusterLeave leave =
+                MESSAGE_OF(request__cluster_leave, .force = ctl->opt.given[OPT_FORCE]);
         Argosy__Request request = REQUEST_OF(CLUSTER_LEAVE, cluster_leave, &leave);
 
-        leave.force = ctl->opt.given[OPT_FORCE];
         return change_membership(ctl, &request);
 }
 
 int verb_cluster_remove(Ctl *ctl, char **args, size_t n) {
-        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request__ClusterRemove remove =
+                MESSAGE_OF(request__cluster_remove, .host = args[0], .force = ctl->opt.given[OPT_FORCE]);
         Argosy__Request request = REQUEST_OF(CLUSTER_REMOVE, cluster_remove, &remove);
 
-        remove.host = args[0];
-        remove.force = ctl->opt.given[OPT_FORCE];
         return change_membership(ctl, &request);
 }
 
 static int change_role(Ctl *ctl, char *host, bool promote) {
-        Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request__ClusterRole role =
+                MESSAGE_OF(request__cluster_role, .host = host, .promote = promote);
         Argosy__Request request = REQUEST_OF(CLUSTER_ROLE, cluster_role, &role);
 
-        role.host = host;
-        role.promote = promote;
         return change_membership(ctl, &request);
 }
 
@@ -408,10 +406,10 @@ int verb_cluster_voters(Ctl *ctl, char **args, size_t n) {
 }
 
 int verb_cluster_rotate_ca(Ctl *ctl, char **args, size_t n) {
-        Argosy__Request__ClusterRotateCa rotate = ARGOSY__REQUEST__CLUSTER_ROTATE_CA__INIT;
+        Argosy__Request__ClusterRotateCa rotate =
+                MESSAGE_OF(request__cluster_rotate_ca, .finish = ctl->opt.given[OPT_FINISH]);
         Argosy__Request request = REQUEST_OF(CLUSTER_ROTATE_CA, cluster_rotate_ca, &rotate);
 
-        rotate.finish = ctl->opt.given[OPT_FINISH];
         return change_membership(ctl, &request);
 }
 
@@ -427,11 +425,10 @@ int verb_cluster_set_time(Ctl *ctl, char **args, size_t n) {
 // ---- peers
 
 int verb_cluster_peers(Ctl *ctl, char **args, size_t n) {
-        Argosy__Request__ClusterPeers peers = ARGOSY__REQUEST__CLUSTER_PEERS__INIT;
+        Argosy__Request__ClusterPeers peers =
+                MESSAGE_OF(request__cluster_peers, .addresses = args, .n_addresses = n);
         Argosy__Request request = REQUEST_OF(CLUSTER_PEERS, cluster_peers, &peers);
 
-        peers.addresses = args;
-        peers.n_addresses = n;
         return change_membership(ctl, &request);
 }
 

@@ -21,6 +21,7 @@
 #include "folder-carried.h"
 #include "folder-drop-ins.h"
 #include "folder-export.h"
+#include "message-of.h"
 #include "message.h"
 #include "str.h"
 #include "unit-state.h"
@@ -74,12 +75,10 @@ static int compare_units(const void *a, const void *b) {
 }
 
 static int ask_units(Export *e) {
-        Argosy__Request__Apply m = ARGOSY__REQUEST__APPLY__INIT;
+        Argosy__Request__Apply m = MESSAGE_OF(request__apply, .set = e->set, .prune = true);
         const Argosy__Response__ApplyPlan *plan;
         int code;
 
-        m.set = e->set;
-        m.prune = true;
         code = apply_plan_ask(e->ctl, &m, &e->answer);
         if (code != EXIT_OK)
                 return code;

@@ -111,12 +111,11 @@ static const WaitKind job_wait = {
 };
 
 static int wait_for(Ctl *ctl, uint64_t number, bool *ret_well) {
-        Argosy__Request__JobWait wait = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request__JobWait wait = MESSAGE_OF(request__job_wait, .number = number);
         Argosy__Request request = REQUEST_OF(JOB_WAIT, job_wait, &wait);
         JobWait w = {.number = number};
         int code;
 
-        wait.number = number;
         code = wait_loop_run(ctl, &job_wait, &request, &w);
         *ret_well = w.well;
         return code;

@@ -99,11 +99,10 @@ static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char 
 }
 
 static int attach(Ctl *ctl, char *manager) {
-        Argosy__Request__ManagerAttach q = ARGOSY__REQUEST__MANAGER_ATTACH__INIT;
+        Argosy__Request__ManagerAttach q =
+                MESSAGE_OF(request__manager_attach, .manager = manager, .leader = ctl->opt.leader);
         Argosy__Request request = REQUEST_OF(MANAGER_ATTACH, manager_attach, &q);
 
-        q.manager = manager;
-        q.leader = ctl->opt.leader;
         return ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
 }
 
@@ -115,11 +114,10 @@ int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
 }
 
 static int detach(Ctl *ctl, char *manager) {
-        Argosy__Request__ManagerDetach q = ARGOSY__REQUEST__MANAGER_DETACH__INIT;
+        Argosy__Request__ManagerDetach q =
+                MESSAGE_OF(request__manager_detach, .manager = manager, .force = ctl->opt.given[OPT_FORCE]);
         Argosy__Request request = REQUEST_OF(MANAGER_DETACH, manager_detach, &q);
 
-        q.manager = manager;
-        q.force = ctl->opt.given[OPT_FORCE];
         return ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
 }
 

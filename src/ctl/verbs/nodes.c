@@ -38,14 +38,11 @@ static int ask(Ctl *ctl, Argosy__Request *request) {
 }
 
 static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request__NodeChange change = MESSAGE_OF(request__node_change, .nodes = nodes, .n_nodes = n,
+                                                        .mode = mode, .deadline_sec = ctl->opt.deadline_sec,
+                                                        .reason = (char *) (ctl->opt.reason ?: ""));
         Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
-        change.nodes = nodes;
-        change.n_nodes = n;
-        change.mode = mode;
-        change.deadline_sec = ctl->opt.deadline_sec;
-        change.reason = (char *) (ctl->opt.reason ?: "");
         return ask(ctl, &request);
 }
 

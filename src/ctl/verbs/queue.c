@@ -24,10 +24,8 @@ enum { RULE_MAX = UINT32_MAX / 2 };
 static const char *const actions[] = {"accept", "hold", "refuse", "limit"};
 
 static int send_change(Ctl *ctl, Argosy__Request__QueueChange *m, ResponseFn f) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(QUEUE_CHANGE, queue_change, m);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_QUEUE_CHANGE;
-        request.queue_change = m;
         return ctl_ask(ctl, &request, 0, f, NULL);
 }
 
@@ -324,16 +322,14 @@ int verb_queue_rule(Ctl *ctl, char **words, size_t n) {
 }
 
 int verb_queue_close(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .close = true);
 
-        m.close = true;
         return send_change(ctl, &m, NULL);
 }
 
 int verb_queue_open(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__QueueChange m = ARGOSY__REQUEST__QUEUE_CHANGE__INIT;
+        Argosy__Request__QueueChange m = MESSAGE_OF(request__queue_change, .open = true);
 
-        m.open = true;
         return send_change(ctl, &m, NULL);
 }
 

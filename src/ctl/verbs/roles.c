@@ -155,10 +155,8 @@ static int delete_each(Ctl *ctl, char **names, size_t n, int (*delete_one)(Ctl *
 }
 
 static int delete_role(Ctl *ctl, char *name) {
-        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request__RoleChange change = MESSAGE_OF(request__role_change, .name = name, .remove = true);
 
-        change.name = name;
-        change.remove = true;
         return ask_role(ctl, &change);
 }
 
@@ -263,11 +261,9 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int verb_role_show(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"ROLE",    "WEIGHT", "SHARE",     "UNITS",
                                               "WAITING", "USED",   "GUARANTEE", "LIMIT"};
-        Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
+        Argosy__Request__RoleList list = MESSAGE_OF(request__role_list, .names = args, .n_names = n);
         Argosy__Request request = REQUEST_OF(ROLE_LIST, role_list, &list);
 
-        list.names = args;
-        list.n_names = n;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }
 
@@ -308,10 +304,8 @@ int verb_pool_set(Ctl *ctl, char **args, size_t n) {
 }
 
 static int delete_pool(Ctl *ctl, char *name) {
-        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request__PoolChange change = MESSAGE_OF(request__pool_change, .name = name, .remove = true);
 
-        change.name = name;
-        change.remove = true;
         return ask_pool(ctl, &change);
 }
 
@@ -321,10 +315,8 @@ int verb_pool_delete(Ctl *ctl, char **args, size_t n) {
 
 int verb_pool_show(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"POOL", "MADE OF", "NODES NOW"};
-        Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
+        Argosy__Request__PoolList list = MESSAGE_OF(request__pool_list, .names = args, .n_names = n);
         Argosy__Request request = REQUEST_OF(POOL_LIST, pool_list, &list);
 
-        list.names = args;
-        list.n_names = n;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

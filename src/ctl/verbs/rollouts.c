@@ -165,11 +165,10 @@ static const WaitKind rollout_wait = {
 };
 
 static int wait_for_end(Ctl *ctl, Rollout *o) {
-        Argosy__Request__RolloutWait wait = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
+        Argosy__Request__RolloutWait wait =
+                MESSAGE_OF(request__rollout_wait, .name = (char *) o->name, .revision = o->revision);
         Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &wait);
 
-        wait.name = (char *) o->name;
-        wait.revision = o->revision;
         return wait_loop_run(ctl, &rollout_wait, &request, o);
 }
 

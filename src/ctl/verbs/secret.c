@@ -130,12 +130,10 @@ static int on_stale(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 static int find_stale(Ctl *ctl, char *name, Stale *ret) {
-        Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request__SecretList list =
+                MESSAGE_OF(request__secret_list, .names = &name, .n_names = 1, .stale = true);
         Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &list);
 
-        list.names = &name;
-        list.n_names = 1;
-        list.stale = true;
         return ctl_ask(ctl, &request, 0, on_stale, ret);
 }
 
@@ -266,11 +264,9 @@ int verb_secret_set(Ctl *ctl, char **words, size_t n) {
 // ---- delete
 
 int verb_secret_delete(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__SecretDelete m = ARGOSY__REQUEST__SECRET_DELETE__INIT;
+        Argosy__Request__SecretDelete m = MESSAGE_OF(request__secret_delete, .names = words, .n_names = n);
         Argosy__Request request = REQUEST_OF(SECRET_DELETE, secret_delete, &m);
 
-        m.names = words;
-        m.n_names = n;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 
@@ -283,10 +279,10 @@ static int on_rotated(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 int verb_secret_rotate_key(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__SecretRotateKey m = ARGOSY__REQUEST__SECRET_ROTATE_KEY__INIT;
+        Argosy__Request__SecretRotateKey m =
+                MESSAGE_OF(request__secret_rotate_key, .abort = ctl->opt.given[OPT_ABORT]);
         Argosy__Request request = REQUEST_OF(SECRET_ROTATE_KEY, secret_rotate_key, &m);
 
-        m.abort = ctl->opt.given[OPT_ABORT];
         return ctl_ask(ctl, &request, CALL_PATIENT | CALL_ONCE | CALL_NOTE, on_rotated, NULL);
 }
 
@@ -352,10 +348,8 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int verb_secret_list(Ctl *ctl, char **words, size_t n) {
         static const char *const headers[] = {"NAME", "VERSION", "SET", "BY", "UNIT", "HAS", "ON"};
-        Argosy__Request__SecretList list = ARGOSY__REQUEST__SECRET_LIST__INIT;
+        Argosy__Request__SecretList list = MESSAGE_OF(request__secret_list, .names = words, .n_names = n);
         Argosy__Request request = REQUEST_OF(SECRET_LIST, secret_list, &list);
 
-        list.names = words;
-        list.n_names = n;
         return ctl_rows_print(ctl, &request, headers, ELEMENTSOF(headers), on_rows);
 }

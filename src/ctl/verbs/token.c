@@ -141,11 +141,9 @@ int verb_token_create(Ctl *ctl, char **words, size_t n) {
 // ---- revoke
 
 int verb_token_revoke(Ctl *ctl, char **words, size_t n) {
-        Argosy__Request__TokenRevoke m = ARGOSY__REQUEST__TOKEN_REVOKE__INIT;
+        Argosy__Request__TokenRevoke m = MESSAGE_OF(request__token_revoke, .tokens = words, .n_tokens = n);
         Argosy__Request request = REQUEST_OF(TOKEN_REVOKE, token_revoke, &m);
 
-        m.tokens = words;
-        m.n_tokens = n;
         return ctl_ask(ctl, &request, 0, NULL, NULL);
 }
 

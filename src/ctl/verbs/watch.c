@@ -24,6 +24,7 @@
 #include "event-json.h"
 #include "fileio.h"
 #include "json.h"
+#include "message-of.h"
 #include "message.h"
 #include "str.h"
 #include "verbs.h"
@@ -400,10 +401,9 @@ static const WaitKind watch_wait = {
 };
 
 static int watch(Watch *w) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = MESSAGE_OF(request, .what_case = ARGOSY__REQUEST__WHAT_EVENTS);
         int code = EXIT_OK;
 
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
         request.events = &w->request;
         ctl_catch_interrupt(w->ctl);
         while (code == EXIT_OK && !w->over)

@@ -306,11 +306,10 @@ static Argosy__Request *ask_change(const FleetCall *c) {
 // fleet's client reads states to see what became of a request, so it never waits here for long: the owner of
 // the call says when it was long enough.
 static Argosy__Request *ask_wait(const FleetCall *c) {
-        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request__Wait m = MESSAGE_OF(request__wait, .verb = ARGOSY__VERB__VERB_STOP);
         Argosy__Request q = REQUEST_OF(WAIT, wait, &m);
         Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
 
-        m.verb = ARGOSY__VERB__VERB_STOP;
         m.items = &items;
         m.n_items = 1;
         item.name = c->target.name;

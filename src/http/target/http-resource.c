@@ -93,10 +93,10 @@ static Argosy__Request *ask_for_all(Argosy__Request__WhatCase what) {
 
 Argosy__Request *http_resource_events(const HttpTarget *t, const char *cursor,
                                       Argosy__Request__Events__Lead lead) {
-        Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request__Events m =
+                MESSAGE_OF(request__events, .cursor = (char *) (*cursor ? cursor : t->cursor));
         Argosy__Request q = REQUEST_OF(EVENTS, events, &m);
 
-        m.cursor = (char *) (*cursor ? cursor : t->cursor);
         m.from_now = !*m.cursor && t->place == EVENTS_FROM_NOW;
         m.since_job = !*m.cursor && t->place == EVENTS_FROM_JOB ? t->job : 0;
         m.patterns = (char **) t->patterns;
@@ -145,12 +145,11 @@ Argosy__Request *http_resource_aside(const HttpTarget *t) {
 
 // One reading of each node, or of one.
 static Argosy__Request *ask_for_usage(const HttpTarget *t) {
-        Argosy__Request__Top m = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request__Top m =
+                MESSAGE_OF(request__top, .patterns = (char **) t->patterns, .n_patterns = t->n_patterns,
+                           .node = (char *) (t->n_nodes == 1 ? t->nodes[0] : ""));
         Argosy__Request q = REQUEST_OF(TOP, top, &m);
 
-        m.patterns = (char **) t->patterns;
-        m.n_patterns = t->n_patterns;
-        m.node = (char *) (t->n_nodes == 1 ? t->nodes[0] : "");
         return message_copy(&q);
 }
 

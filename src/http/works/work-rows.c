@@ -195,10 +195,9 @@ const HttpStep http_rows_step = {.request = http_call_request, .respond = respon
 // ---- until its job has ended
 
 Argosy__Request *http_rows_ask_for_end(uint64_t job) {
-        Argosy__Request__JobWait m = ARGOSY__REQUEST__JOB_WAIT__INIT;
+        Argosy__Request__JobWait m = MESSAGE_OF(request__job_wait, .number = job);
         Argosy__Request q = REQUEST_OF(JOB_WAIT, job_wait, &m);
 
-        m.number = job;
         return message_copy(&q);
 }
 

@@ -318,12 +318,10 @@ static void hand_over(HttpState *s) {
 // ---- questions
 
 static void send_question(HttpCall *call, const char *cursor, bool from_now) {
-        Argosy__Request__Events m = ARGOSY__REQUEST__EVENTS__INIT;
+        Argosy__Request__Events m = MESSAGE_OF(request__events, .cursor = (char *) cursor,
+                                               .from_now = from_now, .no_wait = true);
         Argosy__Request q = REQUEST_OF(EVENTS, events, &m);
 
-        m.cursor = (char *) cursor;
-        m.from_now = from_now;
-        m.no_wait = true;
         q.timeout_ms = QUESTION_MS;
         http_call_send(call, message_copy(&q), call->author);
 }

@@ -20,6 +20,7 @@
 #include "decide-changes.h"
 #include "decision.h"
 #include "log-chunks.h"
+#include "message-of.h"
 #include "message.h"
 #include "registry.h"
 #include "request.h"
@@ -74,16 +75,13 @@ static void forget_refusals(Leader *l, const char *name, const ChangeAim *aim) {
 // CHANGE_PULLS. `t`: that asks hosts for images; NULL: nobody does.
 static int plan(Decision *d, PendingRequest *t, const AimList *list, char **names, size_t n,
                 Argosy__Response **ret) {
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change, .verb = ARGOSY__VERB__VERB_SUBMIT, .names = names, .n_names = n,
+                           .files = list->files, .n_files = list->n_files);
         ChangeOps ops = *decide_change_ops();
         BatchBuilderMark mark = batch_builder_mark(&d->batch);
         int r;
 
-        change.verb = ARGOSY__VERB__VERB_SUBMIT;
-        change.names = names;
-        change.n_names = n;
-        change.files = list->files;
-        change.n_files = list->n_files;
         ops.aim = on_aim;
         d->aims = list;
         r = decide_pulling(d, t, &change, &ops, ret);

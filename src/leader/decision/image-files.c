@@ -18,6 +18,7 @@
 #include "disruption-budget.h"
 #include "group-contents.h"
 #include "image-pinning.h"
+#include "message-of.h"
 #include "message.h"
 #include "node-calls.h"
 #include "nodes.h"
@@ -170,11 +171,10 @@ int image_files_replace(PendingRequest *t, Argosy__NamedFile *f, const void *con
 }
 
 Argosy__NamedFile *image_files_named(const char *unit, const char *path, const void *content, size_t len) {
-        Argosy__NamedFile f = ARGOSY__NAMED_FILE__INIT;
+        Argosy__NamedFile f =
+                MESSAGE_OF(named_file, .name = (char *) unit, .path = (char *) path,
+                           .content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len});
 
-        f.name = (char *) unit;
-        f.path = (char *) path;
-        f.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
         return message_copy(&f);
 }
 

@@ -277,12 +277,10 @@ static int name(Leader *l, BatchBuilder *b) {
 
 static int sign(Leader *l, BatchBuilder *b) {
         const Argosy__CaRecord *now = ca_of(l);
-        Argosy__CaRecord ca = ARGOSY__CA_RECORD__INIT;
+        Argosy__CaRecord ca =
+                MESSAGE_OF(ca_record, .phase = ARGOSY__CA_PHASE__CA_RENEW, .cert = now->next_cert,
+                           .number = now->next_number, .former_cert = now->cert);
 
-        ca.phase = ARGOSY__CA_PHASE__CA_RENEW;
-        ca.cert = now->next_cert;
-        ca.number = now->next_number;
-        ca.former_cert = now->cert;
         log_notice("The next CA signs from now on: all hosts get new certificates.");
         return put(l, b, &ca);
 }

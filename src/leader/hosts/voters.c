@@ -241,11 +241,10 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
 }
 
 static void send_close(Leader *l, uint32_t host, uint32_t raft_id) {
-        Argosy__ToHost__StoreClose close = ARGOSY__TO_HOST__STORE_CLOSE__INIT;
+        Argosy__ToHost__StoreClose close = MESSAGE_OF(to_host__store_close, .raft_id = raft_id);
         Argosy__ToHost m = TO_HOST_OF(STORE_CLOSE, store_close, &close);
         Host *h = host_find(l, host);
 
-        close.raft_id = raft_id;
         if (h)
                 leader_to_host(l, h, &m); // one that is not here is told when it attaches
 }

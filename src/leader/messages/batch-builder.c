@@ -290,10 +290,9 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
 
 int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_t *nodes, size_t n,
                                 uint64_t fence_us) {
-        Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
+        Argosy__LogOp__TombstonePut put = MESSAGE_OF(log_op__tombstone_put, .name = (char *) name);
         Argosy__LogOp op = LOG_OP_OF(TOMBSTONE, tombstone, &put);
 
-        put.name = (char *) name;
         put.nodes = (uint32_t *) nodes; // only read
         put.n_nodes = n;
         put.fence_us = fence_us;
@@ -301,12 +300,10 @@ int batch_builder_put_tombstone(BatchBuilder *b, const char *name, const uint32_
 }
 
 int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
-        Argosy__LogOp__TombstoneClear clear = ARGOSY__LOG_OP__TOMBSTONE_CLEAR__INIT;
+        Argosy__LogOp__TombstoneClear clear = MESSAGE_OF(log_op__tombstone_clear, .host = host,
+                                                         .revision = revision, .fence_us = fence_us);
         Argosy__LogOp op = LOG_OP_OF(TOMBSTONE_CLEAR, tombstone_clear, &clear);
 
-        clear.host = host;
-        clear.revision = revision;
-        clear.fence_us = fence_us;
         return append_op(b, &op);
 }
 
@@ -323,10 +320,8 @@ static_assert(offsetof(Argosy__LogOp, grant) == offsetof(Argosy__LogOp, grant_re
 static_assert(offsetof(Argosy__LogOp, role_remove) == offsetof(Argosy__LogOp, pool_remove));
 
 static int append_record(BatchBuilder *b, KeyKind kind, const void *key, size_t len, void *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = MESSAGE_OF(log_op, .op_case = operations[kind].put, .role = record);
 
-        op.op_case = operations[kind].put;
-        op.role = record;
         return append_on(b, kind, key, len, &op);
 }
 
@@ -335,12 +330,9 @@ static int append_named(BatchBuilder *b, KeyKind kind, const char *name, void *r
 }
 
 static int append_removal(BatchBuilder *b, KeyKind kind, const char *name) {
-        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp__NameRemove remove = MESSAGE_OF(log_op__name_remove, .name = (char *) name);
+        Argosy__LogOp op = MESSAGE_OF(log_op, .op_case = operations[kind].remove, .role_remove = &remove);
 
-        remove.name = (char *) name;
-        op.op_case = operations[kind].remove;
-        op.role_remove = &remove;
         return append_on(b, kind, name, strlen(name), &op);
 }
 
@@ -383,10 +375,9 @@ int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record) {
 }
 
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host) {
-        Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
+        Argosy__LogOp__HostRemove remove = MESSAGE_OF(log_op__host_remove, .host = host);
         Argosy__LogOp op = LOG_OP_OF(HOST_REMOVE, host_remove, &remove);
 
-        remove.host = host;
         return append_on(b, KEY_HOST, &host, sizeof(host), &op);
 }
 
@@ -397,10 +388,9 @@ int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record) {
 }
 
 int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome) {
-        Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
+        Argosy__LogOp__OutcomePut put = MESSAGE_OF(log_op__outcome_put, .name = (char *) name);
         Argosy__LogOp op = LOG_OP_OF(OUTCOME, outcome, &put);
 
-        put.name = (char *) name;
         put.outcome = outcome;
         return append_on(b, KEY_UNIT, name, strlen(name), &op);
 }
@@ -454,10 +444,10 @@ bool batch_builder_has_pool(const BatchBuilder *b, const char *name) {
 }
 
 int batch_builder_change_access(BatchBuilder *b, Argosy__GrantRecord *grant, bool revoke) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__LogOp op = MESSAGE_OF(
+                log_op, .op_case = revoke ? ARGOSY__LOG_OP__OP_GRANT_REMOVE : ARGOSY__LOG_OP__OP_GRANT,
+                .grant = grant);
 
-        op.op_case = revoke ? ARGOSY__LOG_OP__OP_GRANT_REMOVE : ARGOSY__LOG_OP__OP_GRANT;
-        op.grant = grant;
         return append_on(b, KEY_ACCESS, NULL, 0, &op);
 }
 
@@ -472,12 +462,10 @@ int batch_builder_put_access_token(BatchBuilder *b, Argosy__AccessTokenRecord *t
 }
 
 int batch_builder_end_access_token(BatchBuilder *b, const char *id, uint64_t at_us, const char *by) {
-        Argosy__LogOp__AccessTokenEnd end = ARGOSY__LOG_OP__ACCESS_TOKEN_END__INIT;
+        Argosy__LogOp__AccessTokenEnd end =
+                MESSAGE_OF(log_op__access_token_end, .id = (char *) id, .at_us = at_us, .by = (char *) by);
         Argosy__LogOp op = LOG_OP_OF(ACCESS_TOKEN_END, access_token_end, &end);
 
-        end.id = (char *) id;
-        end.at_us = at_us;
-        end.by = (char *) by;
         return append_on(b, KEY_ACCESS, NULL, 0, &op);
 }
 
@@ -488,11 +476,10 @@ int batch_builder_note_access_token_uses(BatchBuilder *b, Argosy__LogOp__AccessT
 }
 
 int batch_builder_put_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion *version) {
-        Argosy__LogOp__SecretPut put = ARGOSY__LOG_OP__SECRET_PUT__INIT;
+        Argosy__LogOp__SecretPut put =
+                MESSAGE_OF(log_op__secret_put, .name = (char *) name, .version = version);
         Argosy__LogOp op = LOG_OP_OF(SECRET, secret, &put);
 
-        put.name = (char *) name;
-        put.version = version;
         return append_on(b, KEY_SECRET, name, strlen(name), &op);
 }
 
@@ -501,23 +488,19 @@ int batch_builder_remove_secret(BatchBuilder *b, const char *name) {
 }
 
 int batch_builder_prune_secret(BatchBuilder *b, const char *name, uint64_t *versions, size_t n) {
-        Argosy__LogOp__SecretPrune prune = ARGOSY__LOG_OP__SECRET_PRUNE__INIT;
+        Argosy__LogOp__SecretPrune prune = MESSAGE_OF(log_op__secret_prune, .name = (char *) name,
+                                                      .versions = versions, .n_versions = n);
         Argosy__LogOp op = LOG_OP_OF(SECRET_PRUNE, secret_prune, &prune);
 
-        prune.name = (char *) name;
-        prune.versions = versions;
-        prune.n_versions = n;
         return append_op(b, &op);
 }
 
 int batch_builder_reseal_secret(BatchBuilder *b, const char *name, Argosy__SecretVersion **versions,
                                 size_t n) {
-        Argosy__LogOp__SecretReseal reseal = ARGOSY__LOG_OP__SECRET_RESEAL__INIT;
+        Argosy__LogOp__SecretReseal reseal = MESSAGE_OF(log_op__secret_reseal, .name = (char *) name,
+                                                        .versions = versions, .n_versions = n);
         Argosy__LogOp op = LOG_OP_OF(SECRET_RESEAL, secret_reseal, &reseal);
 
-        reseal.name = (char *) name;
-        reseal.versions = versions;
-        reseal.n_versions = n;
         return append_op(b, &op);
 }
 
@@ -534,11 +517,9 @@ bool batch_builder_uses_secret(const BatchBuilder *b, const char *name) {
 }
 
 int batch_builder_forget_specs(BatchBuilder *b, ProtobufCBinaryData *hashes, size_t n) {
-        Argosy__LogOp__SpecForget forget = ARGOSY__LOG_OP__SPEC_FORGET__INIT;
+        Argosy__LogOp__SpecForget forget = MESSAGE_OF(log_op__spec_forget, .hashes = hashes, .n_hashes = n);
         Argosy__LogOp op = LOG_OP_OF(SPEC_FORGET, spec_forget, &forget);
 
-        forget.hashes = hashes;
-        forget.n_hashes = n;
         return append_op(b, &op);
 }
 
@@ -555,19 +536,17 @@ int batch_builder_end_jobs(BatchBuilder *b, Argosy__LogOp__JobEnds *ends) {
 }
 
 int batch_builder_release_request(BatchBuilder *b, uint64_t job, bool past_rules) {
-        Argosy__LogOp__StoredRelease release = ARGOSY__LOG_OP__STORED_RELEASE__INIT;
+        Argosy__LogOp__StoredRelease release =
+                MESSAGE_OF(log_op__stored_release, .job = job, .past_rules = past_rules);
         Argosy__LogOp op = LOG_OP_OF(STORED_RELEASE, stored_release, &release);
 
-        release.job = job;
-        release.past_rules = past_rules;
         return append_op(b, &op);
 }
 
 int batch_builder_put_time_set(BatchBuilder *b, uint64_t to_us) {
-        Argosy__LogOp__TimeSet set = ARGOSY__LOG_OP__TIME_SET__INIT;
+        Argosy__LogOp__TimeSet set = MESSAGE_OF(log_op__time_set, .to_us = to_us);
         Argosy__LogOp op = LOG_OP_OF(TIME_SET, time_set, &set);
 
-        set.to_us = to_us;
         return append_op(b, &op);
 }
 
@@ -600,10 +579,8 @@ bool batch_builder_has_order(const BatchBuilder *b, const char *name) {
 }
 
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us, uint64_t counted_us) {
-        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
+        Argosy__LogBatch part = MESSAGE_OF(log_batch, .at_us = at_us, .counted_us = counted_us);
 
-        part.at_us = at_us;
-        part.counted_us = counted_us;
         return append(b, &part);
 }
 

@@ -60,11 +60,11 @@ static void send_piece(Leader *l, Host *h) {
         const FileQuestion *q = &h->ordering.file_question;
         const SpecEntry *file =
                 may_have(l, h, q->unit, &q->hash) ? cluster_state_find_spec(l->state, &q->hash) : NULL;
-        Argosy__ToHost__FilePiece piece = ARGOSY__TO_HOST__FILE_PIECE__INIT;
+        Argosy__ToHost__FilePiece piece = MESSAGE_OF(
+                to_host__file_piece, .hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes},
+                .from = q->from);
         Argosy__ToHost m = TO_HOST_OF(FILE_PIECE, file_piece, &piece);
 
-        piece.hash = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) q->hash.bytes};
-        piece.from = q->from;
         if (file && file->is_file && q->from <= file->len) {
                 piece.size = file->len;
                 piece.there = true;

@@ -399,10 +399,9 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
 
 static void send_part(Leader *l, Host *h, Bundle *b) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
-        Argosy__ToHost__WelcomePart part = ARGOSY__TO_HOST__WELCOME_PART__INIT;
+        Argosy__ToHost__WelcomePart part = MESSAGE_OF(to_host__welcome_part, .seq = h->attach_seq);
         Argosy__ToHost m = TO_HOST_OF(WELCOME_PART, welcome_part, &part);
 
-        part.seq = h->attach_seq;
         part.generation = cluster_state_cluster(l->state)->generation;
         part.term = l->term;
         part.index = l->index;
@@ -423,13 +422,11 @@ static void send_part(Leader *l, Host *h, Bundle *b) {
 static void send_welcome(Leader *l, Host *h, Bundle *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
-        Argosy__ToHost__Welcome w = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__ToHost__Welcome w =
+                MESSAGE_OF(to_host__welcome, .seq = h->attach_seq, .generation = cluster->generation,
+                           .term = l->term, .index = l->index);
         Argosy__ToHost m = TO_HOST_OF(WELCOME, welcome, &w);
 
-        w.seq = h->attach_seq;
-        w.generation = cluster->generation;
-        w.term = l->term;
-        w.index = l->index;
         w.lease_ms = host_lease_tell_again(l, h);
         w.beat_ms = l->config.beat_ms;
         w.specs = b->spec_pointers;

@@ -61,10 +61,9 @@ static void node_call_free(Leader *l, NodeCall *c) {
 }
 
 static void send_cancel(Leader *l, const NodeCall *c) {
-        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
+        Argosy__ToHost__CallCancel cancel = MESSAGE_OF(to_host__call_cancel, .id = c->id);
         Argosy__ToHost m = TO_HOST_OF(CALL_CANCEL, call_cancel, &cancel);
 
-        cancel.id = c->id;
         // one that cannot hear us has stopped by itself
         leader_to_host_in_passing(l, c->node->host->number, &m);
 }
@@ -378,11 +377,9 @@ void node_calls_on_sessions_begun(Leader *l) {
 // ------------------------------------------------------------------------------------------------ answers
 
 static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
-        Argosy__ToHost__CallTaken taken = ARGOSY__TO_HOST__CALL_TAKEN__INIT;
+        Argosy__ToHost__CallTaken taken = MESSAGE_OF(to_host__call_taken, .id = c->id, .mark = mark);
         Argosy__ToHost m = TO_HOST_OF(CALL_TAKEN, call_taken, &taken);
 
-        taken.id = c->id;
-        taken.mark = mark;
         leader_to_host(l, c->node->host, &m);
 }
 

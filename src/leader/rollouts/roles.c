@@ -9,12 +9,13 @@
 #include "array.h"
 #include "batch-builder.h"
 #include "clock.h"
+#include "message-of.h"
 #include "message.h"
+#include "pending-requests.h"
 #include "response.h"
 #include "roles.h"
 #include "scheduler-roles.h"
 #include "str.h"
-#include "pending-requests.h"
 #include "unit-file.h"
 
 enum {
@@ -100,10 +101,8 @@ static const char *contradiction(const Argosy__RoleRecord *role) {
 
 static Argosy__RoleRecord *role_copy(const Leader *l, const char *name) {
         const Argosy__RoleRecord *known = cluster_state_find_role(l->state, name);
-        Argosy__RoleRecord fresh = ARGOSY__ROLE_RECORD__INIT;
+        Argosy__RoleRecord fresh = MESSAGE_OF(role_record, .name = (char *) name, .weight = 1);
 
-        fresh.name = (char *) name;
-        fresh.weight = 1;
         return message_copy(known ?: &fresh);
 }
 

@@ -10,6 +10,7 @@
 
 #include "foreign-search.h"
 #include "macro.h"
+#include "message-of.h"
 
 struct ForeignSearch {
         HelperLink *link;
@@ -35,9 +36,8 @@ void foreign_search_close(ForeignSearch *l) {
 }
 
 static int ask(ForeignSearch *l) {
-        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
+        Argosy__HelperRequest q = MESSAGE_OF(helper_request, .look = (char **) l->names + l->n_asked);
 
-        q.look = (char **) l->names + l->n_asked;
         q.n_look = MIN_OF(l->n - l->n_asked, (size_t) HELPER_NAMES_PER_REQUEST);
         l->n_asked += q.n_look;
         return helper_link_send(l->link, &q);

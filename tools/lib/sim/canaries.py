@@ -28,9 +28,13 @@ def canaries_of(target):
 
 
 def draw_canaries(n, draw, targets):
-    """[(program, fault)], of each program as many."""
-    drawn = {target: sorted(canaries_of(target), key=lambda fault: hashlib.sha256(f"{draw} {fault.name}".encode()).digest()) for target in targets}
-    return [(targets[i % len(targets)], drawn[targets[i % len(targets)]][i // len(targets)]) for i in range(n)]
+    """[(program, fault)], of each program as many; no fault twice, though two programs may have a check in common."""
+    drawn = []
+    for i in range(n):
+        target, taken = targets[i % len(targets)], {fault.name for _, fault in drawn}
+        left = [fault for fault in canaries_of(target) if fault.name not in taken]
+        drawn += [(target, fault) for fault in sorted(left, key=lambda fault: hashlib.sha256(f"{draw} {fault.name}".encode()).digest())[:1]]
+    return drawn
 
 
 class Hunt:

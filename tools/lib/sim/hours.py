@@ -10,8 +10,7 @@ from pathlib import Path
 
 from . import program
 
-CHUNKS = {program.TARGET: 100}  # seeds of one process; of whole hosts fewer, since each is longer
-CHUNK = 20
+CHUNK = 20  # seeds of one process
 STORIES_OF_A_NIGHT = 1000  # of which each check must have said something, as the programs have it themselves
 RED_MAX = 20  # that are kept; then something is wrong that any seed shows
 RED = re.compile(r"^red: seed (\d+)", re.MULTILINE)
@@ -28,7 +27,7 @@ class Night:
 
     def take_seeds(self):
         first = self.next
-        self.next += CHUNKS.get(self.target, CHUNK)
+        self.next += CHUNK
         return first, self.next - 1
 
     def add(self, output, errors, seconds):

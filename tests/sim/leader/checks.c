@@ -56,7 +56,7 @@ const Check checks[] = {
          "something was planned, and started when nothing else happened",
          "plan-follows-who-stays"},
         {"undone-is-as-before", "An undo puts back exactly what its job has changed.",
-         "something was changed and undone when nothing else happened", "undone-rule-at-the-end"},
+         "something was changed and undone when nothing else happened", "undone-pool-is-deleted"},
         {"dry-runs-change-nothing", "A dry run changes nothing.", "a dry run was answered",
          "undo-asked-and-done", .on_answer = dry_on_answer},
         {"lists-are-true", "No word to a user is untrue.",

@@ -153,14 +153,31 @@ static void one_runs(unsigned i) {
         check_says("waits-for-something");
         if (v && v->order.revision == u->revision && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return; // it has ended there by itself, when nobody heard it
+        if (v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
+                return; // it has just come there
         if (!v || v->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
                 check_fail("waits-for-something",
                            "%s is to run on n%u, and does not, and nothing is in its way",
                            asks.units[i].name, host);
 }
 
+// A rebalance or a rollout takes its next step whenever the one before is well.
+static bool is_going_on(void) {
+        size_t n;
+        Argosy__RolloutRecord *const *rollouts = cluster_state_rollouts(world.rig.state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                if (rollout_is_under_way(rollouts[i]))
+                        return true;
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++)
+                if (log_truth.jobs[i] && log_truth.jobs[i]->state == ARGOSY__JOB_STATE__JOB_RUNNING &&
+                    streq(log_truth.jobs[i]->verb, "rebalance"))
+                        return true;
+        return false;
+}
+
 void waiting_on_calm(void) {
-        if (!all_are_known() || !world_is_well())
+        if (!all_are_known() || !world_is_well() || is_going_on())
                 return;
         for (unsigned i = 0; i < asks.n_units; i++) {
                 const LogUnit *u = &log_truth.units[i];

@@ -485,8 +485,10 @@ void trials_play(void) {
                         plan_and_start(&d);
                 else
                         change_and_undo(&d);
-        if (draw_one_in(&d, 3))
+        if (draw_one_in(&d, 3)) { // which goes on failing
                 trials_fail_again(&d);
+                return;
+        }
         world_calm_down();
         if (draw_one_in(&d, 2))
                 world_finish();

@@ -423,6 +423,11 @@ static int note_cancels(ClusterState *s, const Argosy__LogOp__JobPut *put, uint6
         return r;
 }
 
+// Whoever follows jobs is told of it: by a part, or by what says its end (state_end_jobs()).
+static bool has_ended(const ClusterState *s, uint64_t number) {
+        return !job_state_is_open(cluster_state_job_state(s, number));
+}
+
 int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *notes, size_t place,
                   uint64_t at_us) {
         size_t first_op = place - MIN_OF((size_t) put->n_ops, place), before;
@@ -454,7 +459,7 @@ int state_put_job(ClusterState *s, const Argosy__LogOp__JobPut *put, JobNotes *n
         key.job = goes_on ? put->number : s->jobs.last;
         if (goes_on)
                 r = state_note_late_job(s, key.job, (JobSpan){revision_before, s->revision});
-        if (r == 0 && (begins || (failed && was_open)))
+        if (r == 0 && (begins || (was_open && has_ended(s, key.job))))
                 r = state_note_job_state(s, key.job);
         if (r == 0)
                 r = put_request(s, put, key.job, goes_on);

@@ -109,12 +109,14 @@ uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
         return kinds;
 }
 
-uint64_t event_object_index(const EventObject *o) {
+// A table that has changed is told anew, all of it: what somebody knew of it before counts no more.
+uint64_t event_object_index(const Leader *l, const EventObject *o) {
         if (o->gone)
                 return UINT64_MAX;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 return CONTAINER_OF(o, const JobObject, event)->index;
-        return event_tables_have((Argosy__EventKind) o->kind)
-                       ? CONTAINER_OF(o, const RecordObject, event)->index
-                       : UINT64_MAX;
+        for (size_t i = 0; i < EVENT_TABLES; i++)
+                if (event_table_kind(i) == (Argosy__EventKind) o->kind)
+                        return log_trail_table_changed(l->trail, i);
+        return UINT64_MAX;
 }

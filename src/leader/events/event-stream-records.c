@@ -256,7 +256,7 @@ static uint64_t hash_of_values(const EventDraft *d) {
         return hash;
 }
 
-static void compare_row(Leader *l, EventTable *table, const TableInfo *info, size_t i, uint64_t index) {
+static void compare_row(Leader *l, EventTable *table, const TableInfo *info, size_t i) {
         EventDraft d;
         RecordObject *o;
         uint64_t values;
@@ -264,10 +264,8 @@ static void compare_row(Leader *l, EventTable *table, const TableInfo *info, siz
         (void) oom_check(draft_row(l, info, i, &d));
         o = get_object(table, &d);
         values = hash_of_values(&d);
-        if (o->event.seq == 0 || o->values != values) {
-                o->index = index;
+        if (o->event.seq == 0 || o->values != values)
                 event_stream_follow(l, &o->event, &d);
-        }
         o->values = values;
         o->at = i;
         o->pass = l->events->tables->pass;
@@ -290,18 +288,16 @@ static size_t compare_table(Leader *l, size_t number) {
         EventTables *all = l->events->tables;
         EventTable *table = &all->tables[number];
         const TableInfo *info = &infos[number];
-        uint64_t revision = info->revision(l->state), index;
+        uint64_t revision = info->revision(l->state);
         size_t n;
 
         if (all->compared && table->revision == revision)
                 return 0;
-        // for a new leader, records are at least as old as the table's last change
-        index = all->compared ? l->trail->last : l->trail->tables[number].index;
         n = info->count(l);
         table->revision = revision;
         all->pass++;
         for (size_t i = 0; i < n; i++)
-                compare_row(l, table, info, i, index);
+                compare_row(l, table, info, i);
         if (table->objects.count > n)
                 drop_missing(l, table);
         return n;

@@ -16,7 +16,6 @@ typedef struct RecordObject {
         size_t at;       // where it stood in its table when that was compared last
         uint64_t values; // hash of them then
         uint64_t pass;   // in which it was seen last
-        uint64_t index;  // of the log, of its last change or a later entry
         char name[];
 } RecordObject;
 

@@ -48,8 +48,12 @@ uint64_t log_trail_jobs_complete_from(const LogTrail *t) {
         return MAX_OF(log_trail_complete_from(t), t->jobs_complete_from);
 }
 
+uint64_t log_trail_table_changed(const LogTrail *t, size_t table) {
+        return t->tables[table].index;
+}
+
 bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index) {
-        return t->tables[table].index > index;
+        return log_trail_table_changed(t, table) > index;
 }
 
 const TrailJob *log_trail_job(const LogTrail *t, size_t i) {

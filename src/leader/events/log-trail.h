@@ -50,6 +50,7 @@ void log_trail_note_job(LogTrail *t, uint64_t number, bool begins, uint64_t inde
 // The index behind which it knows all that has happened: in tables, and to jobs. UINT64_MAX: nothing yet.
 uint64_t log_trail_complete_from(const LogTrail *t);
 uint64_t log_trail_jobs_complete_from(const LogTrail *t);
+uint64_t log_trail_table_changed(const LogTrail *t, size_t table); // at which it changed last; 0: before
 bool log_trail_table_has_changed(const LogTrail *t, size_t table, uint64_t index); // after that index
 // Those that it has, the oldest first; from 0 on. NULL: no more.
 const TrailJob *log_trail_job(const LogTrail *t, size_t i);

@@ -243,10 +243,10 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 
-static bool is_object_for(const Watcher *w, const EventObject *o) {
+static bool is_object_for(const Leader *l, const Watcher *w, const EventObject *o) {
         const char *name = name_of(o);
 
-        if (w->cursor.index > 0 && event_object_index(o) <= w->cursor.index)
+        if (w->cursor.index > 0 && event_object_index(l, o) <= w->cursor.index)
                 return false; // it was told that before
 
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
@@ -332,7 +332,7 @@ static bool has_room(Watcher *w, Turn *turn, size_t before) {
 static int add_next(Leader *l, Watcher *w, EventObject *o, Turn *turn) {
         size_t before = n_events(w);
 
-        if (!is_object_for(w, o))
+        if (!is_object_for(l, w, o))
                 return 0;
         if (may_see_object(l, w, o) && add_object(l, w, o) < 0)
                 return -ENOMEM;

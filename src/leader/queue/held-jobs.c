@@ -715,6 +715,13 @@ void held_jobs_step(Leader *l) {
                 leader_mark(l);
 }
 
+// It goes for no place of this limit: since it goes the rules have changed. Among those of this one it is
+// judged anew, in the order of numbers.
+static bool is_of_another_limit(const HeldJob *h, const Argosy__QueueRule *rule) {
+        return rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT &&
+               (!h->limit || h->limit->rule != rule->number);
+}
+
 bool held_jobs_judge(Leader *l, PendingRequest *t, HeldJobVerdict *ret, const Argosy__QueueRule **ret_rule) {
         const Argosy__StoredRequest *m =
                 t->held ? cluster_state_find_stored_request(l->state, t->held->number) : NULL;
@@ -728,6 +735,8 @@ bool held_jobs_judge(Leader *l, PendingRequest *t, HeldJobVerdict *ret, const Ar
                                                   .stored = m,
                                                   .moment = m ? HELD_DECIDED : HELD_COMES},
                                   &left, &look, ret, ret_rule);
+        if (known && t->held && *ret == HELD_JOB_GOES && is_of_another_limit(t->held, *ret_rule))
+                *ret = HELD_JOB_LIMIT;
         if (known && !took_turns) // should it come by here again, it is asked anew
                 look = queue_look_free(look);
         queue_look_keep(t, look);

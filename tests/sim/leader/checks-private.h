@@ -127,6 +127,26 @@ void nodes_on_answer(const WorldAsked *a, const Argosy__Response *r);
 // checks-open.c
 void open_on_finish(void);
 
+// checks-follow.c
+void follow_begin(void);
+void follow_on_settled(void);
+void follow_on_calm(void);
+void follow_end(void);
+
+// checks-records.c
+void records_begin(void);
+void records_on_entry(const Argosy__LogBatch *batch);
+void records_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void records_on_finish(void);
+
+// checks-job-lists.c
+void job_lists_on_answer(const WorldAsked *a, const Argosy__Response *r);
+
+// checks-queue.c
+void queue_on_entry(const Argosy__LogBatch *batch);
+void queue_on_calm(void);
+void queue_end(void);
+
 // checks-next.c
 void pages_on_finish(void);
 void next_on_finish(void);

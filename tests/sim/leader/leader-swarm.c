@@ -48,6 +48,15 @@ static void draw_crowd(uint64_t word, Swarm *s) {
         s->batch_max = 0; // a file that all of them have, and their names, are one request
 }
 
+static void draw_rules(uint64_t word, Swarm *s) {
+        Draw d = draw_from(word ^ UINT64_C(0x72756c6573));
+
+        if (draw_one_in(&d, 3))
+                s->loads[LOAD_rules] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX);
+        if (draw_one_in(&d, 3))
+                s->loads[LOAD_wrong] = (unsigned) draw_log(&d, 2, SWARM_WEIGHT_MAX / 4);
+}
+
 static void draw_containers(uint64_t word, Swarm *s) {
         Draw d = draw_from(word ^ UINT64_C(0x696d61676573));
 
@@ -106,6 +115,7 @@ Swarm swarm_draw(uint64_t word) {
         draw_bursts(word, &s);
         draw_crowd(word, &s);
         draw_containers(word, &s);
+        draw_rules(word, &s);
         draw_theme(word, &s);
         set_tried(&s);
         return s;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "access-token.h"
 #include "asks.h"
 #include "author.h"
 #include "checks-log.h"
@@ -268,6 +269,8 @@ static const Argosy__Author *author_of(const WorldAsked *asked) {
                 return NULL;
         if (asked->author == AUTHOR_TOKEN) {
                 proof = asks_token_proof(asked->token);
+                if (asked->wrong == WRONG_PROOF)
+                        proof = access_token_hash(&proof);
                 author = author_of_token(&proof);
                 author.host = world_author_host(AUTHOR_TOKEN);
                 return &author;

@@ -159,3 +159,38 @@ bool ask_queue_change(Draw *d, void *message) {
         }
         return true;
 }
+
+// It is the first one, so that it counts. Rules go as they come: else nothing would be done any more.
+bool ask_queue_rule(Draw *d, void *message) {
+        static const char *const rule_verbs[] = {"start", "stop", "restart", "submit"};
+        static const Argosy__QueueAction actions[] = {
+                ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, ARGOSY__QUEUE_ACTION__QUEUE_LIMIT,
+                ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, ARGOSY__QUEUE_ACTION__QUEUE_HOLD,
+                ARGOSY__QUEUE_ACTION__QUEUE_REFUSE};
+        const Argosy__QueueRecord *queue = cluster_state_queue(asks.port->state());
+        uint32_t first = queue && queue->n_rules > 0 ? queue->rules[0]->number : 0;
+        Argosy__Request__QueueChange *m = message;
+
+        if (queue && queue->closed) {
+                m->open = true;
+        } else if (first > 0 && draw_below(d, 3) > 0) {
+                m->remove = first;
+        } else if (draw_one_in(d, 8)) {
+                m->close = true;
+        } else {
+                m->add = ASKS_NEW(Argosy__QueueRule, argosy__queue_rule__init);
+                m->before = first;
+                m->add->action = DRAW_PICK(d, actions);
+                if (draw_one_in(d, 2))
+                        m->add->verb = (char *) DRAW_PICK(d, rule_verbs);
+                if (draw_one_in(d, 4))
+                        m->add->unit = (char *) "u*";
+                if (draw_one_in(d, 4))
+                        m->add->role = (char *) asks_role(d);
+                if (m->add->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE)
+                        m->add->text = (char *) "not now";
+                if (m->add->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT)
+                        m->add->limit = 1 + draw_below(d, 2);
+        }
+        return true;
+}

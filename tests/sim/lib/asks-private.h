@@ -19,6 +19,7 @@ bool ask_list_jobs(Draw *d, void *message);
 bool ask_job_release(Draw *d, void *message);
 bool ask_job_cancel(Draw *d, void *message);
 bool ask_queue_change(Draw *d, void *message);
+bool ask_queue_rule(Draw *d, void *message); // one that holds much, or the end of the first one
 
 // asks-apply.c
 bool ask_apply(Draw *d, void *message);

@@ -253,6 +253,7 @@ const Argosy__UnitRecord *asks_record(const char *name) {
 }
 
 static size_t follows; // of the request that is being made
+static size_t key_of;  // likewise: 1 + the one that had its key first; 0: it has its own
 
 const WorldAsked *asks_go_on(Argosy__Request__WhatCase what, bool (*fits)(const WorldAsked *a)) {
         enum { BACK_MAX = 64 };
@@ -403,7 +404,7 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
         *a = by;
         request.what_case = kind->what;
         request.change = message_of(field); // a union: all of them are pointers
-        follows = 0;
+        follows = key_of = 0;
         if (kind->make(d, request.change)) {
                 if (request_job(&request))
                         request.job = make_job(d);
@@ -413,7 +414,10 @@ static void make_and_ask(Draw *d, const AskKind *kind, WorldAsked by) {
                 asks.n_asked++;
                 story_tell("%s asks %s (%zu)%s", world_authors[a->author], name_of(a->request), asks.n_asked,
                            words_of(a->request));
+                a->wrong_of = key_of;
                 ask(a, d);
+                if (key_of > 0) // others know requests by it
+                        memcpy(a->request->change->id.data, asks_id().data, a->request->change->id.len);
         }
         arena_reset(&asks.arena);
 }
@@ -522,6 +526,8 @@ static void ask_again(Draw *d) {
                 stop_waiting(first);
         if (first->again_of)
                 first = &asks.asked[first->again_of - 1];
+        if (first->wrong)
+                return;
         *a = (WorldAsked){.author = first->author,
                           .token = first->token,
                           .request = message_copy(first->request),
@@ -575,7 +581,112 @@ static void ask_burst(Draw *d) {
         asks.focus_n = 0;
 }
 
+static void ask_of(Draw *d, Argosy__Request__WhatCase what, bool (*make)(Draw *d, void *message)) {
+        const AskKind kind = {what, _LOADS, 0, make};
+        WorldAsked by = {};
+
+        draw_author(d, &by);
+        if (asks.n_asked < WORLD_ASKED_MAX && !is_left_out(&kind))
+                make_and_ask(d, &kind, by);
+}
+
+// A rule comes or goes, and whatever it is about comes with it: what waits, what begins and what comes meet
+// in one turn.
+static void ask_under_rules(Draw *d) {
+        bool last = draw_one_in(d, 2);
+
+        if (!last)
+                ask_of(d, ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_rule);
+        for (unsigned n = 1 + (unsigned) draw_log(d, 1, 12); n > 0; n--)
+                switch (draw_below(d, 10)) {
+                case 0:
+                        ask_of(d, ARGOSY__REQUEST__WHAT_JOB_RELEASE, ask_job_release);
+                        break;
+                case 1:
+                        ask_of(d, ARGOSY__REQUEST__WHAT_JOB_CANCEL, ask_job_cancel);
+                        break;
+                case 2 ... 3:
+                        ask_of(d, ARGOSY__REQUEST__WHAT_CHANGE, ask_change_several);
+                        break;
+                default:
+                        ask_of(d, ARGOSY__REQUEST__WHAT_CHANGE, ask_change);
+                }
+        if (last)
+                ask_of(d, ARGOSY__REQUEST__WHAT_QUEUE_CHANGE, ask_queue_rule);
+}
+
+// Under the key of another one of the same author, which the log has.
+static bool ask_under_used_key(Draw *d, void *message) {
+        enum { BACK_MAX = 32 };
+        Argosy__Request__Change *m = message;
+
+        if (!ask_change(d, message))
+                return false;
+        m->preview = false;
+        for (size_t i = asks.n_asked; i > 0 && i + BACK_MAX > asks.n_asked; i--) {
+                const WorldAsked *a = &asks.asked[i - 1];
+                const Argosy__Request__Change *of =
+                        a->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? a->request->change : NULL;
+
+                if (!of || of->n_names == 0 || a->author != AUTHOR_ROOT || a->wrong ||
+                    streq(of->names[0], m->names[0]) || asks.port->job(a) == 0 || a->again_of)
+                        continue;
+                m->id = of->id;
+                key_of = i;
+                return true;
+        }
+        return false;
+}
+
+static bool ask_reserved(Draw *d, void *message) {
+        static const char *const names[] = {"systemd-oomd.service",   "dbus-org.example.service",
+                                            "basic.target",           "argosyd.service",
+                                            "user@1000.service",      "app-t0.slice",
+                                            "system-t0.slice",        "probe-.service"};
+        Argosy__Request__Change *m = message;
+        const char *name = DRAW_PICK(d, names);
+        WorldUnit u = *world_unit_draw(d);
+
+        m->id = asks_id();
+        m->verb = draw_one_in(d, 2) ? ARGOSY__VERB__VERB_SUBMIT : ARGOSY__VERB__VERB_START;
+        m->names = asks_alloc(sizeof(*m->names));
+        m->files = asks_alloc(sizeof(*m->files));
+        m->files[m->n_files++] = asks_file(d, &u);
+        m->names[m->n_names++] = m->files[0]->name = m->files[0]->path = (char *) name;
+        return true;
+}
+
+static void ask_wrong(Draw *d) {
+        static const AskKind used_key = {ARGOSY__REQUEST__WHAT_CHANGE, _LOADS, 0, ask_under_used_key},
+                             reserved = {ARGOSY__REQUEST__WHAT_CHANGE, _LOADS, 0, ask_reserved};
+        WorldAsked by = {.author = AUTHOR_TOKEN, .wrong = WRONG_PROOF};
+
+        if (asks.n_asked == WORLD_ASKED_MAX || is_left_out(&used_key))
+                return;
+        switch (draw_below(d, 4)) {
+        case 0:
+                make_and_ask(d, &reserved, (WorldAsked){.wrong = WRONG_NAME});
+                break;
+        case 1:
+                if (asks.n_tokens == 0 || asks.port->no_tokens)
+                        return;
+                by.token = 1 + draw_below(d, asks.n_tokens);
+                make_and_ask(d, draw_kind(d), by);
+                break;
+        default:
+                make_and_ask(d, &used_key, (WorldAsked){.wrong = WRONG_KEY});
+        }
+}
+
 void asks_step(Draw *d) {
+        if (is_drawn(d, LOAD_rules) && draw_one_in(d, 3)) {
+                ask_under_rules(d);
+                return;
+        }
+        if (is_drawn(d, LOAD_wrong) && draw_one_in(d, 3)) {
+                ask_wrong(d);
+                return;
+        }
         if (is_drawn(d, LOAD_bursts) && draw_one_in(d, 3))
                 ask_burst(d);
         else

@@ -26,6 +26,14 @@ typedef enum WorldAuthor {
         AUTHOR_TOKEN
 } WorldAuthor;
 
+// Why it cannot be; it was asked for all the same.
+typedef enum WorldWrong {
+        WRONG_NOTHING,
+        WRONG_KEY,   // its key is that of another request (WorldAsked.wrong_of)
+        WRONG_NAME,  // the unit's name is the machine's
+        WRONG_PROOF, // the token's proof is what the log has of it
+} WorldWrong;
+
 typedef struct WorldAsked {
         Argosy__Request *request; // as it was asked
         WorldAuthor author;
@@ -35,6 +43,8 @@ typedef struct WorldAsked {
         // 1 + the one from whose answer it goes on: an apply from its plan, a wait from its change; 0: none
         size_t follows;
         unsigned token;  // of AUTHOR_TOKEN: its number, from 1
+        WorldWrong wrong;
+        size_t wrong_of; // WRONG_KEY: 1 + the one that had it first; `request` has one of its own by now
         size_t n_seen;   // of the answer's responses, by the checks
         bool called_off;
         uint64_t asked_us, asked_at; // asked_at: behind so many entries

@@ -17,7 +17,7 @@ static size_t number_of(const WorldAsked *a) {
 // The log knows a rebalance by its id only if it was held back: one that is asked for again goes on, as
 // another job if the first is over.
 static bool is_change(const WorldAsked *a) {
-        return log_request_id(a->request) && a->request->what_case != ARGOSY__REQUEST__WHAT_REBALANCE;
+        return a->wrong != WRONG_KEY && log_request_id(a->request) && a->request->what_case != ARGOSY__REQUEST__WHAT_REBALANCE;
 }
 
 // The job that the answer names is the request's own.
@@ -132,4 +132,36 @@ void author_on_answer(const WorldAsked *a, const Argosy__Response *r) {
                 check_fail("author-is-whoever-asked", "%s asked for job %" PRIu64 ", which is %s's",
                            world_authors[a->author], r->job, j->user);
         check_says("author-is-whoever-asked");
+}
+
+// ------------------------------------------------------------------------------------------------ wrong ones
+
+static bool is_taken(const Argosy__Response *r) {
+        if (r->status != 0 || r->held)
+                return false;
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE && i < r->change->n_units; i++)
+                if (r->change->units[i]->status != 0)
+                        return false;
+        return true;
+}
+
+// The log had the first one's job before this one came, and forgets none so soon.
+static bool had_its_key(const WorldAsked *a) {
+        enum { BEHIND_MAX = 64 };
+        const uint8_t *id = a->wrong_of > 0 ? log_request_id(asks.asked[a->wrong_of - 1].request) : NULL;
+        uint64_t job = id ? log_job_of(id) : 0;
+
+        return job > 0 && log_truth.jobs[job]->entry <= a->asked_at && job + BEHIND_MAX > log_truth.n_jobs;
+}
+
+void wrong_on_answer(const WorldAsked *a, const Argosy__Response *r) {
+        static const char *const why[] = {"", "its key is another request's", "the name is the machine's",
+                                          "the log has what it shows"};
+
+        if (a->wrong == WRONG_NOTHING || (a->wrong == WRONG_KEY && !had_its_key(a)))
+                return;
+        check_says("wrong-is-refused");
+        if (is_taken(r))
+                check_fail("wrong-is-refused", "request %zu is answered well, and %s", number_of(a),
+                           why[a->wrong]);
 }

@@ -156,6 +156,7 @@ void once_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void refused_on_answer(const WorldAsked *a, const Argosy__Response *r);
 void refused_on_entry(const Argosy__LogBatch *batch);
 void author_on_answer(const WorldAsked *a, const Argosy__Response *r);
+void wrong_on_answer(const WorldAsked *a, const Argosy__Response *r);
 
 // checks-rights.c
 void rights_begin(void);

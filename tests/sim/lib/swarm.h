@@ -35,7 +35,9 @@ extern const unsigned swarm_n_faults;
         F(bound, "only if nothing has changed since")                          \
         F(options, "units say where they may run, and with whom")              \
         F(crowd, "many units at once, which nobody looks at one by one")       \
-        F(bursts, "several requests at one moment, most of them about few units")
+        F(bursts, "several requests at one moment, most of them about few units") \
+        F(rules, "rules of the queue, and at the same moment what they hold")   \
+        F(wrong, "what is to be refused")
 
 typedef enum SwarmLoad {
 #define SWARM_LOAD_NUMBER(name, what) LOAD_##name,

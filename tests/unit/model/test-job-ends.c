@@ -125,6 +125,25 @@ static void which_have_ended_is_said_once(void **state) {
         assert_int_equal(cluster_state_next_ended_job(s), 0);
 }
 
+// As the removal of a host does: what it asks for ends it.
+static void one_that_ends_with_its_last_part_is_said_to_have_ended(void **state) {
+        ClusterState *s = *state;
+        Argosy__JobState states[] = {RUNNING, DONE, DONE};
+
+        begin(s);
+        put_jobs(s, 1, day_us + 5, RUNNING);
+        for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+                Batch b = {};
+
+                argosy__log_batch__init(&b.log);
+                batch_job(&b, (JobPut){.verb = "cluster remove", .number = 1})->state = states[i];
+                batch_set_time(&b, s, day_us + 9);
+                apply(s, &b);
+                assert_int_equal(cluster_state_next_ended_job(s), i == 1 ? 1 : 0);
+                assert_int_equal(cluster_state_next_ended_job(s), 0);
+        }
+}
+
 static void what_is_no_running_job_does_not_end(void **state) {
         ClusterState *s = *state;
 
@@ -340,6 +359,7 @@ static void states_are_read_back_from_their_words(void **state) {
 RUN_TESTS(
         TEST(a_job_ends_once),
         TEST(which_have_ended_is_said_once),
+        TEST(one_that_ends_with_its_last_part_is_said_to_have_ended),
         TEST(what_is_no_running_job_does_not_end),
         TEST(what_ends_with_its_effect_says_when),
         TEST(a_part_that_comes_later_opens_it_again),

@@ -177,7 +177,7 @@ class Healthy:
             with tempfile.TemporaryDirectory() as folder:
                 reached = Path(folder) / "reached"
                 done, digests = play_seeds(self._binary, seed, seed, ARGOSY_PLANTED_REACHED=str(reached))
-                names = reached.read_text().split() if reached.exists() else []
+                names = sorted(set(reached.read_text().split())) if reached.exists() else []
             with self._lock:
                 if done.returncode != 0:
                     self._red = done.stderr[-1000:]

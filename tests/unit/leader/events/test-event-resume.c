@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "event-asks.h"
+#include "macro.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 
@@ -152,6 +153,25 @@ static void a_table_that_was_changed_meanwhile_begins_anew_too(void **state) {
         asked_forget(&a);
 }
 
+// That leader has told others of them before.
+static void of_a_table_that_another_leader_has_changed_all_rows_are_told(void **state) {
+        static const char *const roles[] = {"db", "dns", "web"};
+        Asked a = {}, b = {};
+
+        set_role("web", false);
+        set_role("db", false);
+        tell_all(&a);
+        another_leader();
+        tell_all(&b);
+        set_role("dns", false);
+        assert_true(asked_pull(&g, &a));
+        assert_string_equal(event_field(begins(&a), "kinds"), "leader node unit state drain role content");
+        for (size_t i = 0; i < ELEMENTSOF(roles); i++)
+                assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLE, roles[i]));
+        asked_forget(&a);
+        asked_forget(&b);
+}
+
 static void what_is_about_units_names_only_kinds_that_he_watches(void **state) {
         Asked a = {.pattern = "a*"};
 
@@ -224,6 +244,7 @@ RUN_TESTS(
         TEST(jobs_that_the_next_leader_tells_no_more_begin_anew),
         TEST(only_what_nodes_say_begins_anew),
         TEST(a_table_that_was_changed_meanwhile_begins_anew_too),
+        TEST(of_a_table_that_another_leader_has_changed_all_rows_are_told),
         TEST(what_is_about_units_names_only_kinds_that_he_watches),
         TEST(states_of_hosts_that_the_next_leader_has_not_heard_are_unknown),
         TEST(who_was_told_less_than_this_voter_has_seen_is_told_everything),

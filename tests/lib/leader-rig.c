@@ -469,9 +469,10 @@ static void assert_counts(const Rig *g) {
 
                 list_foreach (i, &n->placed) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
+                        bool has_to_leave = record_has_to_leave(rig_record((Rig *) g, u->name));
 
-                        to_leave += record_has_to_leave(rig_record((Rig *) g, u->name));
-                        stuck += u->life == LIFE_STRANDED;
+                        to_leave += has_to_leave;
+                        stuck += has_to_leave && u->life == LIFE_STRANDED; // not what has ended for good
                 }
                 list_foreach (i, &n->units_on_node) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);

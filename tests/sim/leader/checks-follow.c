@@ -18,11 +18,11 @@ enum { OBJECTS_MAX = 16384, NAME_TEXT = 96, WORDS_TEXT = 160, FOLLOW_BYTES = 163
 typedef struct Object {
         Argosy__EventKind kind;
         char name[NAME_TEXT];
-        uint64_t words; // hash of all that was said of it
+        uint64_t words;        // hash of all that was said of it
         char text[WORDS_TEXT]; // the beginning of it
-        bool stale;     // from before the state that is being told
-        bool seen;      // the other one has it, too
-        bool own;       // a job that nobody asked for: nobody is told how often it has come again
+        bool stale;            // from before the state that is being told
+        bool seen;             // the other one has it, too
+        bool own;              // a job that nobody asked for: nobody is told how often it has come again
 } Object;
 
 typedef struct Follower {
@@ -160,7 +160,8 @@ static void take(Follower *f, const Argosy__Event *e) {
         *o = (Object){.kind = e->kind, .words = words_of(e)};
         memcpy(o->name, name, sizeof(name));
         text_of(e, o->text);
-        o->own = e->kind == ARGOSY__EVENT_KIND__EVENT_JOB && strcmp(event_field(e, "author"), "cluster") == 0;
+        o->own =
+                e->kind == ARGOSY__EVENT_KIND__EVENT_JOB && strcmp(event_field(e, "author"), "cluster") == 0;
 }
 
 // He goes on behind the event that he took last.
@@ -208,7 +209,8 @@ void follow_on_settled(void) {
         Draw d = draw_from(world.plan.chance ^ ~n_drawn);
 
         if (draw_one_in(&d, 3))
-                (void) follow(&followers[draw_below(&d, asks.swarm.loads[LOAD_access] ? FOLLOWERS : 1)], true);
+                (void) follow(&followers[draw_below(&d, asks.swarm.loads[LOAD_access] ? FOLLOWERS : 1)],
+                              true);
 }
 
 // ------------------------------------------------------------------------------------------------ both
@@ -229,8 +231,9 @@ static void compare(const Follower *f, const char *who) {
                         check_fail("who-follows-has-all", "%s, who follows, has no %s %s, and there is one",
                                    who, kind, fresh.objects[i].name);
                 if (o && !o->own && o->words != fresh.objects[i].words)
-                        check_fail("who-follows-has-all", "%s, who follows, has %s %s, and who begins has %s",
-                                   who, kind, o->text, fresh.objects[i].text);
+                        check_fail("who-follows-has-all",
+                                   "%s, who follows, has %s %s, and who begins has %s", who, kind, o->text,
+                                   fresh.objects[i].text);
         }
         for (size_t i = 0; i < f->n; i++)
                 if (!f->objects[i].seen && !may_be_forgotten(&f->objects[i]))

@@ -99,12 +99,9 @@ static Fit fits(const Argosy__Request__ListJobs *m, const Argosy__JobRecord *r, 
         const struct {
                 const char *what;
                 Fit fit;
-        } all[] = {{"its state", has_state(m, r)},
-                   {"its author", has_author(m, r)},
-                   {"its units", has_unit(m, r)},
-                   {"its nodes", has_node(m, r)},
-                   {"when it began", has_begun(m, r)},
-                   {"its time", fits_if(r->at_us >= m->since_us)}};
+        } all[] = {{"its state", has_state(m, r)},     {"its author", has_author(m, r)},
+                   {"its units", has_unit(m, r)},      {"its nodes", has_node(m, r)},
+                   {"when it began", has_begun(m, r)}, {"its time", fits_if(r->at_us >= m->since_us)}};
         Fit least = FIT_YES;
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++)
@@ -122,7 +119,8 @@ static bool is_listed(const Argosy__Response__Jobs *jobs, uint64_t number) {
         return false;
 }
 
-static void one_job(const Argosy__Request__ListJobs *m, const Argosy__Response__Jobs *jobs, uint64_t number) {
+static void one_job(const Argosy__Request__ListJobs *m, const Argosy__Response__Jobs *jobs,
+                    uint64_t number) {
         Argosy__JobRecord *r = NULL;
         const char *why = "";
         bool listed = is_listed(jobs, number);

@@ -34,15 +34,15 @@ typedef struct Queued {
 
 static struct {
         Argosy__QueueRecord *rules;
-        Queued *held[OPEN_MAX];                    // in no order
+        Queued *held[OPEN_MAX]; // in no order
         size_t n_held;
         struct {
                 uint64_t number;
                 uint32_t rule;
         } running[OPEN_MAX];
         size_t n_running;
-        // Jobs that have begun before older ones which could have. So many of these may have had room then, and
-        // wait for something else, such as a registry.
+        // Jobs that have begun before older ones which could have. So many of these may have had room
+        // then, and wait for something else, such as a registry.
         struct {
                 uint64_t number;
                 size_t spare;
@@ -115,7 +115,7 @@ static bool is_past_rules(const Queued *q) {
                (q->author->owner && (verb == ARGOSY__VERB__VERB_STOP || verb == ARGOSY__VERB__VERB_DESTROY));
 }
 
-// ------------------------------------------------------------------------------------------------ what is held
+// -------------------------------------------------------------------------------------------- what is held
 
 static Queued *queued_new(uint64_t number, const Argosy__JobRecord *r, Argosy__Request *request,
                           Argosy__Author *author) {
@@ -210,7 +210,7 @@ static bool may_be_held(const Queued *q, const Argosy__QueueRule **ret_limit) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ what begins
+// -------------------------------------------------------------------------------------------- what begins
 
 // It is older, waits for the same limit, and could begin when this one was decided.
 static bool is_before(const Queued *other, const Queued *q, uint32_t limit) {
@@ -273,8 +273,9 @@ static void judge_begin(const Queued *q, size_t n_begun) {
                 return;
         if (rule->action == ARGOSY__QUEUE_ACTION__QUEUE_HOLD ||
             rule->action == ARGOSY__QUEUE_ACTION__QUEUE_REFUSE)
-                check_fail("queue-is-kept", "job %" PRIu64 " (%s) begins, and rule %" PRIu32 " is against it",
-                           q->number, q->verb, rule->number);
+                check_fail("queue-is-kept",
+                           "job %" PRIu64 " (%s) begins, and rule %" PRIu32 " is against it", q->number,
+                           q->verb, rule->number);
         if (rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT)
                 judge_limit(q, rule, n_begun);
 }
@@ -418,7 +419,7 @@ void queue_on_entry(const Argosy__LogBatch *batch) {
         note_ready();
 }
 
-// ------------------------------------------------------------------------------------------------ and in the end
+// ------------------------------------------------------------------------------------------- in the end
 
 // What nothing holds has begun, when everything has been well for long.
 void queue_on_calm(void) {
@@ -431,8 +432,8 @@ void queue_on_calm(void) {
                     q->ready_us + FREE_MAX_MS * UINT64_C(1000) > world.rig.now_us ||
                     (limit && n_running(limit->number) + n_before(q, limit->number) >= limit->limit))
                         continue;
-                check_fail("queue-is-kept", "job %" PRIu64 " (%s) is held, and nothing has held it for %" PRIu64
-                           " ms",
+                check_fail("queue-is-kept",
+                           "job %" PRIu64 " (%s) is held, and nothing has held it for %" PRIu64 " ms",
                            q->number, q->verb, (world.rig.now_us - q->ready_us) / 1000);
         }
 }

@@ -20,9 +20,7 @@ typedef struct Kept {
 
 static Kept kept[LOG_JOBS_MAX];
 // What was dated later before that entry is dated so.
-static struct {
-        uint64_t entry, to_us;
-} sets[SETS_MAX];
+static struct { uint64_t entry, to_us; } sets[SETS_MAX];
 static size_t n_sets;
 
 void records_begin(void) {
@@ -31,7 +29,8 @@ void records_begin(void) {
 }
 
 static void on_part(uint64_t number, const Argosy__LogOp__JobPut *put) {
-        static const char *const verbs[] = {"start", "stop", "load", "unload", "submit", "restart", "destroy"};
+        static const char *const verbs[] = {"start",  "stop",    "load",   "unload",
+                                            "submit", "restart", "destroy"};
         const LogJob *j = log_truth.jobs[number];
         bool is_change = false;
 

@@ -17,7 +17,8 @@ static size_t number_of(const WorldAsked *a) {
 // The log knows a rebalance by its id only if it was held back: one that is asked for again goes on, as
 // another job if the first is over.
 static bool is_change(const WorldAsked *a) {
-        return a->wrong != WRONG_KEY && log_request_id(a->request) && a->request->what_case != ARGOSY__REQUEST__WHAT_REBALANCE;
+        return a->wrong != WRONG_KEY && log_request_id(a->request) &&
+               a->request->what_case != ARGOSY__REQUEST__WHAT_REBALANCE;
 }
 
 // The job that the answer names is the request's own.
@@ -134,7 +135,7 @@ void author_on_answer(const WorldAsked *a, const Argosy__Response *r) {
         check_says("author-is-whoever-asked");
 }
 
-// ------------------------------------------------------------------------------------------------ wrong ones
+// -------------------------------------------------------------------------------------------- wrong ones
 
 static bool is_taken(const Argosy__Response *r) {
         if (r->status != 0 || r->held)

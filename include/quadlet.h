@@ -21,8 +21,11 @@
 #define QUADLET_CONTAINER ".container"
 #define QUADLET_VOLUME ".volume"
 #define QUADLET_NETWORK ".network"
+#define QUADLET_NETWORK_UNIT "-network.service" // in its place in the name of the unit that makes it
 // The label of a host that can run containers: podman's version, "5.4". Hosts report it; see agent-podman.h.
 #define QUADLET_LABEL "podman"
+// The label of a network that says of which file it was made: quadlet_beside_hash(), in hexadecimal digits.
+#define QUADLET_NETWORK_OF "argosy.file"
 
 enum { QUADLET_PODMAN_MIN = 5 }; // major version: templates, drop-ins and Notify=healthy
 
@@ -54,12 +57,21 @@ int quadlet_beside_each(const void *content, size_t len, int (*each)(const char 
                         void *userdata) _warn_unused_;
 // Equal if two files say the same: whether the last line ends does not matter.
 Hash quadlet_beside_hash(const UnitPart *part);
-// A volume or a network that is there keeps what it was made with. 0; -EINVAL and in *ret_why a sentence
-// about one of which the next content of a unit has another file than the content that it has; -ENOMEM.
+// A volume that is there keeps what it was made with. 0; -EINVAL and in *ret_why a sentence about one of
+// which the next content of a unit has another file than the content that it has; -ENOMEM.
 int quadlet_beside_check_next(const void *content, size_t len, const void *next, size_t next_len,
                               char **ret_why);
 // The part of that name.
 bool quadlet_beside_find(const void *content, size_t len, const char *file, UnitPart *ret);
+// Calls `each` for every network of which the next content has another file than the content; what only one
+// of them names is no change. What `each` returns but 0 ends it and is returned. 0 or -ENOMEM.
+int quadlet_networks_changed(const void *content, size_t len, const void *next, size_t next_len,
+                             int (*each)(const char *file, const UnitPart *part, void *userdata),
+                             void *userdata) _warn_unused_;
+// Appends the content with the lines of `part` for what it has of that name. 0; -ENOENT: it has none;
+// -ENOMEM.
+int quadlet_beside_put(const void *content, size_t len, const char *file, const UnitPart *part,
+                       Buf *ret) _warn_unused_;
 
 // Calls `each` for every volume with a name that the container `unit` has, as podman calls it. What that
 // returns but 0 ends it and is returned. 0 or -ENOMEM.

@@ -49,6 +49,7 @@ typedef struct UnitDirItem {
         size_t len;
         size_t made_len; // `content` was made, and so many bytes with what was made beside it
                          // (quadlet_made_next()); 0: it was not
+        bool replaces; // a network that another file made may go: podman does not have it any more
         Hash spec;         // of `content`, or of the container's content of which that was made (quadlet.h)
         const char *slice; // NULL: none of ours
         Buf touched; // out: NUL-terminated names of the units under which links came or went; the caller's

@@ -24,6 +24,7 @@
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-names.h"
+#include "agent-networks.h"
 #include "agent-nodes.h"
 #include "agent-obey.h"
 #include "agent-podman.h"
@@ -420,6 +421,8 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->images.asks);
         list_init(&a->images.commands);
         list_init(&a->images.looks);
+        list_init(&a->networks.looks);
+        list_init(&a->networks.waiting);
         list_init(&a->nodes);
         list_init(&a->fleet.list);
         list_init(&a->usage_queries);
@@ -482,6 +485,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         agent_images_drop(a);
         agent_image_removal_drop(a);
         podman_looks_drop(a);
+        agent_networks_drop(a);
         agent_podman_close(a);
         agent_places_drop(a);
         agent_calls_drop(a);

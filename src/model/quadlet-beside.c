@@ -103,42 +103,86 @@ Hash quadlet_beside_hash(const UnitPart *part) {
 
 static int refuse_next(const UnitPart *part, const QuadletKind *kind, char **ret_why) {
         int stem = (int) (part->path_len - strlen(kind->suffix)), len = (int) part->path_len;
-        bool network = streq(kind->suffix, QUADLET_NETWORK);
 
         return str_refuse(
                 ret_why,
                 "%.*s is not as it was, and the %s that is there stays as it was made; call the new one "
-                "otherwise, as %.*s-2%s, and it is made beside the other one%s",
-                len, part->path, kind->is, stem, part->path, kind->suffix,
-                network ? "" : ", empty");
+                "otherwise, as %.*s-2%s, and it is made beside the other one, empty",
+                len, part->path, kind->is, stem, part->path, kind->suffix);
 }
 
-int quadlet_beside_check_next(const void *content, size_t len, const void *next, size_t next_len,
-                              char **ret_why) {
-        UnitPart part, before;
+typedef struct Changes {
+        const char *suffix;
+        int (*each)(const char *file, const UnitPart *part, void *userdata);
+        void *userdata;
+} Changes;
+
+static bool is_changed(const void *content, size_t len, const char *file, const UnitPart *next) {
+        UnitPart before;
+        Hash a, b;
+
+        if (!quadlet_beside_find(content, len, file, &before))
+                return false;
+        a = quadlet_beside_hash(&before);
+        b = quadlet_beside_hash(next);
+        return !hash_equal(&a, &b);
+}
+
+// Of parts of one kind.
+static int each_changed(const void *content, size_t len, const void *next, size_t next_len,
+                        const Changes *c) {
+        UnitPart part;
         UnitParts p;
+        int r = 0;
 
         if (!quadlet_may_have_beside(content, len) || !quadlet_may_have_beside(next, next_len))
                 return 0;
         unit_parts_begin(&p, next, next_len);
-        while (unit_parts_next(&p, &part)) {
+        while (r == 0 && unit_parts_next(&p, &part)) {
                 const QuadletKind *kind =
                         unit_part_is_beside(&part) ? quadlet_kind(part.path, part.path_len) : NULL;
-                _cleanup_free_ char *file = kind ? strndup(part.path, part.path_len) : NULL;
-                Hash a, b;
+                _cleanup_free_ char *file = NULL;
 
-                if (!kind || !kind->is)
+                if (!kind || !streq(kind->suffix, c->suffix))
                         continue;
+                file = strndup(part.path, part.path_len);
                 if (!file)
                         return -ENOMEM;
-                if (!quadlet_beside_find(content, len, file, &before))
-                        continue;
-                a = quadlet_beside_hash(&before);
-                b = quadlet_beside_hash(&part);
-                if (!hash_equal(&a, &b))
-                        return refuse_next(&part, kind, ret_why);
+                if (is_changed(content, len, file, &part))
+                        r = c->each(file, &part, c->userdata);
         }
-        return 0;
+        return r;
+}
+
+static int on_volume(const char *file, const UnitPart *part, void *userdata) {
+        return refuse_next(part, quadlet_kind(part->path, part->path_len), userdata);
+}
+
+int quadlet_beside_check_next(const void *content, size_t len, const void *next, size_t next_len,
+                              char **ret_why) {
+        return each_changed(content, len, next, next_len, &(Changes){QUADLET_VOLUME, on_volume, ret_why});
+}
+
+int quadlet_networks_changed(const void *content, size_t len, const void *next, size_t next_len,
+                             int (*each)(const char *file, const UnitPart *part, void *userdata),
+                             void *userdata) {
+        return each_changed(content, len, next, next_len, &(Changes){QUADLET_NETWORK, each, userdata});
+}
+
+int quadlet_beside_put(const void *content, size_t len, const char *file, const UnitPart *part, Buf *ret) {
+        const char *end = (const char *) content + len, *rest;
+        bool ends = part->len > 0 && part->content[part->len - 1] == '\n';
+        UnitPart own;
+        int r;
+
+        if (!quadlet_beside_find(content, len, file, &own))
+                return -ENOENT;
+        rest = own.content + own.len;
+        r = buf_append(ret, content, (size_t) (own.content - (const char *) content)) ?:
+            buf_append(ret, part->content, part->len);
+        if (r == 0 && rest < end && part->len > 0 && !ends) // an empty line comes before the next part
+                r = buf_append(ret, "\n", 1);
+        return r ?: buf_append(ret, rest, (size_t) (end - rest));
 }
 
 static unsigned lines_before(const char *begin, const char *at) {

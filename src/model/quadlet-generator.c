@@ -152,6 +152,16 @@ static int add_source(Run *run, char *name, const void *content, size_t len) {
         return r < 0 ? r : add_file(run, TAKE_PTR(owned), buf_take_string(&source));
 }
 
+// It says of which file it was made, so that a network of before can be told from it.
+static char *network_source(const UnitPart *part) {
+        Hash hash = quadlet_beside_hash(part);
+        char hex[HASH_HEX_SIZE];
+
+        hash_hex(&hash, HASH_SIZE, hex);
+        return str_printf("%.*s\n\n[Network]\nLabel=" QUADLET_NETWORK_OF "=%s\n", (int) part->len,
+                          part->content, hex);
+}
+
 static int add_beside(Run *run) {
         UnitPart part;
         UnitParts p;
@@ -165,6 +175,8 @@ static int add_beside(Run *run) {
                         r = !name ? -ENOMEM
                             : str_has_suffix(name, QUADLET_CONTAINER)
                                     ? add_source(run, name, part.content, part.len)
+                            : str_has_suffix(name, QUADLET_NETWORK)
+                                    ? add_file(run, name, network_source(&part))
                                     : add_file(run, name, strndup(part.content, part.len));
         }
         return r;

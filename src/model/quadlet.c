@@ -76,7 +76,7 @@ int quadlet_file_template(const char *file, char **ret) {
 
 static const QuadletKind kinds[] = {
         {QUADLET_VOLUME, "-volume.service", "volume"},
-        {QUADLET_NETWORK, "-network.service", "network"},
+        {QUADLET_NETWORK, QUADLET_NETWORK_UNIT, "network"},
         {QUADLET_CONTAINER, ".service", NULL},
 };
 

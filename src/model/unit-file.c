@@ -595,6 +595,18 @@ static int check_files(Parser *p) {
         return 0;
 }
 
+// A container is stopped with the unit that makes its network, or whose network it has.
+static int note_networks(Parser *p) {
+        const QuadletParser *q = &p->quadlet;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < q->n_named; i++)
+                if (!str_has_suffix(q->named[i].file, QUADLET_VOLUME))
+                        r = add_text(&p->file->networks, q->named[i].file, false) ?:
+                            add_units(p, &p->file->bound_to, q->named[i].file);
+        return r;
+}
+
 // A container is where podman is.
 static int finish_container(Parser *p) {
         RawOption label = {.kind = RAW_REQUIRE_LABEL, .line = 1, .word = (char *) QUADLET_LABEL};
@@ -611,6 +623,8 @@ static int finish_container(Parser *p) {
                                &(RawOption){.kind = RAW_CLAIM,
                                             .line = q->claims[i].line,
                                             .word = q->claims[i].what});
+        if (r == 0)
+                r = note_networks(p);
         return r == 0 && f->container ? append_raw(&f->raw, &f->n_raw, &label) : r;
 }
 
@@ -733,6 +747,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->install);
         free(f->activates);
         free(f->bound_to);
+        free(f->networks);
         free(f->stops);
         free(f->conflicts);
         free(f->sockets);

@@ -177,6 +177,11 @@ typedef struct Agent {
                 Map called;          // those that leaders have asked for, from here on
                 uint64_t called_us;  // boot time
         } images;
+        struct { // agent-networks.c alone
+                ListNode looks, waiting;    // NetworkLook; AgentUnitWork.network_wait
+                struct NetworkLook *change; // NULL: none is made anew
+                uint32_t n_made;            // that were made anew, or tried to be
+        } networks;
         bool user; // its own manager is that of a user
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

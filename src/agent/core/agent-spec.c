@@ -88,6 +88,7 @@ static int spec_inspect(Agent *a, AgentSpec *s, const char *name) {
         s->registry_auth = file->registry_auth;
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
+        s->networks = TAKE_PTR(file->networks);
         s->bound_to = TAKE_PTR(file->bound_to);
         s->conflicts = TAKE_PTR(file->conflicts);
         s->stops_unneeded = file->stops_unneeded;
@@ -126,6 +127,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
         carried_free(s->carried);
         free(s->content);
         free(s->image);
+        free(s->networks);
         free(s->bound_to);
         free(s->conflicts);
         free(s->condition);

@@ -76,6 +76,7 @@ static void work_free(AgentUnit *u) {
         list_unlink(&w->start_barrier);
         list_unlink(&w->probation);
         list_unlink(&w->files_wanted);
+        list_unlink(&w->network_wait);
         agent_spec_unref(u->node->agent, w->spec);
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
@@ -375,6 +376,7 @@ AgentUnitWork *agent_unit_work(AgentUnit *u) {
         list_init(&w->start_barrier);
         list_init(&w->probation);
         list_init(&w->files_wanted);
+        list_init(&w->network_wait);
         w->answered = u->held.revision;
         if (u->has_wanted) {
                 (void) agent_unit_wanted(u, &w->wanted);

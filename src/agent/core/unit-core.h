@@ -56,6 +56,7 @@ typedef struct AgentSpec {
         bool refuses_start : 1;  // RefuseManualStart=
         char *image;          // that podman is to have before it starts; NULL: none that a registry has
         unsigned cut_off_sec; // of cut_off_stop
+        char *networks;       // files of networks that it names, blanks between them; NULL: none
         char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         char *conflicts;      // [Unit] Conflicts=, likewise
         char *condition, *exec_condition; // what it is skipped for, in words; NULL: its file has none
@@ -121,6 +122,11 @@ typedef struct AgentUnitWork {
         // its image was there before the wanted content is written, before the next start
         bool image_ready, image_seen;
         bool volumes_seen; // those that are here do for the wanted content
+        bool networks_seen, networks_read; // likewise; systemd has read what makes those in place
+        bool network_stale, network_in_way; // one was made of another file; its unit has another file
+        bool network_turn, network_free;    // it makes them anew now, and no other unit; they are gone
+        uint32_t network_then;              // Agent.networks.n_made as it came to be in the way
+        ListNode network_wait;              // in Agent.networks.waiting, for its turn
         bool name_seen; // likewise, that no other container has its name (agent-container-names.c)
         bool places_seen; // what its files are bound over was there when it was looked at for the next start
         bool superseded;  // PlanInput

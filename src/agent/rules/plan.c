@@ -184,10 +184,14 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_FORGET;
 }
 
+static PlanStep step_of_write(const PlanInput *in) {
+        return in->networks_due ? PLAN_NETWORKS : PLAN_WRITE;
+}
+
 // A unit that the ledger does not have yet.
 static void plan_to_hold(const PlanInput *in, Phase phase, PlanResult *res) {
         if (phase == PHASE_DOWN || phase == PHASE_FAILED)
-                res->step = PLAN_WRITE;
+                res->step = step_of_write(in);
         else if (phase == PHASE_UP && in->may_take)
                 res->step = in->left_behind ? PLAN_WRITE : PLAN_LOOK;
         else
@@ -268,7 +272,7 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
                 return;
         case PHASE_DOWN:
                 if (!let_go(in, res))
-                        res->step = PLAN_WRITE;
+                        res->step = step_of_write(in);
                 return;
         }
 }
@@ -326,7 +330,7 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         if (installed && !in->stale && !is_unread(in))
                 return false;
         if (same && !installed) { // the file was removed, or a crash came before it was written
-                res->step = PLAN_WRITE;
+                res->step = step_of_write(in);
                 return true;
         }
         if (!same && plan_in_place(in, phase, res))
@@ -562,7 +566,7 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_LOOK] = "look",           [PLAN_VERIFY] = "verify",
                 [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
                 [PLAN_FETCH] = "fetch",         [PLAN_RELOAD_UNIT] = "reload-unit",
-                [PLAN_PLACES] = "places",
+                [PLAN_PLACES] = "places",       [PLAN_NETWORKS] = "networks",
         };
 
         assert((size_t) step < ELEMENTSOF(names));

@@ -68,6 +68,8 @@
 //   files        what comes with a new content is here, and may be where it is to be, before anything is
 //                stopped, recorded or written for
 //                that content (PLAN_FETCH): what runs goes on meanwhile, and also if that fails.
+//   networks     a network of which the wanted content has another file is gone before that is written
+//                (PLAN_NETWORKS), when the unit itself is down; so go down all that have it.
 //   places       paths over which files in place are bound are looked at before each start (PLAN_PLACES). If
 //                one is missing on this host the start is refused, since systemd would make it anew there. A
 //                stop does not wait for that.
@@ -110,6 +112,7 @@ typedef enum PlanStep {
         PLAN_VERIFY,  // ask what systemd would say of the wanted content; nothing is recorded
         PLAN_FETCH,   // see that its files are here and may be where they are to be; nothing is recorded
         PLAN_PLACES,  // see that what its files in place are bound over is there; nothing is recorded
+        PLAN_NETWORKS, // remove networks that were made of other files; what is stopped for that is recorded
         PLAN_WRITE,   // record and write the wanted content
         PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
@@ -167,6 +170,7 @@ typedef struct PlanInput {
         PlanVerdict verdict;
         // those that come with the wanted content were not looked at yet (PLAN_FETCH)
         bool lacks_files;
+        bool networks_due; // networks of before are in the way of the wanted content
         // what those in place are bound over was not looked at for the next start (PLAN_PLACES)
         bool places_unseen;
         bool secrets_differ;           // what is in place, and what runs has, is not what the order names

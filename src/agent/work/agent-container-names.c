@@ -2,7 +2,7 @@
 //
 //   plan: fetch, or places -> what would its container be called? -> is that name in podman's lists?
 //                                 '-> yes: podman says whose it is, in a service of its own
-//                                          '-> another's: the node is none for the unit, or its start fails
+//                                          '-> another's: the node is none for the unit
 //
 // `podman run --replace`, which is what a unit of Quadlet does, would end that container. One that says of
 // itself that it is of the unit (PODMAN_SYSTEMD_UNIT, a label that podman gives by itself) is what is left
@@ -74,7 +74,7 @@ bool agent_container_names_is_unseen(const AgentUnit *u) {
 
 static void settle(AgentUnit *u, const char *why) {
         u->work->name_seen = !why;
-        if (why && !u->has_held)
+        if (why) // also of a unit that was here before: another node may take it
                 agent_barred_refuse(u);
         if (why)
                 agent_step_done(u, why);

@@ -19,6 +19,7 @@
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-links.h"
+#include "agent-networks.h"
 #include "agent-search.h"
 #include "agent-secrets.h"
 #include "agent-spec.h"
@@ -48,6 +49,7 @@ typedef struct FileItem {
         bool claims;      // the name becomes ours with it
         bool takes_over;  // it runs, and becomes ours only if somebody has left it behind
         bool is_fleets;   // and fleet has not, since its program runs
+        bool replaces;    // networks of before are gone: UnitDirItem.replaces
         bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         AgentMade *made; // of a container's content: what is written for it; NULL: that is no container's
@@ -93,8 +95,10 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->enable =
                 (job == AGENT_FILE_WRITE || job == AGENT_FILE_LINK) && plan_enables(&work->wanted, &held);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
-        if (job == AGENT_FILE_WRITE)
+        if (job == AGENT_FILE_WRITE) {
                 it->made = TAKE_PTR(work->made);
+                it->replaces = work->network_free;
+        }
         memcpy(it->slice, held.slice, sizeof(it->slice));
         list_init(&it->link);
         list_append(&u->node->writes, &it->link);
@@ -149,6 +153,7 @@ static UnitDirItem item_of(const FileItem *it) {
                        : made ? quadlet_made_len(made->data, made->len)
                               : it->spec->len,
                 .made_len = made ? made->len : 0,
+                .replaces = it->replaces,
                 .spec = remove ? (Hash){} : it->spec->hash,
                 .slice = *it->slice ? it->slice : NULL,
                 .enable = it->enable,
@@ -347,6 +352,15 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
         agent_step_done(u, text);
 }
 
+// What was made of the content is kept: the same is written when the network of before is gone.
+static void on_network_in_way(AgentUnit *u, FileItem *it) {
+        if (it->untouched) // and the name was to become ours with it
+                agent_unit_give_back(u);
+        if (!u->work->made)
+                u->work->made = TAKE_PTR(it->made);
+        agent_networks_in_way(u);
+}
+
 static const char *what_failed(AgentFileJob job) {
         switch (job) {
         case AGENT_FILE_LOOK:
@@ -368,6 +382,12 @@ static void on_item(AgentNode *node, FileItem *it) {
         agent_links_touched(node, (const char *) it->touched.data, it->touched.len);
         if (!u)
                 return;
+        if (it->job == AGENT_FILE_WRITE)
+                agent_networks_release(u);
+        if (it->error == -EUCLEAN && !it->foreign) {
+                on_network_in_way(u, it);
+                return;
+        }
         if (it->foreign || it->error == -EEXIST || it->error == -ENOTUNIQ || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {

@@ -202,6 +202,15 @@ void agent_on_surveyed(int error, const SystemdDependent *list, size_t n, void *
                 take(u, &list[i]);
 }
 
+void agent_returns_take(AgentUnit *u, const SystemdDependent *list, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                SystemdDependent d = list[i];
+
+                d.needs = false;
+                take(u, &d);
+        }
+}
+
 // ---- bringing back
 
 static bool any_under_way(const AgentUnit *u) {

@@ -11,6 +11,9 @@
 
 // Answers PLAN_SURVEY; `userdata` is an AgentStepCall.
 void agent_on_surveyed(int error, const SystemdDependent *list, size_t n, void *userdata);
+// Before something else is stopped for the unit's sake: what goes down with that comes back after the unit,
+// which it does not need.
+void agent_returns_take(AgentUnit *u, const SystemdDependent *list, size_t n);
 // Carries out PLAN_BRING_BACK, which ends when all that can come back now have done so, or failed to.
 void agent_returns_begin(AgentUnit *u);
 // Ends that step: what has not come back yet is started once more when the unit is up again.

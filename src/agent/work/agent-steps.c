@@ -18,6 +18,7 @@
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-jobs.h"
+#include "agent-networks.h"
 #include "agent-probation.h"
 #include "agent-returns.h"
 #include "agent-search.h"
@@ -79,6 +80,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->work->never_began = NULL;
         u->work->places_seen = u->work->image_seen = u->work->name_seen = u->work->superseded = false;
+        u->work->networks_read = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
         agent_probation_end(u);
         agent_unit_record(u);
@@ -123,7 +125,7 @@ static void record_write(AgentUnit *u, const PlanResult *res) {
         if (before && before->image && work->spec->image && !streq(before->image, work->spec->image))
                 agent_image_removal_replaced(u->node->agent, u->name, before->image);
         agent_spec_unref(u->node->agent, before);
-        work->places_seen = false;
+        work->places_seen = work->networks_read = false;
         work->image_seen = work->image_ready; // just now
         u->held.spec = agent_spec_ref(work->spec);
         u->held.from_template = work->from_template;
@@ -188,8 +190,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                         agent_container_names_fetch(u);
                 else if (agent_images_is_due(u))
                         agent_images_fetch(u);
-                else
+                else if (agent_volumes_is_due(u))
                         agent_volumes_see(u);
+                else
+                        agent_networks_see(u);
                 break;
         case PLAN_PLACES:
                 begin(u, PLAN_PLACES);
@@ -197,8 +201,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                         agent_carried_see_places(u);
                 else if (agent_container_names_is_unseen(u))
                         agent_container_names_see(u);
-                else
+                else if (agent_images_is_unseen(u))
                         agent_images_see(u);
+                else
+                        agent_networks_read(u);
                 break;
         case PLAN_WRITE:
                 record_write(u, res);
@@ -229,6 +235,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 agent_unit_record(u);
                 begin_call(u, PLAN_RELOAD_UNIT);
                 break;
+        case PLAN_NETWORKS:
         case PLAN_PIN:
         case PLAN_UNPIN:
         case PLAN_LOAD:
@@ -455,9 +462,11 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .verdict = agent_verdict(u),
                 .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) ||
                                agent_container_names_is_due(u) || agent_images_is_due(u) ||
-                               agent_volumes_is_due(u),
+                               agent_volumes_is_due(u) || agent_networks_is_due(u),
                 .places_unseen = agent_carried_has_unseen_places(u) ||
-                                 agent_container_names_is_unseen(u) || agent_images_is_unseen(u),
+                                 agent_container_names_is_unseen(u) || agent_images_is_unseen(u) ||
+                                 agent_networks_is_unread(u),
+                .networks_due = (work->network_stale || work->network_in_way) && !work->network_free,
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,
                 .file_change = agent_carried_change(u),
@@ -520,6 +529,9 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 return;
         }
         note(u, &res, wanted);
+        if (agent_unit_doing(u)->network_turn && u->work->busy == PLAN_NOTHING &&
+            res.step != PLAN_NETWORKS && res.step != PLAN_WRITE)
+                agent_networks_release(u);
         if ((res.step == PLAN_PLACES || res.step == PLAN_PIN || res.step == PLAN_START ||
              res.step == PLAN_RESTART) &&
             agent_start_barrier_hold_back(u))
@@ -555,6 +567,10 @@ static void call_systemd(AgentUnit *u) {
         AgentStepCall *call;
         int r;
 
+        if (u->work->busy == PLAN_NETWORKS) {
+                agent_networks_begin(u);
+                return;
+        }
         if (lacks_secrets(u))
                 return;
         call = agent_step_call_new(u);

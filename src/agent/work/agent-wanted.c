@@ -59,6 +59,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
                 begin_anew(u, wanted);
         agent_carried_overtaken(u);
         work->files_ready = work->image_ready = work->volumes_seen = work->name_seen = false;
+        work->networks_seen = work->network_stale = work->network_in_way = false;
         agent_spec_unref(a, work->spec);
         work->spec = spec;
         work->wanted = *wanted;

@@ -196,7 +196,7 @@ static int write_own_file(UnitDir *d, Entry *e) {
 
         if (will_follow(e))
                 return 0;
-        r = unit_dir_put_beside(d, e->name, e->more->item->content, e->more->item->made_len);
+        r = unit_dir_put_beside(d, e->name, e->more->item);
         if (r == 0)
                 r = unit_dir_put_content(d, e->name,
                                          !e->own_file && e->template ? e->template->name : e->name,
@@ -231,7 +231,7 @@ static int replace_template(UnitDir *d, Template *t) {
                 if (entry_set_spec(e, &t->spec) < 0)
                         entry_forget_spec(e);
         }
-        r = unit_dir_put_beside(d, t->name, t->next->content, t->next->made_len);
+        r = unit_dir_put_beside(d, t->name, t->next);
         if (r == 0)
                 r = unit_dir_put_content(d, t->name, t->name, t->next->content, t->next->len);
         if (r < 0)

@@ -7,8 +7,12 @@
 //
 // The links are the record of who needs what: the file goes with the last one. They are made before the
 // unit's own file and go behind it, so a crash leaves a file too much at most, which the next write of the
-// unit looks at. systemd reads no directory of that name. Failures: -ENOTUNIQ, a name is taken, and the unit
-// is not written; other -errno.
+// unit looks at. systemd reads no directory of that name. What makes a network may be replaced, by who has
+// seen to it that the network is not there any more (UnitDirItem.replaces); others that need it keep a link
+// to what was there until they are written.
+//
+// Failures: the unit is not written: -ENOTUNIQ, a name is taken; -EUCLEAN, a network that is there has
+// another file; other -errno.
 
 #include <dirent.h>
 #include <errno.h>
@@ -132,8 +136,31 @@ static bool is_somebodys(UnitDir *d, const char *name) {
         return path && (str_fit(own, sizeof(own), "%s/%s", d->path, name) <= 0 || !streq(path, own));
 }
 
+static int put_link(UnitDir *d, int fd, const char *name) {
+        struct stat file, link;
+
+        if (linkat(d->fd, name, fd, name, 0) == 0)
+                return 0;
+        if (errno != EEXIST || fstatat(d->fd, name, &file, AT_SYMLINK_NOFOLLOW) < 0 ||
+            fstatat(fd, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        if (link.st_ino == file.st_ino)
+                return 0;
+        if (unlinkat(fd, name, 0) < 0 || linkat(d->fd, name, fd, name, 0) < 0) // to what was there before
+                return -errno;
+        return 0;
+}
+
+// What is there was made of another file. 0: it may be replaced.
+static int refuse_other(const QuadletMade *m, bool replaces) {
+        if (!str_has_suffix(m->name, QUADLET_NETWORK_UNIT))
+                return -ENOTUNIQ;
+        return replaces ? 0 : -EUCLEAN;
+}
+
 // -ENOTUNIQ: a unit of argosy's has that name, or something else was made for another unit here.
-static int put_one(UnitDir *d, int fd, const QuadletMade *m) {
+static int put_one(UnitDir *d, int fd, const QuadletMade *m, bool replaces) {
+        bool there = false;
         struct stat st;
         Hash content;
         int r;
@@ -147,17 +174,16 @@ static int put_one(UnitDir *d, int fd, const QuadletMade *m) {
         if (fstatat(d->fd, m->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
                 if (!S_ISREG(st.st_mode))
                         return 0;
-                if (!is_of(d, m->name, &content))
-                        return -ENOTUNIQ;
-        } else {
-                r = unit_dir_put_file(d, m->name, m->unit, m->len);
+                there = is_of(d, m->name, &content);
+                r = there ? 0 : refuse_other(m, replaces);
                 if (r < 0)
                         return r;
         }
-        return linkat(d->fd, m->name, fd, m->name, 0) < 0 && errno != EEXIST ? -errno : 0;
+        r = there ? 0 : unit_dir_put_file(d, m->name, m->unit, m->len);
+        return r < 0 ? r : put_link(d, fd, m->name);
 }
 
-static int put_all(UnitDir *d, const char *name, const void *made, size_t len) {
+static int put_all(UnitDir *d, const char *name, const void *made, size_t len, bool replaces) {
         char folder[FOLDER_SIZE];
         size_t at = quadlet_made_len(made, len);
         _cleanup_(closep) int fd = -1;
@@ -171,12 +197,14 @@ static int put_all(UnitDir *d, const char *name, const void *made, size_t len) {
         if (fd < 0)
                 return fd;
         while (r == 0 && quadlet_made_next(made, len, &at, &m))
-                r = put_one(d, fd, &m);
+                r = put_one(d, fd, &m, replaces);
         return r;
 }
 
-int unit_dir_put_beside(UnitDir *d, const char *name, const void *made, size_t len) {
-        int r = quadlet_made_len(made, len) < len ? put_all(d, name, made, len) : 0;
+int unit_dir_put_beside(UnitDir *d, const char *name, const UnitDirItem *item) {
+        const void *made = item->content;
+        size_t len = item->made_len;
+        int r = quadlet_made_len(made, len) < len ? put_all(d, name, made, len, item->replaces) : 0;
 
         return r < 0 ? r : keep_only(d, name, made, len);
 }

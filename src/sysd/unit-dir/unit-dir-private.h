@@ -141,7 +141,7 @@ void unit_dir_advance_mtime(UnitDir *d);
 // unit-dir-beside.c
 // Before the unit's file `name` is written: what was made with it (UnitDirItem.made_len) is there, and
 // nothing else. 0; -ENOTUNIQ: the name of one is taken; other negative errno.
-int unit_dir_put_beside(UnitDir *d, const char *name, const void *made, size_t len);
+int unit_dir_put_beside(UnitDir *d, const char *name, const UnitDirItem *item);
 // Its file is that of `from`: it needs the same.
 int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);
 // Its file is gone.

@@ -138,7 +138,7 @@ typedef struct Command {
         void *userdata;
 } Command;
 
-static Command commands[16];
+static Command commands[32];
 static size_t n_commands;
 
 typeof(transient_command_start) __wrap_transient_command_start;

@@ -308,7 +308,7 @@ static void what_is_there_stays_as_it_was_made(void **state) {
                 {IMAGE NAMES VOLUME "\n" NETWORK "\n\n", NULL},
                 {IMAGE, NULL},
                 {IMAGE NAMES VOLUME "Label=more=1\n" NETWORK, "data.volume is not as it was"},
-                {IMAGE NAMES VOLUME NETWORK "Gateway=10.7.0.1\n", "front-2.network"},
+                {IMAGE NAMES VOLUME NETWORK "Gateway=10.7.0.1\n", NULL}, // is made anew
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -323,6 +323,60 @@ static void what_is_there_stays_as_it_was_made(void **state) {
                                                            strlen(rows[i].next), &why),
                                  0);
         }
+}
+
+typedef struct Changed {
+        const char *file; // the only one
+        UnitPart part;
+        size_t n;
+} Changed;
+
+static int note_changed(const char *file, const UnitPart *part, void *userdata) {
+        Changed *c = userdata;
+
+        assert_string_equal(file, c->file);
+        c->part = *part;
+        c->n++;
+        return 0;
+}
+
+static Changed changed_in(const char *next) {
+        static const char text[] = IMAGE NAMES VOLUME NETWORK;
+        Changed c = {.file = "front.network"};
+
+        assert_int_equal(
+                quadlet_networks_changed(text, strlen(text), next, strlen(next), note_changed, &c), 0);
+        return c;
+}
+
+static void a_network_of_another_file_is_told(void **state) {
+        assert_int_equal(changed_in(IMAGE NAMES VOLUME "Label=more=1\n" NETWORK "\n\n").n, 0);
+        assert_int_equal(changed_in(IMAGE).n, 0); // nothing is made anew for that
+        assert_int_equal(changed_in(IMAGE NAMES VOLUME NETWORK "Gateway=10.7.0.1\n").n, 1);
+}
+
+static void others_get_its_lines_and_keep_their_own(void **state) {
+        static const char next[] = IMAGE NAMES VOLUME NETWORK "Gateway=10.7.0.1";
+        static const struct {
+                const char *has, *gets;
+        } rows[] = {
+                {IMAGE "Exec=x\nNetwork=front.network\n" NETWORK,
+                 IMAGE "Exec=x\nNetwork=front.network\n" NETWORK "Gateway=10.7.0.1"},
+                {IMAGE NETWORK "\n# web.service.d/~argosy.conf\n[X-Argosy]\n",
+                 IMAGE NETWORK "Gateway=10.7.0.1\n\n# web.service.d/~argosy.conf\n[X-Argosy]\n"},
+        };
+        Changed c = changed_in(next);
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const char *has = rows[i].has;
+                _cleanup_buf_ Buf got = {};
+
+                assert_int_equal(quadlet_beside_put(has, strlen(has), "front.network", &c.part, &got), 0);
+                assert_int_equal(buf_append(&got, "", 1), 0);
+                assert_string_equal((const char *) got.data, rows[i].gets);
+        }
+        assert_int_equal(quadlet_beside_put(IMAGE, strlen(IMAGE), "front.network", &c.part, &(Buf){}),
+                         -ENOENT);
 }
 
 static void all_that_is_made_is_one_text(void **state) {
@@ -497,6 +551,8 @@ RUN_TESTS(
         cmocka_unit_test(what_it_names_goes_with_it),
         cmocka_unit_test(each_name_is_one_file_on_a_node),
         cmocka_unit_test(what_is_there_stays_as_it_was_made),
+        cmocka_unit_test(a_network_of_another_file_is_told),
+        cmocka_unit_test(others_get_its_lines_and_keep_their_own),
         cmocka_unit_test(all_that_is_made_is_one_text),
         cmocka_unit_test(files_beside_are_known_by_what_names_them),
         cmocka_unit_test(what_a_container_brings_is_bound_into_it),

@@ -49,6 +49,8 @@ static void make(Buf *ret, const char *content, const char *source, const char *
         }
 }
 
+static bool replaces; // networks that are there
+
 static int write_one(const char *name, const char *content, bool from_template, const char *source,
                      const char *const *beside) {
         _cleanup_buf_ Buf made = {};
@@ -59,6 +61,7 @@ static int write_one(const char *name, const char *content, bool from_template, 
         item.content = made.data;
         item.len = quadlet_made_len(made.data, made.len);
         item.made_len = made.len;
+        item.replaces = replaces;
         unit_dir_apply(d, &item, 1);
         buf_done(&item.touched);
         return item.error;
@@ -129,6 +132,34 @@ static void another_content_of_a_name_is_refused(void **state) {
         assert_int_equal(write_one(VOLUME, "3", false, "x", NULL), -EEXIST);
 }
 
+static ino_t inode_of(const char *path) {
+        struct stat st = {};
+
+        assert_int_equal(lstat(path, &st), 0);
+        return st.st_ino;
+}
+
+static void a_network_is_made_anew_by_who_has_removed_it(void **state) {
+        static const char *const network[] = {NETWORK, NULL};
+
+        assert_int_equal(write_one("web.service", "1", false, "x", both), 0);
+        assert_int_equal(write_one("app.service", "2", false, "x", both), 0);
+        assert_int_equal(write_one("web.service", "3", false, "y", network), -EUCLEAN);
+        assert_true(inode_of("units/" NETWORK) == inode_of("units/web.service.beside/" NETWORK));
+        replaces = true;
+        assert_int_equal(write_one("app.service", "4", false, "y", volume), -ENOTUNIQ); // its data stays
+        assert_int_equal(write_one("web.service", "3", false, "y", network), 0);
+        replaces = false;
+        assert_true(inode_of("units/" NETWORK) == inode_of("units/web.service.beside/" NETWORK));
+        assert_true(inode_of("units/" NETWORK) != inode_of("units/app.service.beside/" NETWORK));
+        assert_int_equal(write_one("app.service", "5", false, "y", network), 0);
+        assert_true(inode_of("units/" NETWORK) == inode_of("units/app.service.beside/" NETWORK));
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_true(exists("units/" NETWORK));
+        assert_int_equal(remove_one("app.service"), 0);
+        assert_false(exists("units/" NETWORK));
+}
+
 static void what_the_host_has_by_itself_is_used(void **state) {
         assert_int_equal(file_replace(AT_FDCWD, "generator/" VOLUME, "[Service]\n", 10, 0644, 0), 0);
         assert_int_equal(file_replace(AT_FDCWD, "units/" NETWORK, "[Service]\n", 10, 0644, 0), 0);
@@ -169,6 +200,8 @@ RUN_TESTS(
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_next_run_knows_who_needs_what, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_content_of_a_name_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_network_is_made_anew_by_who_has_removed_it, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_the_host_has_by_itself_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_container_has_its_secrets_by_its_own_mount, set_up,
                                         tear_down),

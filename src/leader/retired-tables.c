@@ -44,7 +44,7 @@ typedef struct RetiredTables {
         NameTable units;
         Map nodes, budgets, seen_specs, jobs, data_bindings;
         Activators activators;
-        StopDependents stop_dependents;
+        StopDependents stop_dependents, network_users;
         SecretUsers secret_users;
         Companions companions;
         Dependencies dependencies;
@@ -86,6 +86,7 @@ static void free_tables(PoolWork *work) {
         map_done_with(&t->jobs, free_job);
         activators_done(&t->activators);
         stop_dependents_done(&t->stop_dependents);
+        stop_dependents_done(&t->network_users);
         secret_users_done(&t->secret_users);
         companions_done(&t->companions);
         dependencies_done_all(&t->dependencies);
@@ -138,6 +139,8 @@ void retired_tables_take(Leader *l) {
         l->activators = (Activators){};
         t->stop_dependents = l->stop_dependents;
         l->stop_dependents = (StopDependents){};
+        t->network_users = l->network_users;
+        l->network_users = (StopDependents){};
         t->secret_users = l->secret_users;
         l->secret_users = (SecretUsers){};
         t->companions = l->companions;

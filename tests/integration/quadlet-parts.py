@@ -162,6 +162,11 @@ def test_who_has_the_network_of_another_goes_with_its_update(c: Cluster):
     c.ctl("update ./boxes/front.container", "n1")
     eventually(lambda: c.row("side.service")["active"] == "active" and c.invocation("side.service") != before)
     eventually(lambda: network_of(node, "systemd-side") == network_of(node, "the-front"))
+    write(c, "front.container", front.replace("the-front", "next-front"))  # side's file is not handed in
+    c.ctl("update ./boxes/front.container", "n1")
+    eventually(lambda: c.row("side.service")["active"] == "active"
+               and network_of(node, "systemd-side") == network_of(node, "next-front"))
+    assert "ContainerName=next-front" in c.ctl("cat side")
     c.ctl("destroy side front")
 
 

@@ -84,6 +84,9 @@ typedef struct ChangeOps {
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
                                       void *counts_data, void *userdata);
+        // Calls `each` for all recorded units and templates that name the network's file. NULL: nobody does.
+        void (*each_sharer)(const char *network, void (*each)(const char *name, void *userdata),
+                            void *each_data, void *userdata);
         // Dependencies; NULL: nobody has any. Whether the unit is launched and seen to run.
         bool (*is_up)(const char *name, void *userdata);
         // Whether it is launched where nobody hears of it, so that it may run on. NULL: nothing is.

@@ -154,6 +154,12 @@ unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source
 // The unit, as it is, is about to be destroyed: which of its volumes stay where. 0 or -ENOMEM.
 int request_tell_volumes(const Planner *p, const UnitEntry *u, Argosy__Response__UnitResult *result);
 
+// request-networks.c
+// The record of the unit, which is `u` so far, is put with the next content: others get its networks, too.
+// 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
+                           Argosy__Response__UnitResult *result);
+
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,

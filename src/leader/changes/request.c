@@ -281,7 +281,7 @@ static bool find_text(const Planner *p, const Source *source, ChangeContent *ret
         return ret->text;
 }
 
-// A volume or network that is on its node already. UNIT_REFUSED.
+// A volume that is on its node already. UNIT_REFUSED.
 static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *source,
                          Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *why = NULL;
@@ -296,6 +296,17 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
                 return r;
         r = unit_result_fail(result, EINVAL, why);
         return r < 0 ? r : UNIT_REFUSED;
+}
+
+// With those that share a network with it. UNIT_REFUSED.
+static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
+                          Argosy__Response__UnitResult *result) {
+        ChangeContent next;
+
+        if (!u || !source->file->container || hash_equal(&u->spec->hash, &source->hash) ||
+            !find_text(p, source, &next))
+                return 0;
+        return request_share_networks(p, result->name, u, &next, result);
 }
 
 // A host that cannot have its new image. UNIT_REFUSED.
@@ -394,7 +405,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return 0;
         next.extra = unit_extra_with_trial(&extra, u ? u->record : &next,
                                            is_tried(p, u, &next, source) ? &trial : NULL);
-        return judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
+        r = judged(p, batch_builder_put_unit(p->batch, &next, bump, 0), result);
+        return r ?: share_networks(p, u, source, result);
 }
 
 // "main" if the template says DefaultInstance=main, else "1". What has specifiers is known on a node only.

@@ -272,6 +272,7 @@ struct Leader {
         size_t n_fleet_unknown; // hosts that do not know yet what they run of fleet's
         Activators activators; // which recorded unit activates which
         StopDependents stop_dependents; // which recorded units systemd stops with which
+        StopDependents network_users; // which recorded units and templates name which files of networks
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;

@@ -8,7 +8,8 @@
 //      (OpenJob.reverting)
 //      3. here the unit is put with what the job's own record says of it before; instances of a template go
 //      together, with
-//         the template, as in an update. This is the job's own doing, and one more part of it in the log
+//         the template, as in an update, and so do all that share a network that goes back. This is the
+//         job's own doing, and one more part of it in the log
 //      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
 // What was down before stays as it is, and so does what the job has left alone. Of a record that names not
@@ -28,6 +29,7 @@
 #include "dependency-cycles.h"
 #include "log.h"
 #include "message.h"
+#include "network-change.h"
 #include "open-jobs.h"
 #include "registry.h"
 #include "rollout-controller.h"
@@ -50,6 +52,9 @@ typedef struct Reverts {
         OpenJob *job;
         FailedTemplate *templates;
         size_t n_templates, allocated;
+        NetworkChange *networks;     // that come back with what has failed, one for each such content
+        const JobItem *network_item; // the first of those
+        size_t n_networks, networks_allocated;
         bool full; // the entry takes no more units
 } Reverts;
 
@@ -95,6 +100,9 @@ static void reverts_done(Reverts *r) {
         while (r->n_templates > 0)
                 free(r->templates[--r->n_templates].name);
         free(r->templates);
+        while (r->n_networks > 0)
+                network_change_done(&r->networks[--r->n_networks]);
+        free(r->networks);
 }
 
 // ------------------------------------------------------------------------------------------- what goes back
@@ -109,6 +117,45 @@ static SpecEntry *former_of(const Leader *l, const UnitEntry *e, const Argosy__J
             !hash_equal(&e->spec->hash, &after))
                 return NULL;
         return cluster_state_find_spec(l->state, &before);
+}
+
+// A unit that has failed goes back to former networks: all that share them go with it.
+static int note_networks(Reverts *r, const Argosy__JobUnits *group, const char *name) {
+        const Leader *l = r->d->leader;
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        const JobItem *item = u ? open_job_item(r->job, u) : NULL;
+        const SpecEntry *former =
+                e && item && list_is_linked(&item->reverting) ? former_of(l, e, group) : NULL;
+        NetworkChange change;
+        int k;
+
+        if (!former || ARRAY_GROW(r->networks, r->networks_allocated, r->n_networks + 1) < 0)
+                return former ? -ENOMEM : 0;
+        k = network_change_of(name, e->spec->content, e->spec->len, former->content, former->len, &change);
+        if (k < 0 || change.n == 0) {
+                network_change_done(&change);
+                return k;
+        }
+        r->network_item = r->network_item ?: item;
+        r->networks[r->n_networks++] = change;
+        return 0;
+}
+
+static int collect_networks(Reverts *r, const Argosy__JobRecord *record) {
+        int k = 0;
+
+        for (size_t g = 0; k == 0 && g < record->n_units; g++)
+                for (size_t i = 0; k == 0 && i < record->units[g]->n_names; i++)
+                        k = note_networks(r, record->units[g], record->units[g]->names[i]);
+        return k;
+}
+
+static bool shares_networks(const Reverts *r, const UnitEntry *e) {
+        for (size_t i = 0; i < r->n_networks; i++)
+                if (network_change_concerns(&r->networks[i], e->spec))
+                        return true;
+        return false;
 }
 
 typedef struct Why {
@@ -189,7 +236,18 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         if (k < 0)
                 return k;
         log_unit(LOG_WARNING, next.name, "%s goes back to the file of before: %s.", next.name, why->text);
-        return batch_builder_put_unit(&r->d->batch, &next, BATCH_BUMP_START, e->record->revision);
+        return batch_builder_put_unit(&r->d->batch, &next,
+                                      next.target == ARGOSY__TARGET__TARGET_LAUNCHED ? BATCH_BUMP_START : 0,
+                                      e->record->revision);
+}
+
+// It is well, and has a network that goes back.
+static int put_sharer(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
+                      SpecEntry *former) {
+        char why[REASON_SIZE];
+
+        str_fit(why, sizeof(why), "%s: %s", r->network_item->where, r->network_item->why);
+        return put(r, e, group, revision, former, &(Why){why, true});
 }
 
 // An instance that is well goes with one that is not.
@@ -222,11 +280,15 @@ static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
         if (!former)
                 return 0;
         if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
-                return find_failed_instance(r, name) ? put(r, e, group, 0, former, NULL) : 0;
-        if (!record_is_on_trial(e->record))
+                return find_failed_instance(r, name) || shares_networks(r, e)
+                               ? put(r, e, group, 0, former, NULL)
+                               : 0;
+        if (!record_is_on_trial(e->record) && !shares_networks(r, e))
                 return 0;
         if (item && list_is_linked(&item->reverting))
                 return put(r, e, group, group->revisions[i], former, &(Why){item->why, false});
+        if (shares_networks(r, e))
+                return put_sharer(r, e, group, group->revisions[i], former);
         return put_instance(r, e, group, group->revisions[i], former);
 }
 
@@ -274,6 +336,8 @@ static int revert(Reverts *r) {
         if (e < 0 || list_is_empty(&r->job->reverting))
                 return e;
         e = cluster_state_read_job(l->state, r->job->number, &record);
+        if (e == 0)
+                e = collect_networks(r, record);
         if (e == 0)
                 e = put_all(r, record);
         message_free(record);

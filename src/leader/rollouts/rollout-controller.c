@@ -27,6 +27,7 @@
 #include "retry-controller.h"
 #include "rollout-content.h"
 #include "rollout-controller.h"
+#include "rollout-networks.h"
 #include "rollout-nodes.h"
 #include "rollout-private.h"
 #include "rollout-survey.h"
@@ -313,8 +314,9 @@ static bool has_kept_content(const Argosy__RolloutRecord *r, const RolloutItem *
 
 // Whether others that go down with it there cannot now (MaxUnavailable=): its turn comes when they can. Not
 // asked when the rollout goes back: they may be down because of what has gone wrong.
-static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, const Node *n) {
-        return !rollout_is_returning(r) && budget_dependents_in_the_way(l, u, n);
+static bool is_held(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, const Node *n,
+                    const char *networks) {
+        return !rollout_is_returning(r) && budget_dependents_with_networks_in_the_way(l, u, n, networks);
 }
 
 static int by_node(const void *a, const void *b) {
@@ -354,7 +356,7 @@ static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                 const size_t k = chosen[c];
                 const Node *node = node_find(l, o->nodes->nodes[k]);
 
-                if (is_held(l, r, u, node)) {
+                if (is_held(l, r, u, node, NULL)) {
                         o->held = true;
                         continue;
                 }
@@ -439,18 +441,79 @@ static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, cons
         return rollout_turn_back(l, b, r, reason);
 }
 
+typedef struct TurnOfUnit {
+        Leader *l;
+        BatchBuilder *b;
+        Rollout *o;
+        const Argosy__RolloutRecord *r;
+        Scheduler **scheduler;
+        const NetworkChange *networks;
+        RolloutSums *sums;
+} TurnOfUnit;
+
+// It is on the node of a unit that has its turn, and has one of the networks that change.
+static int change_sharer(Unit *v, void *userdata) {
+        const TurnOfUnit *t = userdata;
+        RolloutItem item = rollout_item(t->l, t->r, v, false);
+
+        if (batch_builder_has_unit(t->b, v->name))
+                return -EBUSY;
+        if (v->budget != t->o->budget || !item.mine || item.changed != rollout_is_returning(t->r))
+                return rollout_networks_put(t->l, t->b, t->networks, v);
+        t->sums->down += item.wanted_up && item.up;
+        t->sums->on_way += item.wanted_up;
+        return change_unit(t->l, t->b, t->r, v, &item, t->scheduler);
+}
+
+// With all on its node that share networks which change. ROLLOUT_NO_NODE, or as change_unit().
+static int change_with_sharers(const TurnOfUnit *t, Unit *u) {
+        const Node *n = u->node; // where it is: it may get another one
+        RolloutItem item = rollout_item(t->l, t->r, u, false);
+        int k = change_unit(t->l, t->b, t->r, u, &item, t->scheduler);
+
+        return k == 0 && t->networks->n > 0
+                       ? rollout_networks_each(t->l, t->networks, u, n, change_sharer, (void *) t)
+                       : k;
+}
+
+// 0, ROLLOUT_NO_NODE, or a negative errno; *ret_held: it has to wait, and nothing is changed.
+static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
+        const Argosy__RolloutRecord *r = t->r;
+        const UnitEntry *e = cluster_state_find_unit(t->l->state, u->name);
+        const SpecEntry *spec =
+                rollout_is_update(r)
+                        ? rollout_spec(t->l, rollout_is_returning(r) ? &r->spec_before : &r->spec)
+                        : NULL;
+        _cleanup_free_ char *words = NULL;
+        NetworkChange networks;
+        int k = rollout_networks_of(e, spec, &networks);
+
+        words = k == 0 && networks.n > 0 ? rollout_networks_words(&networks) : NULL;
+        if (k == 0 && networks.n > 0 && !words)
+                k = -ENOMEM;
+        *ret_held = k == 0 && is_held(t->l, r, u, u->node, words);
+        if (k == 0 && !*ret_held) {
+                t->networks = &networks;
+                *t->sums = then;
+                k = change_with_sharers(t, u);
+        }
+        network_change_done(&networks);
+        return k;
+}
+
 // Changes units in the order of names, as many as may have their turn now, or as one entry takes. A unit
 // that is held back is judged again with the next look, which comes when something of the group, or of what
 // goes down with it, has changed.
 static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
                         const RolloutView *rules, RolloutSums sums, Scheduler **scheduler) {
+        TurnOfUnit one = {.l = l, .b = b, .o = o, .r = r, .scheduler = scheduler, .sums = &sums};
         unsigned n = 0;
 
         for (RolloutTurn turn = 0; turn < ROLLOUT_TURNS; turn++)
                 while (n < l->limits.rollout_changes && o->members.queues[turn].n > 0) {
                         RolloutSums then = sums;
                         RolloutMember *m;
-                        RolloutItem item;
+                        bool held;
                         int k;
 
                         if (!rollout_policy_may_take(rules, turn, &then))
@@ -459,13 +522,8 @@ static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                         n++;
                         if (batch_builder_has_unit(b, m->unit->name)) // it is busy
                                 continue;
-                        if (is_held(l, r, m->unit, m->unit->node)) {
-                                o->held = true;
-                                continue;
-                        }
-                        sums = then;
-                        item = rollout_item(l, r, m->unit, false);
-                        k = change_unit(l, b, r, m->unit, &item, scheduler);
+                        k = take_turn(&one, m->unit, then, &held);
+                        o->held |= held;
                         if (k == ROLLOUT_NO_NODE)
                                 return fail(l, b, r, m->unit->name, m->unit->node,
                                             "no node takes it with the new content");
@@ -495,6 +553,15 @@ static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, si
         o->next_us = next_us;
 }
 
+// What shares networks with its units has them, too, before it is over.
+static int end_with_networks(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                             const RolloutSums *sums) {
+        int k = rollout_is_update(r) && !rollout_is_returning(r) ? rollout_networks_finish(l, b, r) : 0;
+
+        o->held |= k == 1;
+        return k == 0 ? finish(l, b, r, sums) : MIN_OF(k, 0);
+}
+
 static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
                       const UnitEntry *e) {
         _cleanup_free_ size_t *chosen = NULL;
@@ -516,7 +583,7 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         case ROLLOUT_FAILED:
                 return fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]), step.failure);
         case ROLLOUT_OVER:
-                return finish(l, b, r, &(RolloutSums){});
+                return end_with_networks(l, b, o, r, &(RolloutSums){});
         default:
                 return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, chosen, step.n_chosen) : 0;
         }
@@ -545,7 +612,9 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
                 if (why)
                         return fail(l, b, r, u->name, u->node, why);
         }
-        return sums.left == 0 ? finish(l, b, r, &sums) : change_units(l, b, o, r, &rules, sums, scheduler);
+        if (sums.left > 0)
+                return change_units(l, b, o, r, &rules, sums, scheduler);
+        return end_with_networks(l, b, o, r, &sums);
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,

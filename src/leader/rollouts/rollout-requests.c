@@ -25,6 +25,7 @@
 #include "request-replaces.h"
 #include "response.h"
 #include "rollout-controller.h"
+#include "rollout-networks.h"
 #include "rollout-private.h"
 #include "rollout-survey.h"
 #include "scheduler-roles.h"
@@ -321,19 +322,30 @@ static int check_global(PendingRequest *t, const Plan *p) {
         return CHECK_REFUSED;
 }
 
-// A volume or a network that is on a node already. 0, CHECK_REFUSED or -ENOMEM.
+// A volume that is on a node already, or a network that somebody else changes. 0, CHECK_REFUSED or -ENOMEM.
 static int check_beside(PendingRequest *t, const Plan *p) {
         const Argosy__NamedFile *f = p->request->file;
         const void *next = f ? f->content.data : p->entry ? p->entry->spec->content : NULL;
         size_t len = f ? f->content.len : p->entry ? p->entry->spec->len : 0;
         _cleanup_free_ char *why = NULL;
+        const char *other = NULL;
         int r = 0;
 
         if (p->before)
                 r = quadlet_beside_check_next(p->before->content, p->before->len, next, len, &why);
-        if (r != -EINVAL)
+        if (r == -EINVAL) {
+                request_refuse(t, EINVAL, "%s: %s", p->name, why);
+                return CHECK_REFUSED;
+        }
+        if (r == 0 && p->before && p->file->container)
+                r = rollout_networks_in_the_way(t->leader, p->name, p->before,
+                                                &(ChangeContent){p->file, next, len}, &other);
+        if (r < 0 || !other)
                 return r;
-        request_refuse(t, EINVAL, "%s: %s", p->name, why);
+        request_refuse(t, EEXIST,
+                       "%s: %s shares a network with it, and an update or restart of that is under way; "
+                       "wait for its end, or end it with `argosyctl update --abort`",
+                       p->name, other);
         return CHECK_REFUSED;
 }
 

@@ -48,6 +48,10 @@ Argosy__Verb job_end_wait_verb(const char *verb, const Argosy__UnitRecord *recor
 
         if (own == ARGOSY__VERB__VERB_SUBMIT)
                 return ARGOSY__VERB__VERB_NONE;
+        // not started by it: it has got another content along with those that are (a shared network)
+        if (own == ARGOSY__VERB__VERB_START && record && record->target == before &&
+            before != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return verb_of_record(record, before);
         if (own != ARGOSY__VERB__VERB_NONE)
                 return own;
         return record ? verb_of_record(record, before) : ARGOSY__VERB__VERB_DESTROY;

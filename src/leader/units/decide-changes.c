@@ -264,6 +264,13 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
         scheduler_sync_refusals(l); // before this request is placed
 }
 
+static void on_each_sharer(const char *network, void (*each)(const char *name, void *userdata),
+                           void *each_data, void *userdata) {
+        const Decision *d = userdata;
+
+        stop_dependents_each(&d->leader->network_users, network, each, each_data);
+}
+
 static bool on_is_up(const char *name, void *userdata) {
         const Decision *d = userdata;
 
@@ -352,6 +359,7 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .role_known = on_role_known,
                                      .siblings = on_siblings,
                                      .find_activator = on_find_activator,
+                                     .each_sharer = on_each_sharer,
                                      .is_up = on_is_up,
                                      .is_unheard = on_is_unheard,
                                      .each_dependent = on_each_dependent,

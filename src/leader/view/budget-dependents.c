@@ -12,10 +12,12 @@
 #include "budget-dependents.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "disruption-budget.h"
 #include "oom.h"
+#include "quadlet.h"
 #include "registry.h"
 #include "unit-file.h"
 #include "unit-name.h"
@@ -38,6 +40,8 @@ int budget_dependents_on_unit(Leader *l, const UnitEntry *e) {
         int r;
 
         r = e->removed ? 0 : spec_entry_file(e->spec, &file);
+        if (r != -ENOMEM)
+                r = stop_dependents_set(&l->network_users, name, file ? file->networks : NULL, NULL);
         if (r == -ENOMEM)
                 return r;
         if (file && (file->bound_to || file->stops) && unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
@@ -78,11 +82,27 @@ static void on_linked(const char *name, void *userdata) {
                 add(w, u);
 }
 
+static void follow(Walk *w, WalkEach each) {
+        for (size_t i = 0; i < w->n; i++)
+                each(&w->l->stop_dependents, w->units[i]->name, on_linked, w);
+}
+
+// Those that have one of the networks go with it, too.
+static void add_sharers(Walk *w, const char *networks) {
+        for (const char *at = networks; at && *(at += strspn(at, " "));) {
+                size_t len = strcspn(at, " ");
+                _cleanup_free_ char *unit = quadlet_beside_unit(at, len);
+
+                if (unit)
+                        stop_dependents_each(&w->l->stop_dependents, unit, on_linked, w);
+                at += len;
+        }
+}
+
 static void walk(Walk *w, const Leader *l, const Unit *u, const Node *n, WalkEach each) {
         *w = (Walk){.l = l, .node = n};
         add(w, (Unit *) u);
-        for (size_t i = 0; i < w->n; i++)
-                each(&l->stop_dependents, w->units[i]->name, on_linked, w);
+        follow(w, each);
 }
 
 static void walk_done(Walk *w) {
@@ -108,26 +128,41 @@ static bool has_room(const Leader *l, const Unit *u, size_t n) {
         return max == SIZE_MAX || disruption_budget_room(l, u->budget, e) >= MIN_OF(n, max);
 }
 
-DisruptionBudget *budget_dependents_in_the_way(const Leader *l, const Unit *u, const Node *n) {
+// A budget without room for those that the walk has found, but for `own`, which is asked for elsewhere.
+static DisruptionBudget *without_room(const Leader *l, Walk *w, const Unit *own, const Node *n) {
         DisruptionBudget *found = NULL;
-        Walk w;
 
-        if (!n || !stop_dependents_has(&l->stop_dependents, u->name))
-                return NULL;
-        walk(&w, l, u, n, stop_dependents_each);
-        if (w.n > 1)
-                qsort(w.units, w.n, sizeof(*w.units), compare);
-        for (size_t i = 0, k; w.n > 1 && !found && i < w.n; i = k) {
+        if (w->n > 1)
+                qsort(w->units, w->n, sizeof(*w->units), compare);
+        for (size_t i = 0, k; !found && i < w->n; i = k) {
                 size_t of_budget = 0;
 
-                for (k = i; k < w.n && w.units[k]->budget == w.units[i]->budget; k++)
-                        of_budget += counts(w.units[k], n);
-                if (w.units[i]->budget == u->budget &&
-                    of_budget == counts(u, n)) // it alone, which is asked for elsewhere
+                for (k = i; k < w->n && w->units[k]->budget == w->units[i]->budget; k++)
+                        of_budget += counts(w->units[k], n);
+                if (own && w->units[i]->budget == own->budget && of_budget == counts(own, n)) // it alone
                         continue;
-                if (of_budget > 0 && !has_room(l, w.units[i], of_budget))
-                        found = w.units[i]->budget;
+                if (of_budget > 0 && !has_room(l, w->units[i], of_budget))
+                        found = w->units[i]->budget;
         }
+        return found;
+}
+
+DisruptionBudget *budget_dependents_in_the_way(const Leader *l, const Unit *u, const Node *n) {
+        return budget_dependents_with_networks_in_the_way(l, u, n, NULL);
+}
+
+DisruptionBudget *budget_dependents_with_networks_in_the_way(const Leader *l, const Unit *u, const Node *n,
+                                                             const char *networks) {
+        DisruptionBudget *found;
+        Walk w;
+
+        if (!n || (!networks && !stop_dependents_has(&l->stop_dependents, u->name)))
+                return NULL;
+        w = (Walk){.l = l, .node = n};
+        add(&w, (Unit *) u);
+        add_sharers(&w, networks);
+        follow(&w, stop_dependents_each);
+        found = w.n > 1 ? without_room(l, &w, u, n) : NULL;
         walk_done(&w);
         return found;
 }

@@ -11,6 +11,10 @@ int budget_dependents_on_unit(Leader *l, const UnitEntry *e); // follows its rec
 // A budget that has no room for what goes down when the unit is stopped on the node; NULL: all have. One of
 // whose units more depend on it than may ever be down is asked for as much room as it can have.
 DisruptionBudget *budget_dependents_in_the_way(const Leader *l, const Unit *u, const Node *n);
+// The same of a unit that makes networks anew on the node, with all that share them; names of their files
+// with blanks between them.
+DisruptionBudget *budget_dependents_with_networks_in_the_way(const Leader *l, const Unit *u, const Node *n,
+                                                             const char *networks);
 // Something that takes the unit down with it was told to stop on its node, and has not said yet that it has:
 // the unit is as good as down.
 bool budget_dependents_goes_down(const Leader *l, const Unit *u);

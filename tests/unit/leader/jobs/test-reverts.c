@@ -8,6 +8,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "messages.h"
+#include "str.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -38,12 +39,15 @@ typedef struct NewFile {
         const char *name, *content;
 } NewFile;
 
+static char said[256]; // of the first of them
+
 // start --replace of units, with these files. The job.
 static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, size_t n) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = REQUEST_OF(CHANGE, change, &change);
         Argosy__NamedFile files[FILES_MAX], *pointers[FILES_MAX];
         uint64_t id[2] = {++g.id, 55};
+        const Argosy__Response *response;
 
         for (size_t i = 0; i < n_files; i++) {
                 argosy__named_file__init(&files[i]);
@@ -59,7 +63,9 @@ static uint64_t replace_all(const NewFile *list, size_t n_files, char **names, s
         change.n_names = n;
         change.files = pointers;
         change.n_files = n_files;
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        response = rig_last(rig_ask_and_settle(&g, &request));
+        assert_int_equal(response->status, 0);
+        str_fit(said, sizeof(said), "%s", response->change->units[0]->message);
         return rig_last_job(&g);
 }
 
@@ -86,6 +92,75 @@ static void what_ran_goes_back_and_the_job_has_failed(void **state) {
         const Argosy__Response__JobRow *row = rig_show_job(&g, job);
         assert_int_equal(row->failed, 1);
         assert_non_null(strstr(row->units[0]->end_message, "; it has the file of before again"));
+}
+
+// ---- networks that containers share
+
+#define NETWORK(subnet) "\n# front.network\n[Network]\nSubnet=" subnet "\n"
+#define WEB(subnet) "[Container]\nImage=localhost/web:1\nNetwork=front.network\n" NETWORK(subnet)
+#define APP(subnet) "[Container]\nImage=localhost/app:1\nNetwork=front.network\n" NETWORK(subnet)
+#define ALONE "[Container]\nImage=localhost/app:1\n"
+
+static void start_sharers(void) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "web.service", WEB("1"));
+        (void) rig_change(&g, START, "app.service", APP("1"));
+        (void) rig_change(&g, START, "alone.service", ALONE);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "more@.service", APP("1"));
+}
+
+static void who_shares_a_network_gets_its_new_file_in_the_same_job(void **state) {
+        uint64_t revision, job;
+
+        start_sharers();
+        revision = rig_record(&g, "alone.service")->revision;
+        job = replace("web.service", WEB("2"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_true(has("web.service", WEB("2")) && has("app.service", APP("2")));
+        assert_true(has("more@.service", APP("2")));
+        assert_int_equal(rig_record(&g, "alone.service")->revision, revision);
+        assert_up("web.service");
+        assert_up("app.service");
+        assert_non_null(
+                strstr(said, "front.network is another one for app.service, too, which shares it"));
+}
+
+#define FRONT(name) "[Container]\nImage=localhost/web:1\nContainerName=" name "\n"
+#define SIDE(name)                                                                        \
+        "[Container]\nImage=localhost/app:1\nNetwork=front.container\n[X-Argosy]\nMachineOf=" \
+        "front.service\n\n# front.container\n" FRONT(name)
+
+static void who_has_the_network_of_a_container_gets_its_new_name(void **state) {
+        uint64_t job;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "front.service", FRONT("one"));
+        (void) rig_change(&g, START, "side.service", SIDE("one"));
+        job = replace("front.service", FRONT("one") "Exec=x\n");
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(has("side.service", SIDE("one"))); // it is called as before
+        job = replace("front.service", FRONT("two"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_true(has("front.service", FRONT("two")) && has("side.service", SIDE("two")));
+        assert_up("side.service");
+}
+
+static void who_shares_a_network_that_does_not_start_goes_back_with_it(void **state) {
+        uint64_t job;
+
+        start_sharers();
+        g.bad = hash_of(WEB("2"), strlen(WEB("2")));
+        job = replace("web.service", WEB("2"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(has("web.service", WEB("1")) && has("app.service", APP("1")));
+        assert_true(has("more@.service", APP("1")));
+        assert_up("web.service");
+        assert_up("app.service");
 }
 
 static void assert_one_place_for_each_unit(Rig *r) {
@@ -280,6 +355,12 @@ static void the_next_order_ends_it(void **state) {
 }
 
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_shares_a_network_gets_its_new_file_in_the_same_job, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_has_the_network_of_a_container_gets_its_new_name, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_shares_a_network_that_does_not_start_goes_back_with_it, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
                                         teardown),

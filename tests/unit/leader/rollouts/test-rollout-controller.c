@@ -130,6 +130,92 @@ static void an_update_goes_through_the_instances_one_by_one(void **state) {
         assert_true(record_is("web@.service", NEW));
 }
 
+#define NETWORK(subnet) "\n# front.network\n[Network]\nSubnet=" subnet "\n"
+#define SHARER(image, subnet) \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n" NETWORK(subnet)
+
+// A node has one network of that name.
+static void assert_one_network(uint32_t host) {
+        static const char *const with[2][2] = {{SHARER("web", "1"), SHARER("app", "1")},
+                                               {SHARER("web", "2"), SHARER("app", "2")}};
+        unsigned n[2] = {};
+
+        map_foreach (slot, &rig_host(&g, host)->virtual.units)
+                for (size_t i = 0; i < 4; i++) {
+                        Hash hash = hash_of(with[i / 2][i % 2], strlen(with[i / 2][i % 2]));
+
+                        n[i / 2] += hash_equal(&((VirtualUnit *) slot->value)->order.spec, &hash);
+                }
+        assert_true(n[0] == 0 || n[1] == 0);
+}
+
+static unsigned most_nodes_down(const RigAnswer *a) {
+        unsigned most = 0;
+
+        for (unsigned i = 0; i < 1000 && !a->final; i++) {
+                unsigned n = 0;
+
+                rig_pass_ms(&g, 250);
+                for (uint32_t h = 1; h <= 3; h++) {
+                        bool down = false;
+
+                        assert_one_network(h);
+                        map_foreach (slot, &rig_host(&g, h)->virtual.units)
+                                down |= ((VirtualUnit *) slot->value)->active !=
+                                        ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                        n += down;
+                }
+                most = MAX_OF(most, n);
+        }
+        assert_true(a->final);
+        return most;
+}
+
+static void start_sharers(void) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        start_instances(N_UNITS, SHARER("web", "1"));
+        assert_int_equal(rig_change(&g, START, "app.service", SHARER("app", "1"))->status, 0);
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SHARER("idle", "1"));
+}
+
+static void a_network_changes_on_one_node_after_the_other(void **state) {
+        RigAnswer *a;
+
+        start_sharers();
+        a = begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
+        assert_int_equal(most_nodes_down(a), 1);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(count_running(SHARER("web", "2")), N_UNITS);
+        assert_true(record_is("web@.service", SHARER("web", "2")));
+        assert_true(record_is("app.service", SHARER("app", "2")));
+        assert_true(record_is("idle.service", SHARER("idle", "2")));
+}
+
+static void a_network_goes_back_with_the_update_that_fails(void **state) {
+        RigAnswer *a;
+
+        start_sharers();
+        g.bad = hash_of(SHARER("web", "2"), strlen(SHARER("web", "2")));
+        a = begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
+        watch(a);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_int_equal(count_running(SHARER("web", "1")), N_UNITS);
+        assert_true(record_is("web@.service", SHARER("web", "1")));
+        assert_true(record_is("app.service", SHARER("app", "1")));
+        assert_true(record_is("idle.service", SHARER("idle", "1")));
+}
+
+static void one_update_at_a_time_brings_a_network(void **state) {
+        const Argosy__Response *r;
+
+        start_sharers();
+        (void) begin((RigRollout){UPDATE, "web@.service", SHARER("web", "2")});
+        r = rig_last(ask((RigRollout){UPDATE, "app.service", SHARER("app", "3")}));
+        assert_int_equal(r->status, EEXIST);
+        assert_non_null(strstr(r->message, "shares a network with it"));
+}
+
 // systemd has restarted the first that runs with that content: it is up all the same.
 static const char *restart_one_with(const char *content) {
         Hash hash = hash_of(content, strlen(content));
@@ -798,6 +884,9 @@ static void who_has_left_the_group_has_changed_it(void **state) {
 }
 
 RUN_TESTS(
+        RIG_TEST(a_network_changes_on_one_node_after_the_other),
+        RIG_TEST(a_network_goes_back_with_the_update_that_fails),
+        RIG_TEST(one_update_at_a_time_brings_a_network),
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),
         RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A unit gets another file of a network, or its container another name: all others that name it get that
+// file in the same entry, whatever the request says of them, since a node has one network of each name
+// (messages/network-change.h).
+//
+//      the unit's record is in the batch -> which networks differ? -> who has them (ChangeOps.each_sharer)
+//          -> their contents with that file, and their records -> a word in the unit's result
+//
+// Who comes with a file in the same request, or has had its turn in it, has that one. They are not started:
+// what runs is stopped and started by its node, once. Should one not start, the job brings the former
+// content back to all (jobs/reverts.c).
+//
+// Failures: UNIT_REFUSED: one of them cannot have it now, then the unit cannot either; -EBUSY, -ENOMEM.
+
+#include <errno.h>
+
+#include "network-change.h"
+#include "planner.h"
+#include "request-ties.h"
+#include "response.h"
+#include "str.h"
+#include "unit-name.h"
+
+typedef struct Sharing {
+        Planner *p;
+        const char *name; // who brings it
+        const NetworkChange *change;
+        char *names; // of the networks
+        Argosy__Response__UnitResult *result;
+        char *first;
+        size_t n;
+        int r;
+} Sharing;
+
+static int refuse(Sharing *s, int status, const char *name, const char *why) {
+        int r;
+
+        s->result->status = status;
+        r = field_printf(&s->result->message, "%s is shared with %s, %s", s->names, name, why);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+// A rollout knows one content before and one after.
+static int is_rolled_out(const Planner *p, const UnitEntry *e) {
+        const char *name = e->record->name;
+        _cleanup_free_ char *template = NULL;
+
+        if (e->record->from_template && !e->record->global) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+        }
+        return rollout_is_under_way(cluster_state_find_rollout(p->state, template ?: name));
+}
+
+// Whether it gets a content of its own by this request; named without one, it would start with the old one.
+static int has_own(Sharing *s, const char *name) {
+        _cleanup_free_ char *template = NULL;
+        int r = request_names(s->p, name);
+
+        if (r <= 0 || s->p->ops->aim)
+                return r;
+        if (request_find_file(s->p, name) >= 0)
+                return 1;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+        }
+        if (template && request_find_file(s->p, template) >= 0)
+                return 1;
+        return refuse(s, EINVAL, name, "which is named without a file: name that, too, or only that");
+}
+
+static int put_record(Sharing *s, const UnitEntry *e, const Hash *spec) {
+        Argosy__UnitRecord next = *e->record;
+        Argosy__Trial trial = ARGOSY__TRIAL__INIT;
+        const ChangeOps *ops = s->p->ops;
+        Argosy__UnitExtra extra;
+        bool tried = next.target == ARGOSY__TARGET__TARGET_LAUNCHED && ops->is_up &&
+                     ops->is_up(next.name, s->p->userdata);
+
+        next.spec = (ProtobufCBinaryData){.data = (uint8_t *) spec->bytes, .len = HASH_SIZE};
+        next.extra = unit_extra_with_trial(&extra, e->record, tried ? &trial : NULL);
+        return batch_builder_put_unit(s->p->batch, &next, 0, 0);
+}
+
+// A verb that starts nothing stops nothing either.
+static bool would_stop(const Planner *p, const UnitEntry *e) {
+        Argosy__Verb verb = p->change->verb;
+        Argosy__Target most = verb == ARGOSY__VERB__VERB_SUBMIT ? ARGOSY__TARGET__TARGET_INACTIVE
+                              : verb == ARGOSY__VERB__VERB_LOAD ? ARGOSY__TARGET__TARGET_LOADED
+                                                                : ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        return !p->ops->aim && e->record->target > most;
+}
+
+// One unit, with all networks that change.
+static int share(Sharing *s, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(s->p->state, name);
+        char refusal[CLUSTER_REFUSAL_SIZE];
+        _cleanup_free_ char *why = NULL;
+        Hash spec;
+        int r;
+
+        if (!e || streq(name, s->name) || !network_change_concerns(s->change, e->spec) ||
+            batch_builder_has_unit_since(s->p->batch, name, s->p->start))
+                return 0;
+        r = has_own(s, name);
+        if (r != 0)
+                return r == 1 && s->result->status == 0 ? 0 : r;
+        if (batch_builder_has_unit(s->p->batch, name))
+                return -EBUSY;
+        if (would_stop(s->p, e))
+                return refuse(s, EEXIST, name,
+                              "which would have to stop for it: `start --replace` or `update` does that");
+        r = is_rolled_out(s->p, e);
+        if (r != 0)
+                return r < 0 ? r
+                             : refuse(s, EEXIST, name,
+                                      "and an update or restart of that is under way; wait for its end, or "
+                                      "end it with `argosyctl update --abort`");
+        if (++s->p->n_along > REQUEST_TIED_MAX)
+                return refuse(s, E2BIG, name, "and with more units than one request may change with it");
+        r = network_change_put(s->change, s->p->batch, s->p->state, e->spec, &spec, &why);
+        r = r < 0 ? r : put_record(s, e, &spec);
+        if (r == -EDQUOT)
+                return refuse(s, ENOSPC, name,
+                              cluster_refusal_words(s->p->batch->state, s->p->batch->refusal, refusal));
+        if (r == -EINVAL)
+                return refuse(s, EINVAL, name, why ?: "whose files cannot be");
+        if (r < 0)
+                return r;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return 0;
+        s->first = s->first ?: strdup(name);
+        s->n++;
+        return s->first ? 0 : -ENOMEM;
+}
+
+static void on_sharer(const char *name, void *userdata) {
+        Sharing *s = userdata;
+
+        if (s->r == 0)
+                s->r = share(s, name);
+}
+
+static int tell(Sharing *s) {
+        Argosy__Response__UnitResult *result = s->result;
+        char more[48] = "";
+
+        if (s->n == 0)
+                return 0;
+        if (s->n > 1)
+                snprintf(more, sizeof(more), " and %zu more", s->n - 1);
+        return field_printf(&result->message, "%s%s%s is another one for %s%s, too, which %s it",
+                            result->message, *result->message ? "; " : "", s->names, s->first, more,
+                            s->n > 1 ? "share" : "shares");
+}
+
+static void done(Sharing *s) {
+        free(s->names);
+        free(s->first);
+}
+
+int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
+                           Argosy__Response__UnitResult *result) {
+        NetworkChange change;
+        Sharing s = {.p = p, .name = name, .change = &change, .result = result};
+        int r = p->ops->each_sharer ? network_change_of(name, u->spec->content, u->spec->len, next->text,
+                                                        next->len, &change)
+                                    : 0;
+
+        if (!p->ops->each_sharer)
+                return 0;
+        s.names = r == 0 && change.n > 0 ? network_change_names(&change) : NULL;
+        if (r == 0 && change.n > 0 && !s.names)
+                r = -ENOMEM;
+        for (size_t i = 0; i < change.n && r == 0; i++) {
+                p->ops->each_sharer(change.list[i].file, on_sharer, &s, p->userdata);
+                r = s.r;
+        }
+        r = r ?: tell(&s);
+        done(&s);
+        network_change_done(&change);
+        return r;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//      content and next content of a unit -> the networks that differ -> for each other unit that has one:
+//      its own content with those lines -> a content of the entry
+//
+// What one of the two names alone is no change: it is made beside what is there, or stays where it is. The
+// same two contents, the other way round, give the way back, so nothing of a change has to be remembered.
+// Failures: as of batch_put_content().
+
+#include "network-change.h"
+
+#include <errno.h>
+
+#include "array.h"
+#include "batch-content.h"
+#include "quadlet.h"
+#include "str.h"
+#include "unit-name.h"
+
+static int add(const char *file, const UnitPart *part, void *userdata) {
+        NetworkChange *c = userdata;
+        char *copy = strdup(file);
+
+        if (!copy || ARRAY_GROW(c->list, c->allocated, c->n + 1) < 0) {
+                free(copy);
+                return -ENOMEM;
+        }
+        c->list[c->n++] = (ChangedNetwork){copy, *part};
+        return 0;
+}
+
+// Its container is called otherwise with the next content.
+static int add_name(const char *unit, const void *content, size_t len, const void *next, size_t next_len,
+                    NetworkChange *ret) {
+        _cleanup_free_ char *before = NULL, *after = NULL, *file = NULL;
+        UnitPart own;
+        UnitParts p;
+        int r;
+
+        if (unit_name_kind(unit, NULL) != UNIT_NAME_PLAIN || !quadlet_is(content, len) ||
+            !quadlet_is(next, next_len))
+                return 0;
+        r = quadlet_container_name(unit, content, len, &before)
+                    ?: quadlet_container_name(unit, next, next_len, &after);
+        if (r < 0 || !before || !after || streq(before, after))
+                return r;
+        file = quadlet_file(unit);
+        unit_parts_begin(&p, next, next_len);
+        return file && unit_parts_next(&p, &own) ? add(file, &own, ret) : -ENOMEM;
+}
+
+int network_change_of(const char *unit, const void *content, size_t len, const void *next, size_t next_len,
+                      NetworkChange *ret) {
+        *ret = (NetworkChange){};
+        return quadlet_networks_changed(content, len, next, next_len, add, ret)
+                       ?: add_name(unit, content, len, next, next_len, ret);
+}
+
+void network_change_done(NetworkChange *c) {
+        for (size_t i = 0; i < c->n; i++)
+                free(c->list[i].file);
+        free(c->list);
+        *c = (NetworkChange){};
+}
+
+static bool has_other(const ChangedNetwork *w, const void *content, size_t len) {
+        UnitPart part;
+        Hash a, b;
+
+        if (!quadlet_beside_find(content, len, w->file, &part))
+                return false;
+        a = quadlet_beside_hash(&part);
+        b = quadlet_beside_hash(&w->part);
+        return !hash_equal(&a, &b);
+}
+
+bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec) {
+        for (size_t i = 0; i < c->n; i++)
+                if (has_other(&c->list[i], spec->content, spec->len))
+                        return true;
+        return false;
+}
+
+int network_change_put(const NetworkChange *c, BatchBuilder *b, const ClusterState *state,
+                       const SpecEntry *spec, Hash *ret, char **ret_why) {
+        _cleanup_buf_ Buf text = {};
+        int r = buf_append(&text, spec->content, spec->len);
+
+        for (size_t i = 0; i < c->n && r == 0; i++) {
+                Buf next = {};
+
+                if (!has_other(&c->list[i], text.data, text.len))
+                        continue;
+                r = quadlet_beside_put(text.data, text.len, c->list[i].file, &c->list[i].part, &next);
+                buf_done(&text);
+                text = next;
+        }
+        if (r < 0)
+                return r;
+        *ret = hash_of(text.data, text.len);
+        return batch_put_content(b, state, &(SentFiles){}, ret, text.data, text.len, ret_why);
+}
+
+char *network_change_names(const NetworkChange *c) {
+        Buf text = {};
+        int r = 0;
+
+        for (size_t i = 0; i < c->n && r == 0; i++)
+                r = buf_printf(&text, "%s%s", i > 0 ? ", " : "", c->list[i].file);
+        if (r < 0)
+                buf_done(&text);
+        return r < 0 ? NULL : buf_take_string(&text);
+}

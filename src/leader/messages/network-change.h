@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Networks are a node's: if a unit gets another file of one, all units that name it get that file with it.
+// And if a container is called otherwise, who has its network (Network=db.container) gets its file, by which
+// a node knows that name. Which these are, and what they get.
+
+#include "batch-builder.h"
+#include "cluster-state.h"
+#include "unit-parts.h"
+
+typedef struct ChangedNetwork {
+        char *file;    // "front.network", "db.container"
+        UnitPart part; // its lines, in the next content
+} ChangedNetwork;
+
+typedef struct NetworkChange {
+        ChangedNetwork *list;
+        size_t n, allocated;
+} NetworkChange; // zero-initialised: nothing changes
+
+// Networks of which the next content of the unit, which outlives *ret, has other files than the content; and
+// its own file, if only that has its container's name. 0 or -ENOMEM; ends with network_change_done() in both
+// cases.
+int network_change_of(const char *unit, const void *content, size_t len, const void *next, size_t next_len,
+                      NetworkChange *ret) _warn_unused_;
+void network_change_done(NetworkChange *c);
+// Whether a unit with this content gets another one by that.
+bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec);
+// Puts that content. 0; -EINVAL and *ret_why, or -EDQUOT, as batch_put_content(); -ENOMEM.
+int network_change_put(const NetworkChange *c, BatchBuilder *b, const ClusterState *state,
+                       const SpecEntry *spec, Hash *ret, char **ret_why) _warn_unused_;
+// "front.network" or "front.network, back.network". NULL: out of memory.
+char *network_change_names(const NetworkChange *c);

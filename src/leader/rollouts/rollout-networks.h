@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A rollout that changes networks: on each node all that share them change together.
+
+#include "change-ops.h"
+#include "network-change.h"
+#include "rollout-private.h"
+
+// What the unit's networks become with that content. As network_change_of().
+int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange *ret) _warn_unused_;
+// Their files, with blanks between them; NULL: none, or out of memory.
+char *rollout_networks_words(const NetworkChange *c);
+// Calls `each` for all other units on the node that have another file of one of them. What it returns but 0
+// ends it.
+int rollout_networks_each(Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
+                          int (*each)(Unit *v, void *userdata), void *userdata) _warn_unused_;
+// Puts the record of one that is not the rollout's own. 0, -EBUSY, -ENOMEM.
+int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v) _warn_unused_;
+// Whether units that share a network with `name`, which is to get that content in place of `before`, are
+// being updated themselves, so that one of the two would bring it to the other's units: *ret has the name of
+// one, which lives as long as that, or NULL. 0 or -ENOMEM.
+int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *before,
+                                const ChangeContent *next, const char **ret) _warn_unused_;
+// All of the rollout's own have had their turn: what shares the networks on other nodes, or waits for one,
+// gets them, too, as far as its budgets allow. 0: all have them, or get them with this entry; 1: some have
+// to wait; or as above.
+int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) _warn_unused_;

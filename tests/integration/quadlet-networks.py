@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A network that containers share gets another file: one job, on each node once."""
+
+from lib import Cluster, eventually, main
+
+BOX = """\
+[Container]
+Image=localhost/box:1
+Exec=sleep infinity
+Network=front.network
+StopTimeout=1
+"""
+SUBNET = "{{range .Subnets}}{{.Subnet}}{{end}}"
+
+
+def write(c, name, text, on="n1"):
+    c.node(on).write(f"/root/boxes/{name}", text)
+
+
+def network(c, last):
+    write(c, "front.network", f"[Network]\nSubnet=10.99.{last}.0/24\n")
+
+
+def unit_run(node, command):
+    """In a unit: a shell in a node has rights that units lack."""
+    return node.run(f"systemd-run --pipe --wait --quiet {command}")
+
+
+def subnet(node):
+    return unit_run(node, f"podman network inspect -f '{SUBNET}' systemd-front").strip()
+
+
+def users(node):
+    names = "{{range .Containers}}{{.Name}} {{end}}"
+    return sorted(unit_run(node, f"podman network inspect -f '{names}' systemd-front").split())
+
+
+def last_job(c):
+    return c.json("list-jobs --limit=1")[0]["job"]
+
+
+def running(c, *units):
+    eventually(lambda: [c.row(u)["active"] for u in units] == ["active"] * len(units), what=f"{units} run")
+
+
+def forget(c):
+    for node in c.nodes:
+        unit_run(node, "sh -c 'podman network prune -f'")
+
+
+def test_who_shares_it_goes_along(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX)
+    write(c, "app.container", BOX + "[X-Argosy]\nMachineOf=web.service\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    node = c.node(c.row("web.service")["node"])
+    assert subnet(node) == "10.99.7.0/24"
+    before = c.invocation("app")
+    network(c, 8)
+    said = c.ctl_result("start --replace ./boxes/web.container", "n1")
+    assert said.status == 0 and "app.service" in said.out + said.err, said
+    running(c, "web.service", "app.service")
+    assert subnet(node) == "10.99.8.0/24" and users(node) == ["systemd-app", "systemd-web"]
+    assert c.invocation("app") != before
+    assert "Subnet=10.99.8.0/24" in c.ctl("cat app")
+    shown = node.run("systemctl show --value -p ActiveState,NeedDaemonReload front-network.service web.service app.service")
+    assert shown.split() == ["active", "no"] * 3
+    c.ctl(f"undo {last_job(c)}")
+    running(c, "web.service", "app.service")
+    assert subnet(node) == "10.99.7.0/24" and users(node) == ["systemd-app", "systemd-web"]
+    c.ctl("destroy web app")
+    forget(c)
+
+
+def test_an_update_takes_one_node_after_the_other(c: Cluster):
+    network(c, 7)
+    write(c, "work@.container", BOX + "[X-Argosy]\nMaxUnavailable=1\n")
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "idle.container", BOX)
+    c.ctl("start ./boxes/work@{1..6}.container ./boxes/app.container", "n1")
+    c.ctl("submit ./boxes/idle.container", "n1")
+    for name in ("n1", "n2", "n3"):
+        assert subnet(c.node(name)) == "10.99.7.0/24"
+    app = c.invocation("app")
+    network(c, 8)
+    c.ctl("update ./boxes/work@.container", "n1", timeout=120)
+    running(c, *[f"work@{i}.service" for i in range(1, 7)], "app.service")
+    for name in ("n1", "n2", "n3"):
+        assert subnet(c.node(name)) == "10.99.8.0/24"
+    assert c.invocation("app") != app
+    for unit in ("work@3", "app", "idle"):
+        assert "Subnet=10.99.8.0/24" in c.ctl(f"cat {unit}")
+    c.ctl(f"undo {last_job(c)}", timeout=120)
+    running(c, *[f"work@{i}.service" for i in range(1, 7)], "app.service")
+    for name in ("n1", "n2", "n3"):
+        assert subnet(c.node(name)) == "10.99.7.0/24"
+    c.ctl("destroy work@{1..6} app idle")
+    forget(c)
+
+
+def test_a_network_that_cannot_be_goes_back(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    n2 = c.node("n2")
+    unit_run(n2, "podman network create --subnet 10.99.9.0/24 taken")
+    network(c, 9)
+    c.ctl_fails("start --replace ./boxes/web.container", "n1", saying="web.service")
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.7.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    for unit in ("web", "app"):
+        assert "Subnet=10.99.7.0/24" in c.ctl(f"cat {unit}")
+    c.ctl_fails("update ./boxes/web.container", "n1", saying="web.service")
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.7.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    unit_run(n2, "podman network rm taken")
+    c.ctl("destroy web app")
+    forget(c)
+
+
+def test_a_network_that_others_have_stays(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/web.container", "n1")
+    n2, before = c.node("n2"), c.invocation("web")
+    n2.run("systemd-run --unit=byhand podman run --rm --name byhand --network systemd-front localhost/box:1 sleep infinity")
+    eventually(lambda: "byhand" in users(n2))
+    network(c, 8)
+    c.ctl_fails("start --replace ./boxes/web.container", "n1", saying=("byhand", "is not argosy's"))
+    assert c.invocation("web") == before and subnet(n2) == "10.99.7.0/24"
+    n2.run("podman kill byhand || true; systemctl stop byhand || true")
+    eventually(lambda: "byhand" not in unit_run(n2, "podman ps -a --format '{{.Names}}'"))
+    c.ctl("start --replace ./boxes/web.container", "n1")
+    assert subnet(n2) == "10.99.8.0/24"
+    c.ctl("destroy web")
+    forget(c)
+
+
+def test_power_is_cut_in_the_middle(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    n2 = c.node("n2")
+    network(c, 8)
+    c.ctl("start --replace --no-block ./boxes/web.container", "n1")
+    n2.kill()
+    n2.boot()
+    c.wait_online()
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.8.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    network(c, 9)
+    c.ctl("start --replace --no-block ./boxes/app.container", "n1")
+    n2.run("systemctl kill -s KILL argosyd; systemctl start argosyd")
+    eventually(lambda: subnet(n2) == "10.99.9.0/24")
+    running(c, "web.service", "app.service")
+    assert users(n2) == ["systemd-app", "systemd-web"]
+    c.ctl("destroy web app")
+    forget(c)
+
+
+main(nodes=3, conf=["Cluster.LeaseSec=4"], containers=True)

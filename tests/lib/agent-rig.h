@@ -87,10 +87,9 @@ static inline void note_report(const Argosy__UnitReport *report) {
 static inline Argosy__ToVoter *copy(const Argosy__ToVoter *m) {
         size_t len = argosy__to_voter__get_packed_size(m);
         uint8_t *bytes = malloc(len + 1);
-        Argosy__ToVoter *ret;
 
         argosy__to_voter__pack(m, bytes);
-        ret = argosy__to_voter__unpack(NULL, len, bytes);
+        Argosy__ToVoter *ret = argosy__to_voter__unpack(NULL, len, bytes);
         free(bytes);
         return ret;
 }

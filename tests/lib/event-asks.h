@@ -10,6 +10,7 @@
 
 #include "event-cursor.h"
 #include "event-kind.h"
+#include "message-of.h"
 #include "message.h"
 
 enum { ASKED_EVENTS_MAX = 2048 };
@@ -61,22 +62,14 @@ static inline void asked_on_response(const Argosy__Response *r, void *userdata) 
 }
 
 static inline void asked_ask(Rig *g, Asked *a) {
-        Argosy__Request__Events q = ARGOSY__REQUEST__EVENTS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
         asked_forget(a);
         a->answered = false;
-        q.cursor = a->cursor;
-        q.from_now = a->from_now;
-        q.no_wait = a->no_wait;
-        q.since_job = *a->cursor ? 0 : a->since_job;
-        q.patterns = (char **) &a->pattern;
-        q.n_patterns = a->pattern != NULL;
-        q.kinds = &a->kind;
-        q.n_kinds = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE;
-        q.max_bytes = a->max_bytes;
-        request.what_case = ARGOSY__REQUEST__WHAT_EVENTS;
-        request.events = &q;
+        Argosy__Request__Events q = MESSAGE_OF(
+                request__events, .cursor = a->cursor, .from_now = a->from_now, .no_wait = a->no_wait,
+                .since_job = *a->cursor ? 0 : a->since_job, .patterns = (char **) &a->pattern,
+                .n_patterns = a->pattern != NULL, .kinds = &a->kind,
+                .n_kinds = a->kind != ARGOSY__EVENT_KIND__EVENT_NONE, .max_bytes = a->max_bytes);
+        Argosy__Request request = REQUEST_OF(EVENTS, events, &q);
         assert_int_equal(leader_request(g->leader, a->author, &request, asked_on_response, a, &a->cancel),
                          0);
 }

@@ -66,7 +66,6 @@ void fake_hang_up(FakeDaemon *d) {
 
 Argosy__Request *fake_read(FakeDaemon *d) {
         const uint8_t *payload;
-        Argosy__Request *q;
         size_t len;
         int r;
 
@@ -78,7 +77,7 @@ Argosy__Request *fake_read(FakeDaemon *d) {
                 d->in.len += (size_t) n;
         }
         MUST(r == 1);
-        q = argosy__request__unpack(NULL, len, payload);
+        Argosy__Request *q = argosy__request__unpack(NULL, len, payload);
         MUST(q);
         buf_consume(&d->in, FRAME_HEADER_SIZE + len);
         d->last_id = q->id;

@@ -35,14 +35,13 @@ bool pid1_hears(FakePid1 *p) {
 
 void pid1_tell(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
-        bool was;
 
         if (!u->unheard || p->away)
                 return;
         u->unheard = false;
         if (!m || !m->synced || !u->watched || !u->known)
                 return;
-        was = u->watched->runtime.loaded;
+        bool was = u->watched->runtime.loaded;
         pid1_show(u);
         pid1_notify(p, u);
         if (was && !u->rt.loaded && u->watched)
@@ -143,6 +142,7 @@ static bool is_repeated(const Job *j) {
 // The ends of those that are not kept are told behind the next sync.
 static void break_off_job(FakePid1 *p, Job *j) {
         SystemdManager *m = p->manager;
+
         enum { KEPT, NOT_READ, DONE, FATES } fate = p->below(FATES);
 
         if (is_repeated(j) || (!is_question(j) && fate == KEPT)) {

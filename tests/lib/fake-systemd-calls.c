@@ -96,19 +96,17 @@ static void do_list_by_names(FakeSystemd *f, sd_bus_message *call) {
 
 static void do_get_unit(FakeSystemd *f, sd_bus_message *call, bool loads) {
         _cleanup_free_ char *path = NULL;
-        sd_bus_message *reply;
         const char *name;
-        FakeUnit *u;
 
         fake_must(sd_bus_message_read(call, "s", &name));
-        u = fake_unit_get(f, name);
+        FakeUnit *u = fake_unit_get(f, name);
         if (!loads && !u->loaded) {
                 reply_error(f, call, NAME ".NoSuchUnit", "Unit %s not loaded.", name);
                 return;
         }
         fake_unit_load(f, u);
         path = fake_unit_path(name);
-        reply = reply_new(call);
+        sd_bus_message *reply = reply_new(call);
         fake_must(sd_bus_message_append(reply, "o", path));
         fake_systemd_send(f, reply);
         fake_unit_collect(f, u);
@@ -120,13 +118,11 @@ static void cancel_job(FakeSystemd *f, FakeUnit *u) {
 }
 
 static void do_job(FakeSystemd *f, sd_bus_message *call, const char *type) {
-        sd_bus_message *reply;
         const char *name;
         char path[64];
-        FakeUnit *u;
 
         fake_must(sd_bus_message_read(call, "s", &name));
-        u = fake_unit_get(f, name);
+        FakeUnit *u = fake_unit_get(f, name);
         fake_unit_load(f, u);
         if (streq(type, "stop")
                     ? streq(fake_unit_load_word(f, u), "not-found") && streq(u->active, "inactive")
@@ -154,7 +150,7 @@ static void do_job(FakeSystemd *f, sd_bus_message *call, const char *type) {
         snprintf(u->job_type, sizeof(u->job_type), "%s", type);
         fake_emit_job(f, u->job, name, "JobNew", NULL);
         snprintf(path, sizeof(path), PATH "/job/%u", u->job);
-        reply = reply_new(call);
+        sd_bus_message *reply = reply_new(call);
         fake_must(sd_bus_message_append(reply, "o", path));
         if (f->early)
                 fake_unit_run_job(f, u);
@@ -165,10 +161,9 @@ static void do_job(FakeSystemd *f, sd_bus_message *call, const char *type) {
 
 static void do_reset_failed(FakeSystemd *f, sd_bus_message *call) {
         const char *name;
-        FakeUnit *u;
 
         fake_must(sd_bus_message_read(call, "s", &name));
-        u = fake_unit_get(f, name);
+        FakeUnit *u = fake_unit_get(f, name);
         if (!u->loaded) {
                 reply_error(f, call, NAME ".NoSuchUnit", "Unit %s not loaded.", name);
                 return;
@@ -283,11 +278,10 @@ static void append_ties(sd_bus_message *reply, const FakeUnit *u) {
 static void do_get_all(FakeSystemd *f, sd_bus_message *call) {
         sd_bus_message *reply = reply_new(call);
         _cleanup_free_ char *name = NULL;
-        FakeUnit *u;
 
         if (sd_bus_path_decode(sd_bus_message_get_path(call), PATH "/unit", &name) <= 0)
                 abort();
-        u = fake_unit_get(f, name);
+        FakeUnit *u = fake_unit_get(f, name);
         fake_unit_load(f, u);
         fake_must(sd_bus_message_open_container(reply, 'a', "{sv}"));
         fake_must(sd_bus_message_append(reply, "{sv}{sv}{sv}{sv}{sv}", "Id", "s", u->name, "ActiveState",

@@ -175,12 +175,11 @@ static uint64_t file_identity(const char *path) {
 uint64_t fake_unit_file(FakeSystemd *f, const char *name) {
         const char *at = strchr(name, '@'), *dot = strrchr(name, '.');
         char path[1024];
-        uint64_t file;
 
         if (!f->dir)
                 return 0;
         snprintf(path, sizeof(path), "%s/%s", f->dir, name);
-        file = file_identity(path);
+        uint64_t file = file_identity(path);
         if (file || !at || !dot)
                 return file;
         snprintf(path, sizeof(path), "%s/%.*s@%s", f->dir, (int) (at - name), name, dot);

@@ -68,13 +68,12 @@ static void on_again(uv_idle_t *h) {
 static void on_prepare(uv_prepare_t *h) {
         FakeSystemd *f = h->data;
         uint64_t until;
-        int events;
 
         if (f->cut)
                 drop(f);
         if (!f->bus)
                 return;
-        events = sd_bus_get_events(f->bus);
+        int events = sd_bus_get_events(f->bus);
         if (events < 0) {
                 drop(f);
                 return;

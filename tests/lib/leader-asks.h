@@ -32,16 +32,11 @@ static inline void rig_make_role(Rig *g, const char *name) {
 // deadline_sec 0: none.
 static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode mode, unsigned deadline_sec,
                                       const char *reason) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__NodeChange change =
+                MESSAGE_OF(request__node_change, .nodes = (char **) &node, .n_nodes = 1, .mode = mode,
+                           .deadline_sec = deadline_sec, .reason = (char *) reason);
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
-        change.nodes = (char **) &node;
-        change.n_nodes = 1;
-        change.mode = mode;
-        change.deadline_sec = deadline_sec;
-        change.reason = (char *) reason;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
         return rig_ask_and_settle(g, &request);
 }
 
@@ -53,7 +48,6 @@ static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         char **names = calloc(n, sizeof(*names)), template[64];
         uint64_t id[2] = {++g->id, 77};
-        RigAnswer *a;
 
         assert_non_null(names);
         for (unsigned i = 0; i < n; i++)
@@ -70,7 +64,7 @@ static inline RigAnswer *rig_change_many(Rig *g, Argosy__Verb verb, const char *
         change.n_files = content != NULL;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
-        a = rig_ask_and_settle(g, &request);
+        RigAnswer *a = rig_ask_and_settle(g, &request);
         for (unsigned i = 0; i < n; i++)
                 free(names[i]);
         free(names);
@@ -89,13 +83,9 @@ static inline uint64_t rig_change_as_job(Rig *g, Argosy__Verb verb, const char *
 
 // And nothing happens yet.
 static inline RigAnswer *rig_begin_job_cancel(Rig *g, uint64_t number) {
-        Argosy__Request__JobCancel m = ARGOSY__REQUEST__JOB_CANCEL__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__JobCancel m = MESSAGE_OF(request__job_cancel, .numbers = &number, .n_numbers = 1);
+        Argosy__Request request = REQUEST_OF(JOB_CANCEL, job_cancel, &m);
 
-        m.numbers = &number;
-        m.n_numbers = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_JOB_CANCEL;
-        request.job_cancel = &m;
         return rig_ask(g, &request);
 }
 
@@ -115,22 +105,15 @@ typedef struct RigUndo {
 
 // And nothing happens yet.
 static inline RigAnswer *rig_begin_undo(Rig *g, RigUndo w) {
-        Argosy__Request__Undo undo = ARGOSY__REQUEST__UNDO__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t id[2] = {w.id ?: ++g->id, 44};
+        Argosy__Request__Undo undo = MESSAGE_OF(
+                request__undo, .job = w.job, .preview = w.preview, .only_untouched = w.only_untouched,
+                .force = w.force, .rolling = w.rolling, .health_us = w.rolling ? 5 * UINT64_C(1000000) : 0);
 
-        undo.job = w.job;
-        undo.preview = w.preview;
-        undo.only_untouched = w.only_untouched;
-        undo.force = w.force;
-        undo.rolling = w.rolling;
-        undo.health_us = w.rolling ? 5 * UINT64_C(1000000) : 0;
         job.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
         job.if_revision = w.if_revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_UNDO;
-        request.undo = &undo;
-        request.job = &job;
+        Argosy__Request request = REQUEST_OF(UNDO, undo, &undo, .job = &job);
         return rig_ask(g, &request);
 }
 
@@ -143,14 +126,10 @@ static inline const Argosy__Response *rig_undo(Rig *g, RigUndo w) {
 
 // Of several nodes in one request.
 static inline RigAnswer *rig_set_modes(Rig *g, const char *const *nodes, size_t n, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__NodeChange change =
+                NODE_CHANGE_OF(.nodes = (char **) nodes, .n_nodes = n, .mode = mode);
+        Argosy__Request request = REQUEST_OF(NODE_CHANGE, node_change, &change);
 
-        change.nodes = (char **) nodes;
-        change.n_nodes = n;
-        change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
         return rig_ask_and_settle(g, &request);
 }
 
@@ -165,13 +144,10 @@ static inline RigAnswer *rig_set_host_mode(Rig *g, uint32_t host, Argosy__NodeMo
 
 // value NULL: takes the label away.
 static inline RigAnswer *rig_label(Rig *g, const char *node, const char *key, const char *value) {
-        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
-        Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Label set = MESSAGE_OF(label, .key = (char *) key, .value = (char *) value), *sets = &set;
+        Argosy__Request__LabelChange change = MESSAGE_OF(request__label_change, .node = (char *) node);
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
-        change.node = (char *) node;
-        set.key = (char *) key;
-        set.value = (char *) value;
         if (value) {
                 change.set = &sets;
                 change.n_set = 1;
@@ -185,20 +161,16 @@ static inline RigAnswer *rig_label(Rig *g, const char *node, const char *key, co
 }
 
 static inline RigAnswer *rig_list_jobs(Rig *g, const Argosy__Request__ListJobs *list) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request request = REQUEST_OF(LIST_JOBS, list_jobs, (Argosy__Request__ListJobs *) list);
 
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_JOBS;
-        request.list_jobs = (Argosy__Request__ListJobs *) list;
         return rig_ask(g, &request);
 }
 
 // The only row of the answer about this job.
 static inline const Argosy__Response__JobRow *rig_show_job(Rig *g, uint64_t number) {
-        Argosy__Request__ListJobs list = ARGOSY__REQUEST__LIST_JOBS__INIT;
-        RigAnswer *a;
+        Argosy__Request__ListJobs list = LIST_JOBS_OF(.number = number);
+        RigAnswer *a = rig_list_jobs(g, &list);
 
-        list.number = number;
-        a = rig_list_jobs(g, &list);
         assert_true(a->final);
         assert_int_equal(a->responses[0]->status, 0);
         assert_int_equal(a->responses[0]->jobs->n_rows, 1);
@@ -217,27 +189,20 @@ typedef struct RigRollout {
 } RigRollout;
 
 static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
-        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
         Argosy__Request__Job job = ARGOSY__REQUEST__JOB__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
         uint64_t id[2] = {++g->id, 77};
+        Argosy__NamedFile file =
+                NAMED_FILE_OF(.name = (char *) w.name,
+                              .content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
+                                                               .len = w.content ? strlen(w.content) : 0},
+                              .files = g->sent, .n_files = g->n_sent);
+        Argosy__Request__Rollout m =
+                ROLLOUT_OF(.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)},
+                           .kind = w.kind, .name = (char *) w.name, .file = w.content ? &file : NULL,
+                           .max_unavailable = w.max, .percent = w.percent, .abort = w.abort, .pull = w.pull,
+                           .unpinned = w.unpinned, .health_us = w.health_ms * UINT64_C(1000));
 
-        file.name = (char *) w.name;
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
-                                             .len = w.content ? strlen(w.content) : 0};
-        file.files = g->sent;
-        file.n_files = g->n_sent;
-        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
-        m.kind = w.kind;
-        m.name = (char *) w.name;
-        m.file = w.content ? &file : NULL;
-        m.max_unavailable = w.max;
-        m.percent = w.percent;
-        m.abort = w.abort;
-        m.pull = w.pull;
-        m.unpinned = w.unpinned;
-        m.health_us = w.health_ms * UINT64_C(1000);
         if (w.secret)
                 m.secret = (char *) w.secret;
         job.if_revision = w.if_revision;
@@ -249,27 +214,19 @@ static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
 }
 
 static inline RigAnswer *rig_rollout_wait(Rig *g, const char *name, uint64_t revision) {
-        Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__RolloutWait m =
+                MESSAGE_OF(request__rollout_wait, .name = (char *) name, .revision = revision);
+        Argosy__Request request = REQUEST_OF(ROLLOUT_WAIT, rollout_wait, &m);
 
-        m.name = (char *) name;
-        m.revision = revision;
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
-        request.rollout_wait = &m;
         return rig_ask_and_settle(g, &request);
 }
 
 // The first response about the unit; another, empty and final, ends the answer. Never NULL.
 static inline const Argosy__Response *rig_why(Rig *g, const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
+        Argosy__Request__Why why = MESSAGE_OF(request__why, .names = (char **) &unit, .n_names = 1);
+        Argosy__Request request = REQUEST_OF(WHY, why, &why);
+        RigAnswer *a = rig_ask(g, &request);
 
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
-        a = rig_ask(g, &request);
         assert_true(a->final);
         assert_true(a->n >= 2);
         return a->responses[0];

@@ -6,6 +6,7 @@
 #include "buf.h"
 #include "leader-private.h"
 #include "message.h"
+#include "messages.h"
 #include "registry.h"
 #include "response.h"
 #include "test.h"
@@ -23,13 +24,12 @@ static void give_back(RigAnswer *a) {
 // none, or the first one.
 static bool joins(RigAnswer *a, const Argosy__Response *r) {
         Argosy__Response *whole = a->n == 1 && !a->rig->parts_apart ? a->responses[0] : NULL;
-        Argosy__Response *part;
 
         if (!whole || r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE ||
             whole->what_case != r->what_case || r->change->first == 0)
                 return false;
         assert_int_equal(r->change->first, whole->change->n_units);
-        part = message_copy(r);
+        Argosy__Response *part = message_copy(r);
         assert_int_equal(unit_results_move(part->change, whole->change), 0);
         message_free(part);
         whole->final = r->final;
@@ -84,17 +84,15 @@ RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
 RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const char *content, bool replace,
                            const uint8_t id[16]) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         uint8_t new_id[16] = {};
 
         g->id++;
         memcpy(new_id, &g->id, sizeof(g->id));
-        change.id = (ProtobufCBinaryData){.data = (uint8_t *) (id ? id : new_id), .len = 16};
-        change.verb = verb;
-        change.names = (char **) &name;
-        change.n_names = 1;
-        change.replace = replace;
+        Argosy__Request__Change change =
+                MESSAGE_OF(request__change,
+                           .id = (ProtobufCBinaryData){.data = (uint8_t *) (id ? id : new_id), .len = 16},
+                           .verb = verb, .names = (char **) &name, .n_names = 1, .replace = replace);
         if (content) {
                 file.name = (char *) name;
                 file.path = (char *) name;
@@ -129,19 +127,13 @@ RigAnswer *rig_change_with_and_settle(Rig *g, Argosy__Verb verb, const char *nam
 }
 
 RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
-        RigAnswer *a;
+        Argosy__Request__Wait__Item item = MESSAGE_OF(request__wait__item, .name = (char *) name,
+                                                      .revision = revision),
+                                    *items = &item;
+        Argosy__Request__Wait wait = MESSAGE_OF(request__wait, .verb = verb, .items = &items, .n_items = 1);
+        Argosy__Request request = REQUEST_OF(WAIT, wait, &wait);
+        RigAnswer *a = rig_ask(g, &request);
 
-        item.name = (char *) name;
-        item.revision = revision;
-        wait.verb = verb;
-        wait.items = &items;
-        wait.n_items = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
-        a = rig_ask(g, &request);
         rig_settle(g);
         return a;
 }
@@ -175,15 +167,11 @@ const char *rig_list_units(Rig *g) {
 const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t n) {
         static char *text;
         _cleanup_buf_ Buf buf = {};
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
-        RigAnswer *a;
+        Argosy__Request__ListUnits list =
+                MESSAGE_OF(request__list_units, .patterns = (char **) patterns, .n_patterns = n);
+        Argosy__Request request = REQUEST_OF(LIST_UNITS, list_units, &list);
+        RigAnswer *a = rig_ask(g, &request);
 
-        list.patterns = (char **) patterns;
-        list.n_patterns = n;
-        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
-        request.list_units = &list;
-        a = rig_ask(g, &request);
         if (!a->final) // thousands
                 rig_settle(g);
         assert_true(a->final);

@@ -19,6 +19,7 @@
 #include "leader-private.h"
 #include "log.h"
 #include "message.h"
+#include "messages.h"
 #include "test.h"
 #include "walks.h"
 
@@ -232,22 +233,18 @@ static inline const UnitEntry *tables_entry(Tables *t, const char *name) {
 
 // The link comes up: from a host of this build.
 static inline void tables_link(Tables *t, uint32_t host) {
-        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
+        Argosy__ToVoter__Hello hello = HELLO_OF(.feature_level = FEATURE_LEVEL);
 
-        hello.feature_level = FEATURE_LEVEL;
         leader_on_host_link(t->leader, host, &hello);
 }
 
 // A unit as it runs by its record.
 static inline Argosy__UnitReport tables_report(Tables *t, const char *name, uint32_t node) {
-        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
         const UnitEntry *e = tables_entry(t, name);
+        Argosy__UnitReport r =
+                UNIT_REPORT_OF(.node = node, .name = (char *) name, .load = ARGOSY__LOAD_STATE__LOAD_LOADED,
+                               .active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, .sub = (char *) "running");
 
-        r.node = node;
-        r.name = (char *) name;
-        r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
-        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
-        r.sub = (char *) "running";
         if (e) {
                 r.revision = e->record->revision;
                 r.spec = e->record->spec;

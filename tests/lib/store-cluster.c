@@ -218,10 +218,9 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
         // says what became of a batch whose outcome is unknown.
         while ((leader = store_cluster_leader(c))->n_applied < target) {
                 StoreAnswer a = {};
-                int r;
 
                 memcpy(data, &leader->n_applied, MIN_OF(len, sizeof(leader->n_applied)));
-                r = store_submit(leader->store, data, len, store_on_done, &a);
+                int r = store_submit(leader->store, data, len, store_on_done, &a);
                 if (r < 0) { // it hands over, or has just lost
                         assert_int_equal(r, -EAGAIN);
                         store_run_for(&c->loop, 10);

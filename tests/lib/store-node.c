@@ -182,7 +182,6 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
                 .tls = n->tls,
         };
         _cleanup_free_ char *why = NULL;
-        int r;
 
         assert_null(n->store);
         n->n_applied = n->last_index = 0;
@@ -191,7 +190,7 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
         n->leader = (StoreLeader){};
         n->complete = false;
         n->n_roles = n->n_restores = n->n_snapshots = 0;
-        r = store_open(&config, &ops, n, &n->store, &why);
+        int r = store_open(&config, &ops, n, &n->store, &why);
         if (ret_error) {
                 *ret_error = r;
                 if (ret_why)
@@ -336,12 +335,11 @@ static bool copy_files(const char *from, const char *to) {
         while ((e = readdir(d)) && complete) {
                 char path[1024];
                 _cleanup_buf_ Buf b = {};
-                int r;
 
                 if (e->d_name[0] == '.')
                         continue;
                 snprintf(path, sizeof(path), "%s/%s", from, e->d_name);
-                r = file_read(AT_FDCWD, path, SIZE_MAX, &b);
+                int r = file_read(AT_FDCWD, path, SIZE_MAX, &b);
                 complete = r == 0;
                 assert_true(r == 0 || r == -ENOENT);
                 snprintf(path, sizeof(path), "%s/%s", to, e->d_name);

@@ -77,11 +77,10 @@ static void drop(VirtualHost *h, VirtualFile *f) {
 void virtual_host_ask_for_files(VirtualHost *h) {
         Argosy__ToVoter__FileAsk m = ARGOSY__TO_VOTER__FILE_ASK__INIT;
         const char *unit = NULL;
-        VirtualFile *f;
 
         if (list_is_empty(&h->fetches) || !h->welcomed)
                 return;
-        f = CONTAINER_OF(h->fetches.next, VirtualFile, fetch);
+        VirtualFile *f = CONTAINER_OF(h->fetches.next, VirtualFile, fetch);
         if (f->asked == h->seq)
                 return;
         unit = virtual_host_awaits(h, &f->hash, f->refused ? f->asked_for : NULL);
@@ -120,10 +119,9 @@ static void end(VirtualHost *h, VirtualFile *f) {
 }
 
 void virtual_host_on_piece(VirtualHost *h, const Argosy__ToHost__FilePiece *piece) {
-        VirtualFile *f;
         Hash hash;
+        VirtualFile *f = hash_from_bytes(piece->hash.data, piece->hash.len, &hash) ? find(h, &hash) : NULL;
 
-        f = hash_from_bytes(piece->hash.data, piece->hash.len, &hash) ? find(h, &hash) : NULL;
         if (!f || !list_is_linked(&f->fetch) || f->asked != h->seq)
                 return;
         if (!piece->there) { // the unit is to have another content; others that wait ask as an agent would

@@ -29,12 +29,11 @@ static time_t ahead_sec(void) {
 }
 
 int clock_gettime(clockid_t id, struct timespec *ret) {
-        static int (*real)(clockid_t id, struct timespec *ret);
-        int r;
+        static int (*real)(clockid_t id, struct timespec * ret);
 
         if (!real)
                 real = (int (*)(clockid_t, struct timespec *)) dlsym(RTLD_NEXT, "clock_gettime");
-        r = real(id, ret);
+        int r = real(id, ret);
         if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
                 ret->tv_sec += ahead_sec();
         return r;

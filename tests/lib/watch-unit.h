@@ -11,14 +11,11 @@ typedef struct TestUnit {
 } TestUnit;
 
 static inline int watch_unit(SystemdManager *m, const char *name) {
-        TestUnit *t;
-        int r;
-
         if (systemd_manager_find(m, name))
                 return 0;
-        t = calloc(1, SIZE_WITH_NAME(TestUnit, strlen(name)));
+        TestUnit *t = calloc(1, SIZE_WITH_NAME(TestUnit, strlen(name)));
         strcpy(t->name, name);
-        r = systemd_manager_watch(m, &t->unit, t->name);
+        int r = systemd_manager_watch(m, &t->unit, t->name);
         if (r < 0)
                 free(t);
         return r;

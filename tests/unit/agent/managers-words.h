@@ -59,7 +59,7 @@ static inline void others_up(void) {
                 fail_msg("%s", why);
 }
 
-static inline int world_up(void **state) {
+FIXTURE(world_up) {
         rig_up();
         systemd = fake_systemd_new(&test_loop, w.unit_dir);
         w.systemd.open_socket = fake_systemd_open;
@@ -68,7 +68,6 @@ static inline int world_up(void **state) {
         n_others = 0;
         n_detached = 0;
         others_up();
-        return 0;
 }
 
 static inline int world_down(void **state) {

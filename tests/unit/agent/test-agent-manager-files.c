@@ -350,14 +350,13 @@ static void a_manager_that_begins_anew_does_not_wait_for_its_last_helper(void **
 static void what_was_written_for_an_order_that_was_overtaken_is_ours(void **state) {
         static const char other_web[] = "[Service]\nExecStart=/bin/sleep 9\n";
         Other *o = add_other(0);
-        AgentNode *node;
 
         attach(o);
         loop_until(all_online());
         meet();
         order_everywhere("web.service", 5, web);
         loop_until(answered("web.service", 5));
-        node = agent_node_by_name(w.agent, o->name);
+        AgentNode *node = agent_node_by_name(w.agent, o->name);
         agent_unit_find(node, "web.service")->held.revision = 0;
         agent_writer_close(node);
         order_everywhere("web.service", 7, other_web);

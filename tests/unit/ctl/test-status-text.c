@@ -23,6 +23,17 @@ static void set(Example *e, const char *key, const char *value) {
         e->status.properties = e->pointers;
 }
 
+typedef struct Pair {
+        const char *key, *value;
+} Pair;
+
+static void set_all(Example *e, const Pair *pairs) {
+        for (; pairs->key; pairs++)
+                set(e, pairs->key, pairs->value);
+}
+
+#define SET(e, ...) set_all(e, (const Pair[]){__VA_ARGS__, {}})
+
 static void init(Example *e, const char *unit, const char *active, const char *sub) {
         setenv("TZ", "UTC", 1);
         *e = (Example){};
@@ -50,16 +61,11 @@ static void a_running_service_looks_as_in_systemctl(void **state) {
         init(&e, "web.service", "active", "running");
         e.row.node = (char *) "n2";
         e.row.spec = (char *) "1f2e3d4c5b6a79881f2e3d4c5b6a7988";
-        set(&e, "Description", "Example web server");
-        set(&e, "FragmentPath", "/run/systemd/system/web.service");
-        set(&e, "ActiveEnterTimestamp", "Thu 2025-11-20 10:00:00 UTC");
-        set(&e, "MainPID", "4711");
-        set(&e, "TasksCurrent", "3");
-        set(&e, "TasksMax", "4915");
-        set(&e, "MemoryCurrent", "4718592");
-        set(&e, "CPUUsageNSec", "61000000000");
-        set(&e, "ControlGroup", "/argosy.slice/web.service");
-        set(&e, "Result", "success");
+        SET(&e, {"Description", "Example web server"}, {"FragmentPath", "/run/systemd/system/web.service"},
+            {"ActiveEnterTimestamp", "Thu 2025-11-20 10:00:00 UTC"}, {"MainPID", "4711"},
+            {"TasksCurrent", "3"}, {"TasksMax", "4915"}, {"MemoryCurrent", "4718592"},
+            {"CPUUsageNSec", "61000000000"}, {"ControlGroup", "/argosy.slice/web.service"},
+            {"Result", "success"});
         e.log[0] = (char *) "Nov 20 10:00:00 n2 web[4711]: ready\x1b[2J";
         e.status.log = e.log;
         e.status.n_log = 1;
@@ -102,10 +108,9 @@ static void what_is_used_is_that_of_the_control_group(void **state) {
         Example e;
 
         init(&e, "web.service", "active", "running");
-        set(&e, "TasksCurrent", "9");
-        set(&e, "TasksMax", "4915");
-        set(&e, "MemoryCurrent", "1024"); // what the group does not tell
-        set(&e, "CPUUsageNSec", "1000");
+        SET(&e, {"TasksCurrent", "9"}, {"TasksMax", "4915"},
+            {"MemoryCurrent", "1024"}, // what the group does not tell
+            {"CPUUsageNSec", "1000"});
         e.status.usage = &usage;
         expect(&e, "* web.service\n"
                    "     Loaded: loaded\n"
@@ -145,12 +150,9 @@ static void failure_drift_and_an_old_file_are_visible(void **state) {
         e.row.node = (char *) "n1";
         e.row.drift = true;
         e.row.file_stale = true;
-        set(&e, "Result", "exit-code");
-        set(&e, "ExecMainPID", "99");
-        set(&e, "ExecMainCode", "2");
-        set(&e, "ExecMainStatus", "9");
-        set(&e, "MemoryCurrent", "[not set]");
-        set(&e, "InactiveEnterTimestamp", "1763633100000000");
+        SET(&e, {"Result", "exit-code"}, {"ExecMainPID", "99"}, {"ExecMainCode", "2"},
+            {"ExecMainStatus", "9"}, {"MemoryCurrent", "[not set]"},
+            {"InactiveEnterTimestamp", "1763633100000000"});
         expect(&e,
                "x job.service\n"
                "     Loaded: loaded - systemd runs an older file; argosyctl restart takes up the new one\n"

@@ -48,6 +48,17 @@ static void put(const Fixture *f, const char *name, const char *text) {
         assert_int_equal(file_replace(f->fd, name, text, strlen(text), 0600, 0), 0);
 }
 
+typedef struct Named {
+        const char *name, *text;
+} Named;
+
+static void put_all(const Fixture *f, const Named *files) {
+        for (; files->name; files++)
+                put(f, files->name, files->text);
+}
+
+#define PUT(f, ...) put_all(f, (const Named[]){__VA_ARGS__, {}})
+
 static bool has(const Fixture *f, const char *name) {
         struct stat st;
 
@@ -86,11 +97,12 @@ static void units_are_what_files_and_the_set_file_say(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         const Fixture *f = *state;
 
-        put(f, "web@.service", SLEEPER);
-        put(f, "web@2.service", SLEEPER "# its own\n");
-        put(f, "a\\x2db.service", SLEEPER);
-        put(f, "old.service", SLEEPER);
-        put(f, "argosy.set", "set shop\nlaunched web@1 web@2\ninactive old\n");
+        PUT(f,
+            {"web@.service", SLEEPER},
+            {"web@2.service", SLEEPER "# its own\n"},
+            {"a\\x2db.service", SLEEPER},
+            {"old.service", SLEEPER},
+            {"argosy.set", "set shop\nlaunched web@1 web@2\ninactive old\n"});
         take(f, &folder);
         assert_string_equal(folder.set_file.set, "shop");
         assert_int_equal(folder.n_units, 5);
@@ -138,10 +150,11 @@ static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         const Fixture *f = *state;
 
-        put(f, "sweep@.timer", "[Timer]\nOnActiveSec=1h\n");
-        put(f, "sweep@.service", SLEEPER "[Install]\nAlso=mop@%i.socket sweep@b.service\n");
-        put(f, "see.path", "[Path]\nUnit=sweep@c.timer\n");
-        put(f, "argosy.set", "launched sweep@a.timer\ninactive sweep@b.service\n");
+        PUT(f,
+            {"sweep@.timer", "[Timer]\nOnActiveSec=1h\n"},
+            {"sweep@.service", SLEEPER "[Install]\nAlso=mop@%i.socket sweep@b.service\n"},
+            {"see.path", "[Path]\nUnit=sweep@c.timer\n"},
+            {"argosy.set", "launched sweep@a.timer\ninactive sweep@b.service\n"});
         take(f, &folder);
         assert_int_equal(folder.n_units, 11);
         assert_int_equal(folder.n_brought, 6);
@@ -164,11 +177,12 @@ static void what_is_no_unit_is_named_or_does_not_count(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         const Fixture *f = *state;
 
-        put(f, "web.service", SLEEPER);
-        put(f, "README.md", "read");
-        put(f, "LICENSE", "free");
-        put(f, ".hidden.service", "[nonsense");
-        put(f, "Makefile", "all:\n");
+        PUT(f,
+            {"web.service", SLEEPER},
+            {"README.md", "read"},
+            {"LICENSE", "free"},
+            {".hidden.service", "[nonsense"},
+            {"Makefile", "all:\n"});
         assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
         assert_int_equal(mkdirat(f->fd, "service.d", 0700), 0); // of all services
         take(f, &folder);
@@ -248,22 +262,24 @@ static void drop_ins_are_part_of_the_content(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         const Fixture *f = *state;
 
-        put(f, "db.service", SLEEPER);
-        put(f, "web@.service", SLEEPER);
-        put(f, "web@2.service", SLEEPER "# its own\n");
-        put(f, "argosy.set", "launched web@{1..3}\n");
+        PUT(f,
+            {"db.service", SLEEPER},
+            {"web@.service", SLEEPER},
+            {"web@2.service", SLEEPER "# its own\n"},
+            {"argosy.set", "launched web@{1..3}\n"});
         for (size_t i = 0; i < 6; i++)
                 make(f, (const char *[]){"db.service.d", "web@.service.d", "web@2.service.d",
                                          "web@3.service.d", "web@4.service.d", "none.service.d"}[i]);
-        put(f, "db.service.d/20-b.conf", "[Service]\nNice=2\n");
-        put(f, "db.service.d/10-a.conf", "[Service]\nNice=1\n");
-        put(f, "db.service.d/README", "of these");
-        put(f, "db.service.d/.hidden.conf", "[Service]\n");
-        put(f, "web@.service.d/10-a.conf", "[Service]\nNice=1\n");
-        put(f, "web@.service.d/20-b.conf", "[Service]\nNice=2\n");
-        put(f, "web@2.service.d/10-a.conf", "[Service]\nNice=3\n"); // instead of the template's
-        put(f, "web@3.service.d/30-c.conf", "[Service]\nNice=4\n");
-        put(f, "web@4.service.d/30-c.conf", "[Service]\nNice=4\n"); // of an instance that nothing names
+        PUT(f,
+            {"db.service.d/20-b.conf", "[Service]\nNice=2\n"},
+            {"db.service.d/10-a.conf", "[Service]\nNice=1\n"},
+            {"db.service.d/README", "of these"},
+            {"db.service.d/.hidden.conf", "[Service]\n"},
+            {"web@.service.d/10-a.conf", "[Service]\nNice=1\n"},
+            {"web@.service.d/20-b.conf", "[Service]\nNice=2\n"},
+            {"web@2.service.d/10-a.conf", "[Service]\nNice=3\n"}, // instead of the template's
+            {"web@3.service.d/30-c.conf", "[Service]\nNice=4\n"},
+            {"web@4.service.d/30-c.conf", "[Service]\nNice=4\n"}); // of an instance that nothing names
         take(f, &folder);
         assert_int_equal(folder.n_units, 5);
         expect(&folder.units[0], "db.service", "db.service", ARGOSY__TARGET__TARGET_LAUNCHED);

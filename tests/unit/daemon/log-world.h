@@ -479,6 +479,12 @@ static inline void commit(Batch *b) {
         batch_done(b);
 }
 
+// And what follows from it in the next turn.
+static inline void commit_and_run(Batch *b) {
+        commit(b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
 // What was submitted ends.
 static inline void end_batch(StoreOutcome outcome) {
         Argosy__LogBatch *batch = TAKE_PTR(w.batch);
@@ -512,8 +518,7 @@ static inline void follow_a_cluster(void) {
         add_voter(&b, "n1", 1);
         add_voter(&b, "n2", 2);
         batch_host(&b, 0, "n3", 1);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         disk_works();
         buf_done(&w.recorded);
 }

@@ -428,8 +428,7 @@ static void name_secret(uint32_t number) {
         batch_cluster(&b, 1);
         b.log.ops[0]->cluster->voter_secrets = &records;
         b.log.ops[0]->cluster->n_voter_secrets = 1;
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
 }
 
 static void a_secret_is_acknowledged_when_it_is_on_the_disk(void **state) {

@@ -161,17 +161,14 @@ static void the_socket_follows_when_all_that_is_committed_is_applied(void **stat
         w.access_updates = 0;
         batch_op(&b, ARGOSY__LOG_OP__OP_GRANT)->grant = &grant;
         w.commit_index = w.index + 2;
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         assert_int_equal(w.access_updates, 0);
         batch_request(&b, 1);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_int_equal(w.access_updates, 1);
         batch_request(&b, 2);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_int_equal(w.access_updates, 1);
         assert_recorded(""); // it said nothing about hosts
 }
@@ -182,13 +179,11 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         follow_a_cluster();
         add_voter(&b, "n4", 4);
         w.commit_index = w.index + 2;
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         assert_recorded("");
         batch_request(&b, 1);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
         disk_works();
         assert_recorded("save peers");
@@ -197,12 +192,10 @@ static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
         assert_int_equal(w.voters[2].port, 7404);
         assert_int_equal(w.saved_voters, 3);
         batch_request(&b, 2);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded(""); // it said nothing about hosts
         batch_token(&b, "0123abcd", UINT64_MAX);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded(
                 "port, recheck log, 3 voters, recheck links: 3 members"); // somebody may want to join
 }
@@ -216,15 +209,13 @@ static void whom_an_old_snapshot_names_is_told_when_the_log_is_complete(void **s
         batch_cluster(&b, 1);
         add_voter(&b, "n1", 1);
         add_voter(&b, "n2", 2);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded("port");
         become(STORE_FOLLOWER, 2, 4);
         uv_run(&w.loop, UV_RUN_NOWAIT);
         assert_recorded("mesh: we do not in 4, host 2");
         add_voter(&b, "n3", 3);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded("port");
         w.ops.complete(&w.d);
         uv_run(&w.loop, UV_RUN_NOWAIT);
@@ -241,8 +232,7 @@ static void a_leader_ends_no_links_by_itself(void **state) {
         become(STORE_LEADER, 1, 4);
         buf_done(&w.recorded);
         batch_host_remove(&b, 3);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded("port, recheck log, 2 voters"); // and the peers file is as it was
 }
 
@@ -252,15 +242,13 @@ static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(vo
         follow_a_cluster();
         w.save_error = -EROFS;
         add_voter(&b, "n4", 4);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_recorded("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
         assert_int_equal(w.d.peers->n_voters, 3); // in memory it counts
         disk_works();
         w.save_error = 0;
         add_voter(&b, "n5", 5);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         disk_works();
         assert_int_equal(w.saved_voters, 4);
 }
@@ -273,13 +261,11 @@ static void a_host_that_is_to_vote_no_more_stays_known_as_long_as_it_has_its_log
         follow_a_cluster();
         Argosy__HostRecord *h = batch_host(&b, 2, "n2", 1);
         h->raft_id = 2;
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_int_equal(cluster_state_find_host(w.d.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
         assert_int_equal(w.d.peers->n_voters, 2);
         (void) batch_host(&b, 2, "n2", 1);
-        commit(&b);
-        uv_run(&w.loop, UV_RUN_NOWAIT);
+        commit_and_run(&b);
         assert_int_equal(w.d.peers->n_voters, 1);
         disk_works();
 }
@@ -293,8 +279,7 @@ static void a_slow_disk_holds_up_no_change_of_voters(void **state) {
                 _cleanup_free_ char *name = str_printf("n%u", i);
 
                 add_voter(&b, name, i);
-                commit(&b);
-                uv_run(&w.loop, UV_RUN_NOWAIT);
+                commit_and_run(&b);
                 assert_int_equal(w.d.peers->n_voters, i - 1);
         }
         buf_done(&w.recorded);

@@ -51,19 +51,18 @@ static void local_requests_need_no_leader(void **state) {
 }
 
 static void being_removed_answers_a_leave_whose_answer_was_lost(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
 
         submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
         leader_is(2);
         leader_is(0);
-        response.final = true;
         router_on_removed(w.daemon.router, &response);
         assert_int_equal(w.answers, 1);
 }
 
 static void leaving_asks_the_leader_to_remove_this_host(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
 
         submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
         leader_is(2);
@@ -74,18 +73,16 @@ static void leaving_asks_the_leader_to_remove_this_host(void **state) {
         reply(true, 0);
         assert_int_equal(w.resets, 1);
         assert_int_equal(w.answers, 0); // over when the cluster is forgotten here
-        response.final = true;
         router_on_removed(w.daemon.router, &response);
         assert_int_equal(w.answers, 1);
 }
 
 // By the queue, perhaps for hours: this host is a member until the leader has let it go.
 static void a_leave_that_is_held_back_forgets_nothing(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true, .held = true);
 
         submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
         leader_is(2);
-        response.final = response.held = true;
         router_on_forward_reply(w.daemon.router, w.forward_id, &response);
         turn();
         assert_int_equal(w.resets, 0);

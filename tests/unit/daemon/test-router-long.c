@@ -32,14 +32,13 @@ static void submit_wait(size_t n) {
 
 // Nor is it gone when another leader has to be asked.
 static void of_a_long_wait_no_copy_is_made(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
 
         w.daemon.leading = true;
         w.daemon.leader = (Leader *) &w;
         submit_wait(10);
         assert_int_equal(w.asked_here, 1);
         assert_null(w.lent);
-        response.final = true;
         w.respond_here(&response, w.respond_data);
         submit_wait(10000);
         assert_int_equal(w.asked_here, 2);
@@ -209,10 +208,9 @@ static Route *ask_for_a_long_list(void) {
 }
 
 static void a_long_list_without_a_leader_comes_later(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true);
 
         (void) ask_for_a_long_list();
-        response.final = true;
         w.respond_here(&response, w.respond_data);
         assert_int_equal(w.answers, 1);
         assert_true(w.no_leader);
@@ -221,11 +219,9 @@ static void a_long_list_without_a_leader_comes_later(void **state) {
 }
 
 static void a_long_list_that_is_overtaken_by_a_leader_is_asked_of_that_one(void **state) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = RESPONSE_WITH(.final = true, .status = EAGAIN);
 
         (void) ask_for_a_long_list();
-        response.final = true;
-        response.status = EAGAIN;
         w.respond_here(&response, w.respond_data);
         assert_int_equal(w.answers, 0);
         leader_is(2);

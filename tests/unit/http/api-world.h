@@ -69,11 +69,10 @@ static inline void on_cancel(void *route, void *userdata) {
 static const HttpApiOps ops = {
         .request = on_request, .cancel = on_cancel, .admits = admits, .is_ready = is_ready};
 
-static inline int begin(void **state) {
+FIXTURE(begin) {
         memset(&w, 0, sizeof(w));
         w.ready = true;
         world_begin_on_socket(state, CLIENTS, &ops);
-        return 0;
 }
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"

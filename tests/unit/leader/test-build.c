@@ -30,8 +30,7 @@ static void start_all(void) {
         Argosy__Request__Change change =
                 MESSAGE_OF(request__change, .id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)},
                            .verb = START, .names = pointers, .n_names = UNITS);
-        RigAnswer *a = rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change));
-        assert_true(a->final);
+        assert_true(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &change))->final);
 }
 
 FIXTURE(setup) {

@@ -144,27 +144,41 @@ static void change(Argosy__Verb verb, const char *name, const char *content) {
 
 // ---- stories
 
+typedef struct Step {
+        Argosy__Verb verb;
+        const char *content; // NULL: no file
+} Step;
+
+static void live(const Step *steps, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                change(steps[i].verb, "a.service", steps[i].content);
+}
+
 static void a_life(void **state) {
-        change(ARGOSY__VERB__VERB_LOAD, "a.service", GOOD);
-        change(START, "a.service", NULL);
-        change(START, "a.service", NULL);
-        change(ARGOSY__VERB__VERB_RESTART, "a.service", NULL);
-        change(START, "a.service", OTHER);
-        change(ARGOSY__VERB__VERB_STOP, "a.service", NULL);
-        change(START, "a.service", NULL);
-        change(ARGOSY__VERB__VERB_UNLOAD, "a.service", NULL);
-        change(START, "a.service", NULL);
-        change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
-        change(START, "a.service", GOOD);
+        static const Step steps[] = {
+                {ARGOSY__VERB__VERB_LOAD, GOOD},
+                {START},
+                {START},
+                {ARGOSY__VERB__VERB_RESTART},
+                {START, OTHER},
+                {ARGOSY__VERB__VERB_STOP},
+                {START},
+                {ARGOSY__VERB__VERB_UNLOAD},
+                {START},
+                {ARGOSY__VERB__VERB_DESTROY},
+                {START, GOOD},
+        };
+
+        live(steps, ELEMENTSOF(steps));
 }
 
 static void one_that_fails(void **state) {
-        change(START, "a.service", BAD);
-        change(START, "a.service", NULL);
-        change(ARGOSY__VERB__VERB_STOP, "a.service", NULL);
-        change(START, "a.service", NULL);
-        change(START, "a.service", GOOD);
-        change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        static const Step steps[] = {
+                {START, BAD}, {START},       {ARGOSY__VERB__VERB_STOP},
+                {START},      {START, GOOD}, {ARGOSY__VERB__VERB_DESTROY},
+        };
+
+        live(steps, ELEMENTSOF(steps));
 }
 
 static void a_name_of_somebody_else(void **state) {

@@ -33,7 +33,7 @@ static void a_job_says_what_its_operations_replaced(void **state) {
         batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LOADED});
         batch_job(&b, (JobPut){.n_ops = 2, .verb = "load"});
         apply(s, &b);
-        Argosy__JobRecord *second = job(s, 2);
+        _cleanup_(message_freep) Argosy__JobRecord *second = job(s, 2);
         assert_int_equal(second->n_units, 1);
         assert_int_equal(second->units[0]->target, LAUNCHED);
         assert_int_equal(second->units[0]->spec.len, HASH_SIZE);
@@ -47,7 +47,6 @@ static void a_job_says_what_its_operations_replaced(void **state) {
         assert_int_equal(second->n_units, 1);
         assert_int_equal(second->units[0]->target, LOADED);
         assert_int_equal(second->units[0]->revisions[0], cluster_state_revision(s));
-        message_free(second);
 }
 
 static void units_that_were_alike_stand_together(void **state) {

@@ -31,7 +31,7 @@ static void what_is_taken_is_whole_and_leaves_nothing(void **state) {
         Argosy__Request *request = wait_for(names, 2);
 
         assert_non_null(request);
-        Argosy__Request *taken = message_take(request);
+        _cleanup_(message_freep) Argosy__Request *taken = message_take(request);
         assert_non_null(taken);
         assert_int_equal(taken->id, 7);
         assert_int_equal(taken->what_case, ARGOSY__REQUEST__WHAT_WAIT);
@@ -42,7 +42,6 @@ static void what_is_taken_is_whole_and_leaves_nothing(void **state) {
         assert_int_equal(request->what_case, ARGOSY__REQUEST__WHAT__NOT_SET);
         assert_int_equal(argosy__request__get_packed_size(request), 0);
         message_free(request); // each is freed for itself
-        message_free(taken);
 }
 
 // ------------------------------------------------------------------------------------------------ copies

@@ -143,7 +143,7 @@ static inline void dial_as(TlsContext *tls, const char *alpn, const Hash *expect
         stream_set_frames(dialler.stream, FRAME_MAX);
 }
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         assert_int_equal(loop_setup(state), 0);
         dialler = acceptor = second = (End){};
         listener = NULL;
@@ -151,7 +151,6 @@ static inline int setup(void **state) {
         listener_gone = false;
         for (size_t i = 0; i < MEMBERS_MAX; i++)
                 member_trusted[i] = true;
-        return 0;
 }
 
 static inline void close_end(End *e) {

@@ -18,14 +18,12 @@ enum { UNITS_MAX = 700 };
 
 static Rig g;
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        return 0;
 }
 
-static inline int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
-        return 0;
 }
 
 // ----------------------------------------------------------------------------------------------- the folder

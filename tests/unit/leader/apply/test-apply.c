@@ -54,8 +54,7 @@ static void what_differs_is_changed_and_nothing_else(void **state) {
 
         (void) apply(whole);
         uint64_t untouched = rig_record(&g, "c.service")->revision;
-        const Argosy__Response *r = apply((Folder){.units = next, .n = ELEMENTSOF(next)});
-        assert_int_equal(r->change->n_units, 3);
+        assert_int_equal(apply((Folder){.units = next, .n = ELEMENTSOF(next)})->change->n_units, 3);
         assert_unit("a.service", TWO, LAUNCHED, "shop");
         assert_unit("b.service", ONE, LAUNCHED, "shop");
         assert_unit("w@1.service", ONE, LOADED, "shop");

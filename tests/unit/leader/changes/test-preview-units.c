@@ -248,14 +248,13 @@ static void who_waits_has_his_turn_when_the_others_have_left(void **state) {
 static void who_waits_has_his_turn_when_another_one_goes_to_all_nodes(void **state) {
         static const char with_enemy[] =
                 SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\nConflicts=web.service\n";
-        RigAnswer *a;
 
         rig_host_set_labels(&g, 1, "disk", "ssd");
         rig_change(&g, START, "web.service", SERVICE);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
         rig_change(&g, START, "db.service", with_enemy);
         assert_string_equal(rig_node_name(&g, "db.service"), "");
-        a = ask_plan("web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true);
+        RigAnswer *a = ask_plan("web.service", SERVICE "[X-Argosy]\nGlobal=yes\n", true);
         rig_settle(&g);
         assert_int_equal(a->responses[0]->change->n_units, 2);
         assert_string_equal(a->responses[0]->change->units[1]->name, "db.service");
@@ -266,12 +265,11 @@ static void who_waits_has_his_turn_when_another_one_goes_to_all_nodes(void **sta
 
 static void who_stays_with_another_content_replaces_others(void **state) {
         static const char other[] = SERVICE "[X-Argosy]\nHost=n1\nReplaces=old.service\n";
-        const Argosy__Response__Change *c;
 
         rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nPreferLabel=disk=ssd:1\n");
         rig_change(&g, START, "new.service", SERVICE "[X-Argosy]\nHost=n1\n");
         assert_string_equal(rig_node_name(&g, "old.service"), "n1");
-        c = plan_all("new.service", other);
+        const Argosy__Response__Change *c = plan_all("new.service", other);
         assert_string_equal(message_about(c, "new.service"),
                             "would stop and start again with the new file on n1");
         assert_string_equal(message_about(c, "old.service"),
@@ -282,13 +280,12 @@ static void who_stays_with_another_content_replaces_others(void **state) {
 
 static void who_waits_has_his_turn_when_another_one_needs_less(void **state) {
         static const char less[] = SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot\n";
-        const Argosy__Response__Change *c;
 
         (void) rig_label(&g, "n1", "offers/slot", "4");
         rig_change(&g, START, "large.service", SERVICE "[X-Argosy]\nHost=n1\nReserveResource=slot:3\n");
         rig_change(&g, START, "waits.service", SERVICE "[X-Argosy]\nReserveResource=slot:2\n");
         assert_string_equal(rig_node_name(&g, "waits.service"), "");
-        c = plan_all("large.service", less);
+        const Argosy__Response__Change *c = plan_all("large.service", less);
         assert_string_equal(message_about(c, "waits.service"), "would start on n1");
         rig_change_with_and_settle(&g, START, "large.service", less, true, NULL);
         assert_string_equal(rig_node_name(&g, "waits.service"), "n1");
@@ -296,8 +293,6 @@ static void who_waits_has_his_turn_when_another_one_needs_less(void **state) {
 
 // What its content says of others by now moves it only when something else does.
 static void nobody_follows_one_that_stays(void **state) {
-        const Argosy__Response__Change *c;
-
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineOf=db.service\n");
@@ -305,8 +300,7 @@ static void nobody_follows_one_that_stays(void **state) {
                                    SERVICE "[X-Argosy]\nMachineOf=db.service\nConflicts=enemy.service\n",
                                    true, NULL);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
-        c = plan_all("db.service", OTHER "[X-Argosy]\nHost=n1\n");
-        assert_int_equal(c->n_units, 1);
+        assert_int_equal(plan_all("db.service", OTHER "[X-Argosy]\nHost=n1\n")->n_units, 1);
         rig_change_with_and_settle(&g, START, "db.service", OTHER "[X-Argosy]\nHost=n1\n", true, NULL);
         assert_string_equal(rig_node_name(&g, "web.service"), "n1");
 }
@@ -489,9 +483,10 @@ static size_t n_asking(void) {
 static void let_deploy(const char *user) {
         Argosy__Request__AccessChange change =
                 ACCESS_CHANGE_OF(.right = ARGOSY__RIGHT__RIGHT_DEPLOY, .user = (char *) user);
-        Argosy__Request request = REQUEST_OF(ACCESS_CHANGE, access_change, &change);
 
-        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+        assert_int_equal(
+                rig_last(rig_ask_and_settle(&g, A_REQUEST(ACCESS_CHANGE, access_change, &change)))->status,
+                0);
 }
 
 // Plans ask one node, and as that refuses, the next one. In between they wait for nobody, and the turn of

@@ -89,9 +89,7 @@ static unsigned count(const char *image) {
 
 static void all_hosts_have_the_image_before_the_first_unit_stops(void **state) {
         unsigned before = g.n_states;
-        RigAnswer *a = update(NEXT);
-
-        assert_int_equal(rig_last(a)->status, 0);
+        assert_int_equal(rig_last(update(NEXT))->status, 0);
         assert_int_equal(pulls.n, N);
         assert_int_equal(pulls.n_states, before);
         rig_pass_ms(&g, 60000);
@@ -239,9 +237,7 @@ static void an_undo_has_the_image_of_before_everywhere_first(void **state) {
         for (int rolling = 0; rolling <= 1; rolling++) {
                 uint64_t job = give_next();
                 unsigned before = g.n_states;
-                const Argosy__Response *r = rig_undo(&g, (RigUndo){.job = job, .rolling = rolling});
-
-                assert_int_equal(r->status, 0);
+                assert_int_equal(rig_undo(&g, (RigUndo){.job = job, .rolling = rolling})->status, 0);
                 assert_int_equal(pulls.n, N);
                 assert_int_equal(pulls.n_states, before);
                 rig_pass_ms(&g, 60000);
@@ -357,11 +353,9 @@ static void what_waits_for_an_image_takes_no_place(void **state) {
 
         pulls.slow = 1u << rig_host_of(&g, "web@3.service");
         for (unsigned turns = 0; turns < TURNS; turns++) {
-                RigAnswer *a;
-
                 start_both(turns + 1);
                 rig_turns(&g, turns);
-                a = rig_change_with_and_settle(&g, START, "small.service", SMALL, true, NULL);
+                RigAnswer *a = rig_change_with_and_settle(&g, START, "small.service", SMALL, true, NULL);
                 assert_int_equal(rig_last(a)->change->units[0]->status, 0);
                 assert_string_equal(rig_last(a)->change->units[0]->message, "");
                 assert_string_equal(rig_node_name(&g, "small.service"), "n3");

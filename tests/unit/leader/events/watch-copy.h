@@ -24,14 +24,12 @@ enum { ROWS_MAX = 256, TEXT_MAX = 160, JOBS_MAX = 4096 };
 static Rig g;
 static unsigned seed;
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        return 0;
 }
 
-static inline int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
-        return 0;
 }
 
 static inline unsigned draw(unsigned n) {

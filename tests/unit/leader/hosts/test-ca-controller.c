@@ -96,6 +96,11 @@ static const Argosy__Response *rotate(bool finish) {
         return rig_last(rig_ask_and_settle(&g, A_REQUEST(CLUSTER_ROTATE_CA, cluster_rotate_ca, &m)));
 }
 
+static void rotate_through(void) {
+        (void) rotate(false);
+        pass();
+}
+
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
 
@@ -117,9 +122,7 @@ static void assert_rotated(void) {
 }
 
 static void all_hosts_get_certificates_of_another_ca(void **state) {
-        const Argosy__Response *r = rotate(false);
-
-        assert_int_equal(r->status, 0);
+        assert_int_equal(rotate(false)->status, 0);
         pass();
         assert_rotated();
         assert_int_equal(ca()->number, 2);
@@ -129,8 +132,7 @@ static void all_hosts_get_certificates_of_another_ca(void **state) {
 
 // Nobody can sign with it any more.
 static void the_former_key_is_gone_from_every_disk(void **state) {
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(cluster_state_cluster(g.state)->n_voter_secrets, 1);
         for (uint32_t host = 1; host <= HOSTS; host++) {
                 assert_null(voter_secrets_find(&disks[host], VOTER_SECRET_CA, 1));
@@ -141,8 +143,7 @@ static void the_former_key_is_gone_from_every_disk(void **state) {
 
 static void a_second_rotation_waits_for_the_end_of_the_first(void **state) {
         renews[5] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         const Argosy__Response *r = rotate(false);
         assert_int_equal(r->status, EEXIST);
         assert_string_equal(r->message, "a rotation of the CA is under way: hosts get new certificates; "
@@ -150,16 +151,14 @@ static void a_second_rotation_waits_for_the_end_of_the_first(void **state) {
         renews[5] = true;
         pass();
         assert_rotated();
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_rotated();
         assert_int_equal(ca()->number, 3);
 }
 
 static void a_voter_that_does_not_keep_the_key_is_named(void **state) {
         keeps[2] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(ca()->phase, ARGOSY__CA_PHASE__CA_HAND_OUT);
         assert_string_equal(notice(), "the key of the next CA comes to the voters; waiting for n2");
         assert_int_equal(rotate(true)->status, EAGAIN);
@@ -172,8 +171,7 @@ static void a_voter_that_does_not_keep_the_key_is_named(void **state) {
 static void who_is_away_is_not_waited_for(void **state) {
         rig_host_off(&g, 3);
         rig_host_off_for(&g, 5, 2 * RIG_LEASE_MS);
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_rotated();
         rig_host_on(&g, 5, false); // by whatever way, it has the old one
         pass();
@@ -182,8 +180,7 @@ static void who_is_away_is_not_waited_for(void **state) {
 
 static void who_may_come_back_in_a_moment_is_waited_for(void **state) {
         renews[5] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         rig_host_off(&g, 5);
         leader_on_host_link(g.leader, 5, NULL);
         pass();
@@ -198,8 +195,7 @@ static void who_may_come_back_in_a_moment_is_waited_for(void **state) {
 static void it_is_ended_by_hand_and_names_who_has_none(void **state) {
         assert_int_equal(rotate(true)->status, ENOENT);
         renews[4] = renews[5] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         const Argosy__Response *r = rotate(true);
         assert_int_equal(r->status, 0);
         assert_string_equal(r->message, "the former CA is trusted no more; n4, n5 had no new certificate "
@@ -223,8 +219,7 @@ static void pass_s(unsigned s) {
 // It is there, and says everything but that. The leader's own clock asks again, at a pace that slows down.
 static void who_never_answers_is_named_and_asked_again(void **state) {
         renews[5] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(n_asked[5], 1);
         assert_string_equal(notice(), "hosts get new certificates; waiting for n5");
         assert_in_range(g.leader->ca_due_us, g.now_us + 1, g.now_us + 10 * USEC_PER_SEC);
@@ -251,8 +246,7 @@ static void who_never_answers_is_named_and_asked_again(void **state) {
 // To say the same again is no answer.
 static void who_answers_without_another_certificate_is_asked_at_that_pace(void **state) {
         renews[5] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         for (unsigned i = 0; i < 20; i++) {
                 say_certified(5);
                 pass();
@@ -265,8 +259,7 @@ static void who_does_not_say_which_one_it_has_is_asked_after_a_while(void **stat
         attach_anew(5);
         pass();
         host_find(g.leader, 5)->membership.ca_known = false; // as of a leader that has not led before
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(n_asked[5], 0);
         assert_string_equal(notice(), "hosts get new certificates; waiting for n5");
         pass_s(11);
@@ -279,8 +272,7 @@ static void who_does_not_say_which_one_it_has_is_asked_after_a_while(void **stat
 
 static void the_next_leader_goes_on_in_each_phase(void **state) {
         keeps[2] = keeps[3] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(ca()->phase, ARGOSY__CA_PHASE__CA_HAND_OUT);
         elect_anew();
         keeps[2] = keeps[3] = true;
@@ -300,8 +292,7 @@ static void the_next_leader_goes_on_in_each_phase(void **state) {
 // The certificate was the leader's alone: of what it has made nobody can use more than the key.
 static void a_ca_that_died_with_its_leader_is_made_anew(void **state) {
         keeps[1] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(ca()->next_number, 0);
         keeps[1] = true;
         elect_anew();

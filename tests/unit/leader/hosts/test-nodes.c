@@ -59,8 +59,7 @@ static void more_kinds_of_resources_than_can_be_counted_are_refused_until_one_is
         rig_label(&g, "n1", "offers/kind6", "1"); // what is only offered takes up nothing
         for (unsigned i = 0; i <= 6; i++) {
                 snprintf(name, sizeof(name), "r%u.service", i);
-                const Argosy__Response__UnitResult *r = change_one(START, name, format, i);
-                assert_int_equal(r->status, i == 6 ? ENOSPC : 0);
+                assert_int_equal(change_one(START, name, format, i)->status, i == 6 ? ENOSPC : 0);
         }
         assert_int_equal(rig_change(&g, START, "plain.service", SERVICE)->status, 0);
         assert_int_equal(rig_count_running(&g, "plain.service"), 1);
@@ -396,8 +395,7 @@ static void maintenance_stops_global_units_too(void **state) {
         rig_change(&g, START, "all.service", GLOBAL);
         assert_int_equal(rig_count_running(&g, "all.service"), 3);
         rig_set_mode(&g, "n3", MAINTENANCE, 0, "new disks");
-        RigAnswer *a = wait_for_drain("n3");
-        assert_true(a->final);
+        assert_true(wait_for_drain("n3")->final);
         assert_int_equal(units_on(3), 0);
         assert_int_equal(rig_count_running(&g, "all.service"), 2);
         rig_set_mode(&g, "n3", OPEN, 0, "new disks");

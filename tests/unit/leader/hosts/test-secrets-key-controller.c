@@ -96,6 +96,11 @@ static const Argosy__Response *rotate(bool abort) {
         return rig_last(rig_ask_and_settle(&g, A_REQUEST(SECRET_ROTATE_KEY, secret_rotate_key, &m)));
 }
 
+static void rotate_through(void) {
+        (void) rotate(false);
+        pass();
+}
+
 static const char *notice(void) {
         static Argosy__Request__ClusterStatus m;
 
@@ -194,8 +199,7 @@ static void a_voter_that_is_away_refuses_it_and_is_named(void **state) {
 static void a_voter_that_does_not_keep_it_keeps_the_old_one(void **state) {
         set("db", "hunter2", 7);
         keeps[2] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
         assert_string_equal(notice(), "the next key comes to the voters; waiting for n2");
         assert_int_equal(rotate(false)->status, EEXIST);
@@ -212,8 +216,7 @@ static void it_can_be_ended_until_the_new_key_seals(void **state) {
         set("db", "hunter2", 7);
         assert_int_equal(rotate(true)->status, ENOENT);
         keeps[2] = compacts[2] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(rotate(true)->status, 0);
         pass();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED);
@@ -221,8 +224,7 @@ static void it_can_be_ended_until_the_new_key_seals(void **state) {
         assert_int_equal(cluster_state_cluster(g.state)->n_voter_secrets, 1);
         assert_sealed_with("db", 1, "hunter2");
         keeps[2] = true;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
         assert_true(key()->number > 2); // who got the key that was given up has none that counts
         assert_int_equal(rotate(true)->status, EBUSY);
@@ -263,8 +265,7 @@ static void a_key_that_no_voter_has_any_more_is_said_and_replaced(void **state) 
 static void a_key_that_is_lost_while_it_begins_to_seal_is_replaced(void **state) {
         set("db", "hunter2", 7);
         compacts[2] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_COMPACT);
         lose(2);
         assert_int_equal(ask_set("db", "after", 5)->status, ENOKEY);
@@ -280,8 +281,7 @@ static void a_key_that_is_lost_while_it_begins_to_seal_is_replaced(void **state)
 static void a_next_key_that_no_voter_has_any_more_is_made_again(void **state) {
         set("db", "hunter2", 7);
         keeps[2] = keeps[3] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         keeps[1] = false;
         lose(2);
         keeps[1] = keeps[2] = keeps[3] = true;
@@ -304,8 +304,7 @@ static void elect_anew(void) {
 static void the_next_leader_goes_on_in_each_phase(void **state) {
         set("db", "hunter2", 7);
         keeps[2] = keeps[3] = false;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
         elect_anew();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_HAND_OUT);
@@ -326,8 +325,7 @@ static void what_cannot_be_opened_keeps_the_old_key(void **state) {
         Argosy__SecretVersion *v =
                 (Argosy__SecretVersion *) secret_record_newest(cluster_state_find_secret(g.state, "db"));
         v->sealed.data[20] ^= 1;
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_int_equal(key()->phase, ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL);
         assert_string_equal(notice(), "the former keys stay: version 1 of the secret db cannot be opened");
         assert_sealed_with("fine", 2, "x");
@@ -344,8 +342,7 @@ static void a_key_that_comes_later_is_tried(void **state) {
         assert_int_equal(voter_secrets_copy(&disks[1], &all), 0);
         const SecretBytes *first = voter_secrets_find(&all, VOTER_SECRET_SECRETS, 1);
         voter_secrets_drop(&disks[1], VOTER_SECRET_SECRETS, 1);
-        (void) rotate(false);
-        pass();
+        rotate_through();
         assert_string_equal(notice(), "the former keys stay: version 1 of the secret db cannot be opened");
         assert_int_equal(voter_secrets_put(&disks[1], VOTER_SECRET_SECRETS, 1, first->data, first->len), 0);
         due[1] = true;

@@ -29,13 +29,12 @@
 
 static Rig g;
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         rig_host_set_labels(&g, 1, "on", "one");
         rig_host_set_labels(&g, 2, "on", "two");
         rig_host_set_labels(&g, 3, "on", "three");
         g.start_ms = 1000;
-        return 0;
 }
 
 static inline int teardown(void **state) {

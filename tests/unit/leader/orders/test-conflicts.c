@@ -211,8 +211,7 @@ static void who_is_refused_another_content_goes_on_conflicting(void **state) {
                                                SERVICE "[X-Argosy]\nHost=n1\n"};
 
         rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
-        const Argosy__Response__Change *change = start_both(names, contents);
-        assert_int_equal(change->units[0]->status, ENOSPC);
+        assert_int_equal(start_both(names, contents)->units[0]->status, ENOSPC);
         assert_int_equal(node_of("a.service"), rig_host(&g, 1)->virtual.node);
         assert_int_equal(node_of("b.service"), 0);
 }
@@ -229,8 +228,7 @@ static void who_is_refused_an_order_in_a_cycle_goes_on_conflicting(void **state)
                 const char *name = names[i][i];
 
                 rig_change(&g, START, name, SERVICE "[X-Argosy]\nHost=n1\nConflicts=b.service\n");
-                const Argosy__Response__Change *change = start_both(names[i], contents[i]);
-                assert_int_equal(change->units[i]->status, EINVAL);
+                assert_int_equal(start_both(names[i], contents[i])->units[i]->status, EINVAL);
                 assert_int_equal(node_of(name), rig_host(&g, 1)->virtual.node);
                 assert_int_equal(node_of("b.service"), 0);
                 rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
@@ -247,8 +245,7 @@ static void who_is_refused_for_its_rollout_goes_on_conflicting(void **state) {
         (void) rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
                                             .name = "a.service",
                                             .health_ms = 60000});
-        const Argosy__Response__Change *change = start_both(names, contents);
-        assert_int_not_equal(change->units[0]->status, 0);
+        assert_int_not_equal(start_both(names, contents)->units[0]->status, 0);
         assert_int_equal(node_of("b.service"), 0);
 }
 

@@ -178,11 +178,10 @@ static void what_has_no_node_runs_on_under_a_new_leader(void **state) {
         (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0);
         for (size_t i = 0; i < ELEMENTSOF(before); i++) {
                 uint64_t id[2] = {92 + i, 1};
-                uint32_t from;
 
                 assert_int_equal(rig_change(&g, START, UNIT, before[i])->status, 0);
                 rig_settle(&g);
-                from = rig_host_of(&g, UNIT);
+                uint32_t from = rig_host_of(&g, UNIT);
                 (void) rig_change_with(&g, START, UNIT, CONTAINER "[X-Argosy]\nRequireLabel=only\n", true,
                                        (const uint8_t *) id);
                 rig_pass_ms(&g, 5000);

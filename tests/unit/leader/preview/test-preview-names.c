@@ -212,8 +212,7 @@ static void a_user_s_manager_is_asked_too(void **state) {
         rig_host_set_manager(&g, 1, "user@1001");
         rig_host_set_manager(&g, 2, "user@1002");
         rig_host(&g, 1)->others = web;
-        const Argosy__Response__UnitResult *u = plan_web(FOR_USERS);
-        assert_string_equal(u->message, "would start on n2/user@1002");
+        assert_string_equal(plan_web(FOR_USERS)->message, "would start on n2/user@1002");
         assert_string_equal(node_find(g.leader, asked_node)->name, "n2/user@1002");
         rig_change(&g, START, web[0], FOR_USERS);
         assert_string_equal(rig_node_name(&g, web[0]), "n2/user@1002");

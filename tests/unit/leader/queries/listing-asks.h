@@ -228,11 +228,10 @@ static inline int setup(void **state) {
         return 0;
 }
 
-static inline int teardown(void **state) {
+FIXTURE(teardown) {
         hosts_change = false;
         forget_moments();
         rig_stop(&g);
-        return 0;
 }
 
 // What happens to a few of them while the list is made, another thing in each turn.

@@ -26,15 +26,13 @@ enum { LATER_MS = 1100, HEALTH_MS = 2000, MANY = 600 };
 
 static Rig g;
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
         g.bad = hash_of(BAD, strlen(BAD));
-        return 0;
 }
 
-static inline int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
-        return 0;
 }
 
 static inline Argosy__JobState state_of(uint64_t number) {

@@ -298,11 +298,9 @@ static void what_is_destroyed_ends_when_it_is_gone(void **state) {
 // What host 2 holds, in a message of the kind: nothing; more is to come, unless it is the last part.
 static void say_that_nothing_is_held(Argosy__ToVoter__MsgCase what) {
         Argosy__ToVoter said = MESSAGE_OF(to_voter, .msg_case = what);
-        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
         Argosy__ToVoter__AttachPart part = MESSAGE_OF(to_voter__attach_part, .seq = 1000, .last = true);
+        Argosy__ToVoter__Attach attach = ATTACH_OF(.seq = 1000, .parts = true);
 
-        attach.seq = 1000;
-        attach.parts = true;
         if (what == ARGOSY__TO_VOTER__MSG_ATTACH)
                 said.attach = &attach;
         else
@@ -316,11 +314,9 @@ static void what_is_taken_away_ends_when_all_parts_have_come_without_it(void **s
         static const Argosy__Verb verbs[] = {ARGOSY__VERB__VERB_DESTROY, ARGOSY__VERB__VERB_UNLOAD};
 
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                uint64_t job;
-
                 (void) change(START, "a.service", SERVICE "[X-Argosy]\nHost=n2\n");
                 rig_host_off(&g, 2);
-                job = change(verbs[i], "a.service", NULL);
+                uint64_t job = change(verbs[i], "a.service", NULL);
                 say_that_nothing_is_held(ARGOSY__TO_VOTER__MSG_ATTACH);
                 rig_pass_ms(&g, LATER_MS);
                 assert_int_equal(state_of(job), RUNNING);
@@ -333,11 +329,9 @@ static void what_is_taken_away_ends_when_all_parts_have_come_without_it(void **s
 
 // Nobody waits for a lost host that runs it without a guard: that it may do so is said.
 static void what_is_taken_away_ends_when_its_host_is_lost_between_parts(void **state) {
-        uint64_t job;
-
         (void) change(START, "a.service", SERVICE "[X-Argosy]\nHost=n2\nNodeLost=never\n");
         rig_host_off(&g, 2);
-        job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        uint64_t job = change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
         say_that_nothing_is_held(ARGOSY__TO_VOTER__MSG_ATTACH);
         rig_pass_ms(&g, LATER_MS);
         assert_int_equal(state_of(job), RUNNING);

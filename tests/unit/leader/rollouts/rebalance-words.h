@@ -17,14 +17,12 @@ enum { HEALTH_MS = 2000, START_MS = 1000 };
 
 static Rig g;
 
-static inline int setup(void **state) {
+FIXTURE(setup) {
         rig_start(&g, 3);
-        return 0;
 }
 
-static inline int teardown(void **state) {
+FIXTURE(teardown) {
         rig_stop(&g);
-        return 0;
 }
 
 // N instances on n1 and n2 only, then n3 opens.

@@ -239,8 +239,7 @@ static void released_it_is_carried_out_though_nobody_listens(void **state) {
         assert_true(wait->final);
         assert_int_equal(units_on(3), MOVES);
         assert_int_equal(state_of(job), DONE);
-        const Argosy__Response__JobRow *row = rig_show_job(&g, job);
-        assert_int_equal(row->changed, MOVES);
+        assert_int_equal(rig_show_job(&g, job)->changed, MOVES);
         assert_int_equal(n_stored(), 0);
         assert_int_equal(rig_last_job(&g), job + 1); // that of the release
 }

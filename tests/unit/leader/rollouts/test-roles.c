@@ -416,8 +416,7 @@ static void of_what_a_lost_node_leaves_the_highest_is_placed_first(void **state)
 static void a_unit_goes_where_its_pool_is(void **state) {
         for (uint32_t i = 1; i <= 3; i++)
                 slots(i, "5");
-        const Argosy__Response__UnitResult *r = start("u.service", "Pool=fast\n");
-        assert_int_equal(r->status, ENOSPC); // there is none
+        assert_int_equal(start("u.service", "Pool=fast\n")->status, ENOSPC); // there is none
         assert_int_equal(pool("fast", "n9", false), ENOENT);
         assert_int_equal(pool("fast", "n3", false), 0);
         start("u.service", "Pool=fast\n");

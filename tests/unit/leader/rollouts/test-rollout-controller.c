@@ -391,8 +391,7 @@ static void so_many_as_the_command_says_go_together(void **state) {
 
 static void the_units_own_option_is_stricter_than_the_command(void **state) {
         start_instances(N_UNITS, OLD ONE_DOWN);
-        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW, .max = 4});
-        assert_int_equal(watch(a), 1);
+        assert_int_equal(watch(begin((RigRollout){UPDATE, "web@.service", NEW, .max = 4})), 1);
 }
 
 static void an_update_that_fails_goes_back(void **state) {
@@ -664,8 +663,7 @@ static void a_global_unit_goes_back_too(void **state) {
 
 static void a_global_unit_is_restarted_once_on_each_node(void **state) {
         start_everywhere();
-        RigAnswer *a = begin((RigRollout){RESTART, "all.service"});
-        assert_int_equal(watch(a), 1);
+        assert_int_equal(watch(begin((RigRollout){RESTART, "all.service"})), 1);
         for (uint32_t h = 1; h <= 3; h++)
                 assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
 }
@@ -680,8 +678,7 @@ static void under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once(void
         rig_elect_anew(&g);
         assert_int_equal(count_running(NEW GLOBAL), 1);
         assert_int_equal(count_running(OLD GLOBAL), 2);
-        RigAnswer *a = wait_for("all.service", revision);
-        assert_int_equal(watch(a), 1);
+        assert_int_equal(watch(wait_for("all.service", revision)), 1);
         assert_int_equal(count_running(NEW GLOBAL), 3);
 }
 

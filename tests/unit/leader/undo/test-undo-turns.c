@@ -313,8 +313,7 @@ static void a_revision_binds_each_part(void **state) {
         RigAnswer *a = begin((RigUndo){job, .if_revision = seen});
         ask_start("w@599.service", TWO); // which is no other content
         go_on();
-        const Argosy__Response *r = rig_last(a);
-        assert_int_equal(result_of(r, "w@599.service")->status, ESTALE);
+        assert_int_equal(result_of(rig_last(a), "w@599.service")->status, ESTALE);
         assert_true(has_content("w@599.service", TWO));
         assert_int_equal(count(ONE), MANY - 1);
         rig_pass_ms(&g, 20000);
@@ -339,8 +338,7 @@ static void what_the_cluster_moves_meanwhile_is_put_back(void **state) {
         (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         rig_pass_ms(&g, 20000);
         assert_true(rig_record(&g, "w@599.service")->revision > 0);
-        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .force = true, .id = 4711});
-        assert_int_equal(r->status, 0);
+        assert_int_equal(rig_undo(&g, (RigUndo){job, .force = true, .id = 4711})->status, 0);
         assert_int_equal(count(ONE), MANY);
         rig_pass_ms(&g, 20000);
         assert_string_equal(rig_show_job(&g, job + 1)->state, "done");

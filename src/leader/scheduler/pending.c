@@ -85,9 +85,11 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         return 0;
 }
 
-// Preempted from there and not ended yet, as far as anybody knows.
+// Preempted from there and not ended yet, as far as anybody knows. What is to be on all nodes by now makes no
+// room any more, and goes on there.
 static bool is_ending(const UnitOnNode *s) {
-        return s->unit->node != s->node && s->node->host->attached && unit_on_node_is_known(s) &&
+        return s->unit->node != s->node && s->unit->life != LIFE_GLOBAL && s->node->host->attached &&
+               unit_on_node_is_known(s) &&
                !(unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s));
 }
 

@@ -325,6 +325,21 @@ static void the_one_that_makes_room_ends_before_the_other_one_starts(void **stat
         assert_int_equal(rig_count_running(&g, "low.service"), 0);
 }
 
+// It is to be on all nodes by then, and goes on where it made room.
+static void nobody_waits_for_the_end_of_what_is_everywhere_by_now(void **state) {
+        slots(1, "1");
+        start("low.service", "Priority=-5\n");
+        start("high.service", "Priority=10\n");
+        assert_string_equal(rig_record(&g, "low.service")->displaced_by, "high.service");
+        rig_change_with(&g, ARGOSY__VERB__VERB_START, "low.service",
+                        "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nGlobal=yes\n", true, NULL);
+        rig_settle(&g);
+        assert_non_null(rig_unit_on(&g, 1, "low.service"));
+        (void) rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, "high.service", NULL);
+        start("high.service", "Priority=10\n");
+        assert_int_equal(rig_count_running(&g, "high.service"), 1);
+}
+
 // The log says who made room for whom, so a new leader waits for the same.
 static void a_new_leader_waits_for_it_too(void **state) {
         slots(1, "1");
@@ -441,6 +456,7 @@ RUN_TESTS(
         TEST(whoever_did_not_agree_stays),
         TEST(preemption_never_goes_in_cycles),
         TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
+        TEST(nobody_waits_for_the_end_of_what_is_everywhere_by_now),
         TEST(a_new_leader_waits_for_it_too),
         TEST(what_becomes_free_and_what_makes_room_count_together),
         TEST(instances_are_preempted_within_their_budget),

@@ -85,8 +85,8 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         return 0;
 }
 
-// Preempted from there and not ended yet, as far as anybody knows. What is to be on all nodes by now makes no
-// room any more, and goes on there.
+// Preempted from there and not ended yet, as far as anybody knows. What is to be on all nodes by now makes
+// no room any more, and goes on there.
 static bool is_ending(const UnitOnNode *s) {
         return s->unit->node != s->node && s->unit->life != LIFE_GLOBAL && s->node->host->attached &&
                unit_on_node_is_known(s) &&

@@ -95,15 +95,15 @@ static bool is_told(unsigned k) {
         return sequence.reported_node[k] == log_truth.units[k].node;
 }
 
-// It begins anew by this order: it has not ended for good, and it is down there, which the leader knows, or it
-// is not there.
+// It begins anew by this order: it has not ended for good, and is not there; or it is down there by an older
+// one, which the leader knows.
 static bool begins(uint32_t host, const Argosy__UnitOrder *o) {
         const VirtualUnit *v = virtual_host_find(&rig_host(&world.rig, host)->virtual, o->name);
         int i = world_unit_index(o->name);
 
         return starts(o) && !o->outcome &&
-               (!v ||
-                (i >= 0 && is_down(v->active) && is_told((unsigned) i) && is_down(sequence.active[i])));
+               (!v || (i >= 0 && is_down(v->active) && is_told((unsigned) i) &&
+                       is_down(sequence.active[i]) && sequence.reported[i] < o->start_rev));
 }
 
 static bool is_certain(unsigned k) {

@@ -246,8 +246,7 @@ static void follow_unit(Leader *l, Unit *u, UnitEntry *e) {
         unit_touch(l, u);
         scheduler_on_unit(l, u, e->removed ? NULL : e, options);
         scheduler_drive_out(l, u, e);
-        if (l->building) // another leader moved them
-                scheduler_reconsider_colocated(l, u);
+        scheduler_reconsider_colocated(l, u); // of others, by its new file; or another leader moved those
         must(activation_affinity_on_unit(l, e));
         must(companion_orders_on_unit(l, e));
         must(secret_orders_on_unit(l, e));

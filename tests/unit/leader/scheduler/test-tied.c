@@ -48,7 +48,25 @@ static void there_is_room_again_when_one_is_gone(void **state) {
         assert_int_equal(rig_record(&g, "mate64.service")->node, rig_record(&g, "hub.service")->node);
 }
 
+// Its new file says so, and the node where it runs admits it otherwise.
+static void who_is_to_be_with_another_one_from_now_on_goes_there(void **state) {
+        uint32_t hub;
+
+        assert_int_equal(rig_change(&g, START, "hub.service", SERVICE)->status, 0);
+        rig_settle(&g);
+        hub = rig_record(&g, "hub.service")->node;
+        assert_int_equal(rig_change(&g, START, "mate1.service", SERVICE)->status, 0);
+        rig_settle(&g);
+        assert_int_not_equal(rig_record(&g, "mate1.service")->node, hub);
+        rig_change_with(&g, START, "mate1.service", MATE, true, NULL);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "mate1.service")->node, hub);
+        assert_int_equal(rig_record(&g, "hub.service")->node, hub);
+}
+
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(
+                who_is_to_be_with_another_one_from_now_on_goes_there, setup, teardown),
         cmocka_unit_test_setup_teardown(
                 one_more_than_can_be_held_together_is_refused_with_the_number, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_room_again_when_one_is_gone, setup, teardown)

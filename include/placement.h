@@ -47,6 +47,7 @@
 
 #include <stdbool.h>
 
+#include "label-op.h"
 #include "macro.h"
 
 enum {
@@ -78,24 +79,11 @@ typedef struct PlacementLabel {
         const char *key, *value;
 } PlacementLabel;
 
-typedef enum PlacementOp {
-        PLACEMENT_IN,
-        PLACEMENT_NOT_IN, // also satisfied by a node without the key
-        PLACEMENT_EXISTS,
-        PLACEMENT_NOT_EXISTS,
-        PLACEMENT_LIKE, // one of the values matches one of these globs
-} PlacementOp;
-
-// A term names labels: those of its key, and if it has values, with one of them. False: a node that has such
-// a label does not meet it, and one without meets it. True: the other way round.
-static inline bool placement_op_wants(PlacementOp op) {
-        return op != PLACEMENT_NOT_IN && op != PLACEMENT_NOT_EXISTS;
-}
-
+// Names labels of nodes, and says whether they are to be there (label-op.h).
 typedef struct PlacementTerm {
-        PlacementOp op;
+        LabelOp op;
         const char *key;
-        const char *const *values; // NULL-terminated; NULL for _EXISTS and _NOT_EXISTS
+        const char *const *values; // NULL-terminated; NULL for LABEL_EXISTS and LABEL_ABSENT
         const char *reason; // said of nodes that it does not admit; constant. NULL: made from the term
 } PlacementTerm;
 

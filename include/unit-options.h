@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "label-op.h"
 #include "macro.h"
 
 enum {
@@ -21,8 +22,6 @@ enum {
 #define UNIT_CLAIM '@'
 // Likewise. What follows, up to its '=', a node has once: other units there have the same behind the '='.
 #define UNIT_SHARED_CLAIM '&'
-
-typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
 
 typedef struct LabelMatch { // one key; any of the values will do, or none of them may be there
         LabelOp op;

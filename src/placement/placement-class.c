@@ -278,7 +278,7 @@ static void glob_unref(Placement *p, uint32_t glob) {
 // ------------------------------------------------------------------------------------------------ classes
 
 static void class_terms(Placement *p, const PlacementSpec *spec, Term *terms, uint32_t *n) {
-        const PlacementTerm labelled = {.op = PLACEMENT_EXISTS, .key = spec->spread};
+        const PlacementTerm labelled = {.op = LABEL_EXISTS, .key = spec->spread};
 
         for (size_t i = 0; i < spec->n_terms; i++)
                 term_make(p, &spec->terms[i], &terms[(*n)++]);

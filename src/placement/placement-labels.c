@@ -9,8 +9,6 @@
 // A string that was seen once keeps its number: there are as many as unit files and hosts have named.
 // Without memory the process ends (oom.h).
 
-#include <fnmatch.h>
-
 #include "buf.h"
 #include "placement-private.h"
 #include "str.h"
@@ -175,11 +173,10 @@ const char *pair_value(const Placement *p, uint32_t pair) {
         return p->pairs[pair].text + strlen(p->keys[p->pairs[pair].key].name) + 1;
 }
 
-static bool node_is_like(const Placement *p, const PlacedNode *n, const Term *t) {
+static bool node_compares(const Placement *p, const PlacedNode *n, const Term *t) {
         for (uint32_t i = 0; i < n->n_labels; i++)
                 for (uint32_t k = 0; p->pairs[n->labels[i]].key == t->key && k < t->n_values; k++)
-                        if (fnmatch(pair_value(p, t->values[k]), pair_value(p, n->labels[i]),
-                                    FNM_NOESCAPE) == 0)
+                        if (label_op_names(t->op, pair_value(p, t->values[k]), pair_value(p, n->labels[i])))
                                 return true;
         return false;
 }
@@ -188,11 +185,11 @@ bool term_matches(const Placement *p, const Term *t, uint32_t node) {
         const PlacedNode *n = &p->nodes[node];
         bool has;
 
-        if (t->op == PLACEMENT_LIKE)
-                has = node_is_like(p, n, t);
+        if (label_op_compares(t->op))
+                has = node_compares(p, n, t);
         else
                 has = t->n_values > 0 ? node_has_any(n, t) : find_domain(p, node, t->key) != 0;
-        return has == placement_op_wants(t->op);
+        return has == label_op_wants(t->op);
 }
 
 // ------------------------------------------------------------------------------------------------ selectors
@@ -268,7 +265,7 @@ static void numbers_copy(const Numbers *from, Numbers *ret) {
 // A term that at most PAIR_NODES_MAX nodes per value meet. NULL: none.
 static const Term *narrow_term(const Placement *p, const Selector *s) {
         for (uint32_t i = 0; i < s->n_terms; i++) {
-                bool many = s->terms[i].op != PLACEMENT_IN;
+                bool many = s->terms[i].op != LABEL_IN;
 
                 for (uint32_t v = 0; v < s->terms[i].n_values; v++)
                         many |= p->pairs[s->terms[i].values[v]].many;

@@ -47,7 +47,7 @@ struct PlacedNode {
 };
 
 typedef struct Term {
-        PlacementOp op;
+        LabelOp op;
         uint32_t key;
         uint32_t *values; // pairs
         uint32_t n_values;

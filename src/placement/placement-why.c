@@ -60,15 +60,15 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
 
         if (t->reason)
                 return strdup(t->reason);
-        if (streq(key, PLACEMENT_POOL) && t->op == PLACEMENT_IN)
+        if (streq(key, PLACEMENT_POOL) && t->op == LABEL_IN)
                 return pool_text(p, t, node);
         key += *key == '@';
-        if (t->op == PLACEMENT_EXISTS || t->op == PLACEMENT_NOT_EXISTS)
-                r = buf_printf(&text, "needs %s%s%s", t->op == PLACEMENT_EXISTS ? "" : "no ", what, key);
+        if (t->op == LABEL_EXISTS || t->op == LABEL_ABSENT)
+                r = buf_printf(&text, "needs %s%s%s", t->op == LABEL_EXISTS ? "" : "no ", what, key);
         else
-                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == PLACEMENT_NOT_IN ? "!=" : "=");
+                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == LABEL_NOT_IN ? "!=" : "=");
         for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
-                r = buf_printf(&text, "%s%s", i ? t->op == PLACEMENT_NOT_IN ? " and " : " or " : "",
+                r = buf_printf(&text, "%s%s", i ? t->op == LABEL_NOT_IN ? " and " : " or " : "",
                                pair_value(p, t->values[i]));
         r = r < 0 ? r : buf_printf(&text, ", ");
         r = r < 0 ? r : add_has(p, &p->nodes[node], t->key, &text);

@@ -46,13 +46,13 @@ void fleet_make_class(Fleet *f, unsigned i) {
         if (fleet_roll(f, 2)) {
                 for (unsigned k = 0; k < n; k++)
                         f->values[i][0][k] = zones[(first + 3 * k) % 10];
-                f->terms[i][s->n_terms++] = (PlacementTerm){PLACEMENT_IN, "zone", f->values[i][0]};
+                f->terms[i][s->n_terms++] = (PlacementTerm){LABEL_IN, "zone", f->values[i][0]};
         }
         if (fleet_roll(f, 2)) {
                 bool disk = fleet_roll(f, 2);
 
                 f->values[i][1][0] = disk ? disks[fleet_roll(f, 3)] : generations[fleet_roll(f, 4)];
-                f->terms[i][s->n_terms++] = (PlacementTerm){disk ? PLACEMENT_IN : PLACEMENT_NOT_IN,
+                f->terms[i][s->n_terms++] = (PlacementTerm){disk ? LABEL_IN : LABEL_NOT_IN,
                                                             disk ? "disk" : "generation", f->values[i][1]};
         }
 }

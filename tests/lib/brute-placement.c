@@ -117,13 +117,13 @@ static bool is_like(const BruteNode *n, const PlacementTerm *t) {
 
 static bool matches(const BruteNode *n, const PlacementTerm *t) {
         switch (t->op) {
-        case PLACEMENT_IN:
+        case LABEL_IN:
                 return has_any(n, t);
-        case PLACEMENT_NOT_IN:
+        case LABEL_NOT_IN:
                 return !has_any(n, t);
-        case PLACEMENT_LIKE:
+        case LABEL_LIKE:
                 return is_like(n, t);
-        case PLACEMENT_EXISTS:
+        case LABEL_EXISTS:
                 return label_of(n, t->key);
         default:
                 return !label_of(n, t->key);
@@ -286,7 +286,6 @@ uint32_t brute_choose(const Brute *b, uint32_t unit) {
         const BruteUnit *u = &b->units[unit];
         const PlacementSpec *spec = u->spec;
         uint32_t best = PLACEMENT_NONE, min = 0, *domains = NULL, skew = spec->spread_skew;
-        bool at_home;
 
         if (spec->spread)
                 domains = count_domains(b, spec, &min);
@@ -294,7 +293,7 @@ uint32_t brute_choose(const Brute *b, uint32_t unit) {
             b->nodes[u->home].state == PLACEMENT_OPEN && brute_eligible(b, unit, u->home) &&
             (!domains || domains[u->home] == min))
                 best = u->home;
-        at_home = best != PLACEMENT_NONE;
+        bool at_home = best != PLACEMENT_NONE;
         for (uint32_t i = 0; i < b->n_nodes && !at_home; i++) {
                 if (!brute_eligible(b, unit, i))
                         continue;

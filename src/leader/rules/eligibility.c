@@ -13,20 +13,13 @@
 
 #include "eligibility.h"
 
-#include <fnmatch.h>
-
 #include "quadlet.h"
 #include "str.h"
 
 enum { N_FACTS = 4 };
 
 PlacementTerm eligibility_term(const LabelMatch *m) {
-        static const PlacementOp ops[] = {[LABEL_IN] = PLACEMENT_IN,
-                                          [LABEL_NOT_IN] = PLACEMENT_NOT_IN,
-                                          [LABEL_EXISTS] = PLACEMENT_EXISTS,
-                                          [LABEL_ABSENT] = PLACEMENT_NOT_EXISTS};
-
-        return (PlacementTerm){.op = ops[m->op],
+        return (PlacementTerm){.op = m->op,
                                .key = m->key,
                                .values = (const char *const *) m->values,
                                .reason = m->op == LABEL_EXISTS && streq(m->key, QUADLET_LABEL)
@@ -34,7 +27,7 @@ PlacementTerm eligibility_term(const LabelMatch *m) {
                                                  : NULL};
 }
 
-static void add(EligibilityTerms *to, PlacementOp op, const char *key, const char *const *values,
+static void add(EligibilityTerms *to, LabelOp op, const char *key, const char *const *values,
                 const char *reason) {
         to->of[to->n++] = (PlacementTerm){op, key, values, reason};
 }
@@ -46,14 +39,14 @@ void eligibility_terms(const UnitOptions *o, EligibilityTerms *ret) {
         ret->id[0] = o->machine_id;
         ret->id[1] = NULL;
         if (o->machine_id)
-                add(ret, PLACEMENT_IN, "@id", ret->id, "MachineID= names another machine");
+                add(ret, LABEL_IN, "@id", ret->id, "MachineID= names another machine");
         if (o->hosts)
-                add(ret, PLACEMENT_IN, "@host", (const char *const *) o->hosts, "Host= names other hosts");
+                add(ret, LABEL_IN, "@host", (const char *const *) o->hosts, "Host= names other hosts");
         if (o->managers)
-                add(ret, PLACEMENT_LIKE, "@manager", (const char *const *) o->managers,
+                add(ret, LABEL_LIKE, "@manager", (const char *const *) o->managers,
                     "Manager= names other managers");
         else
-                add(ret, PLACEMENT_IN, "@manager", system,
+                add(ret, LABEL_IN, "@manager", system,
                     "only units that ask for it by Manager= run in this manager");
         for (size_t i = 0; i < o->n_labels; i++)
                 ret->of[ret->n++] = eligibility_term(&o->labels[i]);
@@ -99,8 +92,7 @@ static bool names(const PlacementTerm *t, const PlacementLabel *label) {
         if (!streq(t->key, label->key))
                 return false;
         for (const char *const *v = t->values; v && *v; v++)
-                if (t->op == PLACEMENT_LIKE ? fnmatch(*v, label->value, FNM_NOESCAPE) == 0
-                                            : streq(*v, label->value))
+                if (label_op_names(t->op, *v, label->value))
                         return true;
         return !t->values || !*t->values;
 }
@@ -113,7 +105,7 @@ static bool is_met(const PlacementTerm *t, NodeLabels labels) {
         labels.next = facts ? 0 : N_FACTS;
         while (!has && (pools || labels.next < end) && node_labels_next(&labels, &label))
                 has = names(t, &label);
-        return has == placement_op_wants(t->op);
+        return has == label_op_wants(t->op);
 }
 
 const PlacementTerm *eligibility_unmet(const EligibilityTerms *terms, const NodeLabels *labels) {

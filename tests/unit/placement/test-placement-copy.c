@@ -62,9 +62,9 @@ static void make_spec(World *w, int i) {
         s->demand =
                 (PlacementVector){{(int32_t) roll(w, 4) * 250, (int32_t) roll(w, 4) * 100, roll(w, 6) == 0}};
         s->n_terms = roll(w, 4) == 0;
-        w->terms[i] = (PlacementTerm){PLACEMENT_IN, "zone", a_or_b};
+        w->terms[i] = (PlacementTerm){LABEL_IN, "zone", a_or_b};
         s->n_preferences = roll(w, 3) == 0;
-        w->preferences[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd};
+        w->preferences[i] = (PlacementTerm){LABEL_IN, "disk", ssd};
         s->weights[0] = (uint16_t) (1 + roll(w, 200));
         s->conflicts = roll(w, 4) ? NULL : even;
         s->replaces = roll(w, 6) ? NULL : first;

@@ -56,19 +56,19 @@ static void make_labels(World *w, uint32_t i) {
 static PlacementTerm make_term(World *w) {
         switch (roll(w, 7)) {
         case 0:
-                return (PlacementTerm){PLACEMENT_IN, "zone", zone_a_or_b};
+                return (PlacementTerm){LABEL_IN, "zone", zone_a_or_b};
         case 1:
-                return (PlacementTerm){PLACEMENT_NOT_IN, "zone", c_only};
+                return (PlacementTerm){LABEL_NOT_IN, "zone", c_only};
         case 2:
-                return (PlacementTerm){PLACEMENT_EXISTS, "disk", NULL};
+                return (PlacementTerm){LABEL_EXISTS, "disk", NULL};
         case 3:
-                return (PlacementTerm){PLACEMENT_NOT_EXISTS, "disk", NULL};
+                return (PlacementTerm){LABEL_ABSENT, "disk", NULL};
         case 4:
-                return (PlacementTerm){PLACEMENT_LIKE, "disk", like_hd};
+                return (PlacementTerm){LABEL_LIKE, "disk", like_hd};
         case 5:
-                return (PlacementTerm){PLACEMENT_LIKE, "zone", like_a_or_c};
+                return (PlacementTerm){LABEL_LIKE, "zone", like_a_or_c};
         default:
-                return (PlacementTerm){PLACEMENT_IN, "disk", ssd};
+                return (PlacementTerm){LABEL_IN, "disk", ssd};
         }
 }
 

@@ -639,7 +639,7 @@ static void who_was_released_and_is_nowhere_better_off_stays(void **state) {
 
 static void each_node_has_its_reason(void **state) {
         static const char *const r1[] = {"r1", NULL}, *const globs[] = {"db*", NULL};
-        static const PlacementTerm rack = {PLACEMENT_IN, "rack", r1};
+        static const PlacementTerm rack = {LABEL_IN, "rack", r1};
         _cleanup_(donep) Fixture *f = hosts(6);
         uint32_t u, db = add(f, "db1", f->class), big = add(f, "big", needing(f, 3500));
         PlacementRefusal *why;

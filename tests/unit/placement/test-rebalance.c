@@ -166,7 +166,7 @@ static void a_group_is_spread_before_loads_are_looked_at(void **state) {
 
 static void a_preferred_node_is_worth_its_weight_of_load(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
-        const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
+        const PlacementTerm term = {.op = LABEL_IN, .key = "disk", .values = ssd};
         _cleanup_(donep) Fixture *f = hosts(3);
         uint32_t strong = class_of(
                          f, &(PlacementSpec){.preferences = &term, .weights = {100}, .n_preferences = 1}),
@@ -238,7 +238,7 @@ static void no_more_are_moved_than_asked_for(void **state) {
 
 static void who_does_not_match_its_node_any_more_goes_first(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
-        const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
+        const PlacementTerm term = {.op = LABEL_IN, .key = "disk", .values = ssd};
         PlacementLabel labels[] = {{"zone", "a"}, {"disk", "ssd"}};
         _cleanup_(donep) Fixture *f = hosts(3);
         uint32_t on_ssd = class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}),
@@ -260,7 +260,7 @@ static void who_does_not_match_its_node_any_more_goes_first(void **state) {
 
 static void who_must_go_for_another_reason_is_not_moved_for_its_labels(void **state) {
         static const char *const ssd[] = {"ssd", NULL};
-        const PlacementTerm term = {.op = PLACEMENT_IN, .key = "disk", .values = ssd};
+        const PlacementTerm term = {.op = LABEL_IN, .key = "disk", .values = ssd};
         _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t u = put(f, class_of(f, &(PlacementSpec){.terms = &term, .n_terms = 1}), 0);
 
@@ -351,9 +351,9 @@ static void make_spec(World *w, int i) {
         s->demand.of[PLACEMENT_CPU] = (int32_t) roll(w, 4) * 200;
         s->demand.of[PLACEMENT_MEMORY] = (int32_t) roll(w, 4) * 80;
         s->n_terms = roll(w, 4) == 0;
-        w->terms[i] = (PlacementTerm){PLACEMENT_IN, "zone", a_or_b, NULL};
+        w->terms[i] = (PlacementTerm){LABEL_IN, "zone", a_or_b, NULL};
         s->n_preferences = roll(w, 3) == 0;
-        w->preferences[i] = (PlacementTerm){PLACEMENT_IN, "disk", ssd, NULL};
+        w->preferences[i] = (PlacementTerm){LABEL_IN, "disk", ssd, NULL};
         s->weights[0] = (uint16_t) (1 + roll(w, 200));
         s->conflicts = roll(w, 5) ? NULL : even;
         if (roll(w, 3) == 0) {

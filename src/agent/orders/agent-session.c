@@ -363,6 +363,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         if (a->closing)
                 return;
         // also for the same leader: its link is new, and has no session
+        agent_fence_drop(a); // nobody knows of orders that wait there: their units may begin elsewhere
         a->leader = leader;
         a->leader_term = term;
         a->attach_sent = a->attach_in_parts = false;

@@ -501,6 +501,26 @@ static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs
         loop_until(w.attached && answered("a.service", 5));
 }
 
+// Its units may be started elsewhere by then.
+static void what_waits_for_the_fence_is_not_obeyed_once_the_leader_is_gone(void **state) {
+        Order o = {.name = "a.service", .content = web, .revision = 5, .start = 5};
+
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(&o, 1, 60000);
+        loop_until(w.agent->fence_saving);
+        agent_on_leader(w.agent, 0, 0);
+        loop_until(!w.agent->fence_saving);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_false(w.attached);
+        assert_null(agent_unit_find(w.agent->system, "a.service"));
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 2);
+        send_welcome(&o, 1, 60000);
+        loop_until(w.attached && answered("a.service", 5));
+}
+
 enum { MANY = ATTACH_HELD_MAX + 100 };
 
 static char many_names[MANY][32];
@@ -729,6 +749,7 @@ RUN_TESTS(
         WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
         WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
         WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
+        WORLD_TEST(what_waits_for_the_fence_is_not_obeyed_once_the_leader_is_gone),
         WORLD_TEST(what_a_host_holds_is_told_in_parts),
         WORLD_TEST(a_part_that_finds_no_link_has_the_host_attach_anew),
         WORLD_TEST(thousands_of_orders_and_of_reports_are_taken_in_turns),

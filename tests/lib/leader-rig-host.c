@@ -440,7 +440,10 @@ bool rig_host_turn(RigHost *h) {
 
 void rig_host_report(Rig *g, RigHost *h, VirtualUnit *u, Argosy__ActiveState active,
                      Argosy__Outcome__Kind outcome) {
-        virtual_host_report(&h->virtual, u, active, outcome);
+        if (h->deaf)
+                virtual_host_end(&h->virtual, u, active, outcome); // told when it listens again
+        else
+                virtual_host_report(&h->virtual, u, active, outcome);
 }
 
 void rig_host_off(Rig *g, uint32_t host) {

@@ -487,6 +487,13 @@ void virtual_host_drop_final_reports(VirtualHost *h) {
                 unit_free(CONTAINER_OF(h->final_reports.next, VirtualUnit, due));
 }
 
+void virtual_host_end(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
+                      Argosy__Outcome__Kind kind) {
+        become(h, u, active);
+        u->outcome = kind;
+        mark(h, u);
+}
+
 void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
                          Argosy__Outcome__Kind kind) {
         Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;

@@ -182,6 +182,9 @@ void virtual_host_forget(VirtualHost *h);
 // A unit is in another state, whatever was under way; told at once, with how it ended for good if it did.
 void virtual_host_report(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
                          Argosy__Outcome__Kind outcome);
+// The same, told with the next reports, or with an Attach.
+void virtual_host_end(VirtualHost *h, VirtualUnit *u, Argosy__ActiveState active,
+                      Argosy__Outcome__Kind outcome);
 // What is under way with it is over.
 void virtual_host_settle(VirtualHost *h, VirtualUnit *u);
 VirtualUnit *virtual_host_find(const VirtualHost *h, const char *name); // NULL: not held

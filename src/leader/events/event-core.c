@@ -97,7 +97,7 @@ static size_t compare(const uint32_t *reported, const EventDraft *d, uint32_t re
 
 // ------------------------------------------------------------------------------------------------ events
 
-static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t n_changed) {
+static EventEntry *add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t n_changed) {
         EventStream *s = l->events;
         EventMarks m = {.seq = ++s->last_seq,
                         .at_us = leader_wall(l),
@@ -110,7 +110,16 @@ static void add_event(Leader *l, const EventDraft *d, uint32_t *changed, size_t 
         e->index = s->index;
         e->role = d->role;
         e->role_before = d->role_before;
+        e->of_roles = false;
         event_draft_pack(d, &m, e->bytes);
+        return e;
+}
+
+void event_stream_tell_roles(Leader *l, const EventDraft *d) {
+        if (l->event_news.kept)
+                add_event(l, d, NULL, 0)->of_roles = true;
+        else
+                l->events->last_seq++;
 }
 
 // Tells what is not as it was told. True: it is an event, and has the last sequence.
@@ -126,7 +135,7 @@ bool event_stream_notify(Leader *l, uint32_t **reported, const EventDraft *d) {
                 if (was_present == d->present && n_changed == 0)
                         return false;
         }
-        add_event(l, d, changed, n_changed);
+        (void) add_event(l, d, changed, n_changed);
         note_reported(l->events, reported, d);
         return true;
 }

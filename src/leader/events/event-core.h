@@ -52,6 +52,8 @@ bool event_stream_notify(Leader *l, uint32_t **reported, const EventDraft *d);
 // What is so of it now, if it was marked or may have changed: is told, where that is news, and has the last
 // sequence then.
 void event_stream_follow(Leader *l, EventObject *o, const EventDraft *d);
+// It is of other roles, and else as it was told: news for those who may see some.
+void event_stream_tell_roles(Leader *l, const EventDraft *d);
 // Packs the draft as it is told to somebody who was not there; appends it to the answer. 0 or -ENOMEM.
 int event_stream_append(Leader *l, Argosy__Response__Events *answer, const EventDraft *d,
                         Argosy__EventMark mark, uint64_t seq, uint64_t index);

@@ -4,6 +4,7 @@
 // The newest events, packed, in the order of their sequences and without a gap: the oldest go when there are
 // too many bytes of them. Pure.
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,8 @@ typedef struct EventEntry {
         uint64_t index; // of the cursor behind it; the caller's
         Argosy__EventKind kind;
         uint32_t len;               // of the packed Event
-        uint16_t role, role_before; // of what is about a unit: EventObject.role
+        uint16_t role, role_before; // of what is about units: EventObject.role
+        bool of_roles;              // nothing else has changed; the caller's
         const char *name;           // what patterns are compared with
         uint8_t bytes[];            // the event, then the name
 } EventEntry;

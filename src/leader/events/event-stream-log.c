@@ -6,7 +6,7 @@
 // does not know, is sent anew.
 //
 // A table that was changed behind that index counts as unknown as a whole: which of its rows are gone is not
-// noted.
+// noted. So do rollouts for who may see some units only: whose they are follows from these.
 
 #include <string.h>
 
@@ -82,8 +82,8 @@ EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number) {
 
 // --------------------------------------------------------------------------------------------- what goes on
 
-static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
-        if (!event_kind_info(kind)->of_log)
+static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index, bool some) {
+        if (!event_kind_info(kind)->of_log || (some && kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT))
                 return false;
         if (kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 return index >= log_trail_jobs_complete_from(l->trail) &&
@@ -94,7 +94,7 @@ static bool goes_on(const Leader *l, Argosy__EventKind kind, uint64_t index) {
         return false;
 }
 
-uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
+uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index, bool some) {
         uint32_t kinds = 0;
 
         if (index == 0 || index < log_trail_complete_from(l->trail) || index > l->trail->last)
@@ -103,15 +103,15 @@ uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index) {
                 Argosy__EventKind kind = (Argosy__EventKind) k;
 
                 if (event_kind_info(kind) && kind != ARGOSY__EVENT_KIND__EVENT_STREAM &&
-                    !goes_on(l, kind, index))
+                    !goes_on(l, kind, index, some))
                         kinds |= event_kind_bit(kind);
         }
         return kinds;
 }
 
 // A table that has changed is told anew, all of it: what somebody knew of it before counts no more.
-uint64_t event_object_index(const Leader *l, const EventObject *o) {
-        if (o->gone)
+uint64_t event_object_index(const Leader *l, const EventObject *o, bool some) {
+        if (o->gone || (some && o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT))
                 return UINT64_MAX;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_JOB)
                 return CONTAINER_OF(o, const JobObject, event)->index;

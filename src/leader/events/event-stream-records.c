@@ -19,6 +19,7 @@
 #include "cluster-state.h"
 #include "event-core.h"
 #include "event-marks.h"
+#include "event-stream-roles.h"
 #include "log-trail.h"
 #include "oom.h"
 #include "queue-policy.h"
@@ -256,6 +257,39 @@ static uint64_t hash_of_values(const EventDraft *d) {
         return hash;
 }
 
+static void follow_row(Leader *l, RecordObject *o, EventDraft *d, bool has_changed) {
+        uint64_t last_seq = l->events->last_seq;
+        unsigned before;
+
+        if (d->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT) {
+                d->role = (uint16_t) event_roles_note_group(l, o->name, &o->event, &before);
+                d->role_before = (uint16_t) before;
+        }
+        if (has_changed)
+                event_stream_follow(l, &o->event, d);
+        if (d->role != d->role_before && l->events->last_seq == last_seq)
+                event_stream_tell_roles(l, d);
+}
+
+void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name) {
+        for (size_t i = 0; i < EVENT_TABLES; i++) {
+                RecordObject *o = infos[i].kind == kind
+                                          ? map_find_str(&l->events->tables->tables[i].objects, name)
+                                          : NULL;
+
+                if (o)
+                        event_mark(l, &o->event);
+        }
+}
+
+void event_tables_on_marked(Leader *l, RecordObject *o) {
+        EventDraft d;
+
+        (void) oom_check(event_draft_record(l, o, &d));
+        follow_row(l, o, &d, false);
+        event_draft_done(&d);
+}
+
 static void compare_row(Leader *l, EventTable *table, const TableInfo *info, size_t i) {
         EventDraft d;
         RecordObject *o;
@@ -264,8 +298,7 @@ static void compare_row(Leader *l, EventTable *table, const TableInfo *info, siz
         (void) oom_check(draft_row(l, info, i, &d));
         o = get_object(table, &d);
         values = hash_of_values(&d);
-        if (o->event.seq == 0 || o->values != values)
-                event_stream_follow(l, &o->event, &d);
+        follow_row(l, o, &d, o->event.seq == 0 || o->values != values);
         o->values = values;
         o->at = i;
         o->pass = l->events->tables->pass;

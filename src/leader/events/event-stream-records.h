@@ -41,3 +41,6 @@ uint64_t event_table_revision(size_t table, const ClusterState *s);
 bool event_tables_have(Argosy__EventKind kind);
 // What is so of a row. 0 or -ENOMEM; *d is to be done in any case.
 int event_draft_record(Leader *l, const RecordObject *o, EventDraft *d);
+// Of a row of that name, if there is one, something else may have changed than its table: whose it is.
+void event_tables_mark(Leader *l, Argosy__EventKind kind, const char *name);
+void event_tables_on_marked(Leader *l, RecordObject *o);

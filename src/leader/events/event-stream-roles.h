@@ -2,19 +2,23 @@
 #pragma once
 
 // The roles of units, as the stream knows them, also of units that are gone: for authors that may see units
-// of some roles only. Names of roles are numbers, of one term.
+// of some roles only; and those of rollouts, which are the roles of all their units. Names of roles, and
+// several of them, are numbers, of one term.
 
 #include "event-core.h"
 #include "map.h"
 #include "tables.h"
 
 enum {
-        EVENT_ROLES_MAX = 1023
-}; // names; units of further ones are shown only to authors that may see everything
+        EVENT_ROLES_MAX = 1023, // names; units of further ones are shown only to authors that may see
+                                // everything
+        EVENT_GROUP_ROLES_MAX = 16, // likewise: of one group
+        EVENT_GROUP_LOOKS = 256,    // contents, and units whose role depends on their names, of one group
+};
 
 typedef struct RoleName {
         uint32_t number;
-        char name[];
+        char name[]; // of several: a space and a number for each, in order
 } RoleName;
 
 struct EventRoles {
@@ -32,5 +36,10 @@ void event_roles_done(EventRoles *roles);
 void event_roles_drain(Leader *l);
 // Looks whose the unit is now; its object keeps the number. 0: that is not known. *ret_before: whose it was.
 unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before);
-// NULL: it is 0.
-const char *event_role_name(const EventRoles *roles, unsigned number);
+// The same of what is about a template with all its instances, or about one unit: the number of the roles of
+// all of these. 0 also if there are none, or more than can be looked at.
+unsigned event_roles_note_group(Leader *l, const char *name, EventObject *o, unsigned *ret_before);
+// The unit has come, has gone, or is of another role: so may what is about its group be.
+void event_roles_mark_group(Leader *l, const char *unit);
+// Whether an author may see what is of these roles. False: the number is 0.
+bool event_roles_may_see(const Leader *l, const Argosy__Author *author, unsigned number);

@@ -99,6 +99,7 @@ void event_stream_keep(Leader *l) {
         if (l->event_news.kept)
                 return;
         event_marks_keep(l, true);
+        s->tables->compared = false; // whose each rollout is was not noted
         s->epoch++;
         event_ring_clear(&s->ring, s->last_seq + 1);
 }
@@ -227,6 +228,8 @@ static void drain_unit(Leader *l, Unit *u) {
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
         d.role_before = (uint16_t) before;
+        if (before != d.role || !u->recorded)
+                event_roles_mark_group(l, u->name);
         if (r == 0 && event_stream_notify(l, &u->event.reported, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);
         end_draft(r, &d);
@@ -330,6 +333,8 @@ static void drain_gone(Leader *l, GoneObject *g) {
                 gone_object_free(g);
                 return;
         }
+        if (g->event.kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
+                event_roles_mark_group(l, g->name);
         news = l->event_news.kept && tell_content_gone(l, g);
         r = event_draft_gone(g, &d);
         d.role = d.role_before = g->event.role;
@@ -360,6 +365,9 @@ static void drain_object(Leader *l, EventObject *o) {
                 break;
         case ARGOSY__EVENT_KIND__EVENT_NODE:
                 drain_node(l, CONTAINER_OF(o, Node, event));
+                break;
+        case ARGOSY__EVENT_KIND__EVENT_ROLLOUT:
+                event_tables_on_marked(l, CONTAINER_OF(o, RecordObject, event));
                 break;
         default:
                 drain_leader(l);

@@ -23,11 +23,12 @@ void event_stream_retire(Leader *l); // before the tables go
 EventCursor event_stream_cursor(const Leader *l);
 EventCursor event_stream_cursor_of_job(const Leader *l, uint64_t number);
 // Kinds of which somebody who was told everything up to that index of the log has to be told all there is
-// now, as a set; of the others what has come since is enough. 0: of all.
-uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index);
+// now, as a set; of the others what has come since is enough. 0: of all. `some`: who may see some units
+// only.
+uint32_t event_stream_kinds_anew(const Leader *l, uint64_t index, bool some);
 // Index of the log at which the object, or the table that has it, changed last; UINT64_MAX: it is none of a
 // kind that is the log's.
-uint64_t event_object_index(const Leader *l, const EventObject *o);
+uint64_t event_object_index(const Leader *l, const EventObject *o, bool some);
 // Somebody watches: from now on events are kept.
 void event_stream_keep(Leader *l);
 // Its last state is told, and nobody is to point to it any more.

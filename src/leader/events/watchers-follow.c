@@ -246,7 +246,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
 static bool is_object_for(const Leader *l, const Watcher *w, const EventObject *o) {
         const char *name = name_of(o);
 
-        if (w->cursor.index > 0 && event_object_index(l, o) <= w->cursor.index)
+        if (w->cursor.index > 0 && event_object_index(l, o, w->cursor.scope != 0) <= w->cursor.index)
                 return false; // it was told that before
 
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
@@ -257,9 +257,7 @@ static bool is_object_for(const Leader *l, const Watcher *w, const EventObject *
 }
 
 static bool may_see(const Leader *l, const Watcher *w, unsigned role) {
-        const char *name = event_role_name(l->events->roles, role);
-
-        return name && authorization_may_view_role(l, w->pending->author, name);
+        return event_roles_may_see(l, w->pending->author, role);
 }
 
 // Whether the author may see the object; for one with some roles only each unit's file is looked at.
@@ -269,7 +267,7 @@ static bool may_see_object(Leader *l, const Watcher *w, EventObject *o) {
         if (w->cursor.scope == 0)
                 return true;
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
-                return !o->gone && authorization_may_view_group(l, w->pending->author, name_of(o));
+                return may_see(l, w, o->role);
         if (o->kind != ARGOSY__EVENT_KIND__EVENT_UNIT)
                 return true;
         return may_see(l, w,
@@ -400,7 +398,19 @@ static int tell_unit(Leader *l, Watcher *w, const EventEntry *e) {
         return sees ? copy_entry(w, e) : 0;
 }
 
-// For an author that may see some units only: these units, and jobs as list-jobs would show them.
+// Its units have come to be of other roles, or there are none any more, or again.
+static int tell_rollout(Leader *l, Watcher *w, const EventEntry *e) {
+        bool sees = may_see(l, w, e->role), saw = may_see(l, w, e->role_before);
+        EventDraft d;
+
+        if (!sees && saw)
+                return add_draft(l, w, event_draft_no_unit(e->kind, e->name, &d), &d,
+                                 ARGOSY__EVENT_MARK__EVENT_MISSED, w->cursor.seq);
+        return sees && !(saw && e->of_roles) ? copy_entry(w, e) : 0;
+}
+
+// For an author that may see some units only: these units, their rollouts, and jobs as list-jobs would show
+// them.
 static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
         uint64_t number;
 
@@ -411,7 +421,7 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
         case ARGOSY__EVENT_KIND__EVENT_STATE:
                 return may_see(l, w, e->role) ? copy_entry(w, e) : 0;
         case ARGOSY__EVENT_KIND__EVENT_ROLLOUT:
-                return authorization_may_view_group(l, w->pending->author, e->name) ? copy_entry(w, e) : 0;
+                return tell_rollout(l, w, e);
         case ARGOSY__EVENT_KIND__EVENT_JOB:
                 return parse_u64(e->name, UINT64_MAX, &number)
                                ? add_job(l, w, number, ARGOSY__EVENT_MARK__EVENT_NEW, w->cursor.seq + 1)
@@ -419,6 +429,10 @@ static int tell_some(Leader *l, Watcher *w, const EventEntry *e) {
         default:
                 return copy_entry(w, e);
         }
+}
+
+static int tell_all(Watcher *w, const EventEntry *e) {
+        return e->of_roles ? 0 : copy_entry(w, e);
 }
 
 int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
@@ -437,7 +451,7 @@ int watcher_follow_ring(Leader *l, Watcher *w, Turn *turn, bool *ret_full) {
                         *ret_full = before > 0 && w->bytes + e->len > bytes_max(w);
                         if (*ret_full)
                                 return 0;
-                        if ((w->cursor.scope == 0 ? copy_entry(w, e) : tell_some(l, w, e)) < 0)
+                        if ((w->cursor.scope != 0 ? tell_some(l, w, e) : tell_all(w, e)) < 0)
                                 return -ENOMEM;
                         *ret_full = before > 0 && w->bytes + added_bytes(w, before) > bytes_max(w);
                         if (*ret_full) {

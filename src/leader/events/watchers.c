@@ -39,7 +39,7 @@ enum { BEHIND_PART = 4 };
 
 // `index`: of the log, up to which the watcher was told everything; 0: it was not.
 static void begin_anew(const Leader *l, Watcher *w, EventCursorMode mode, uint64_t index) {
-        w->anew = event_stream_kinds_anew(l, index);
+        w->anew = event_stream_kinds_anew(l, index, w->cursor.scope != 0);
         w->cursor.mode = mode;
         w->cursor.seq = 0;
         w->cursor.index = w->anew != 0 ? index : 0;

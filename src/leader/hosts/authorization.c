@@ -222,11 +222,6 @@ bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, c
                refuse(author, ARGOSY__RIGHT__RIGHT_VIEW, unit, false, why);
 }
 
-bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name) {
-        return authorization_views_all(l, author) ||
-               has_for_group(l, author, ARGOSY__RIGHT__RIGHT_VIEW, name);
-}
-
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role) {
         return access_has(authorization_list_for(l, author), author, ARGOSY__RIGHT__RIGHT_VIEW, role);
 }

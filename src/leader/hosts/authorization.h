@@ -33,8 +33,7 @@ bool authorization_may_view(const Leader *l, const Argosy__Author *author, const
 // True: the author may not, and the reason.
 bool authorization_refuses_view(const Leader *l, const Argosy__Author *author, const char *unit,
                                 char why[AUTHORIZATION_WHY_SIZE]);
-// The same of a template with all of its instances, or of a unit; and of whatever is of that role.
-bool authorization_may_view_group(const Leader *l, const Argosy__Author *author, const char *name);
+// The same of whatever is of that role.
 bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, const char *role);
 // A number for what the author may see, the same on every host: another one when that changes. 0:
 // everything.

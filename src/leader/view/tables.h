@@ -45,7 +45,7 @@ typedef struct EventObject {
         ListNode due;      // in EventNews.due: it is to be looked at
         uint32_t *reported;    // hashes of what was told of it last; owned. NULL: nothing
         uint64_t seq : 45; // of its last change; 0: it has none yet
-        // of a unit: whose it was when it was told of last (events/event-stream-roles.c); 0: not known
+        // of a unit or a rollout: whose it was when it was told of last (event-stream-roles.c); 0: not known
         uint64_t role : 10;
         uint64_t gone : 1; // it is a GoneObject
         uint64_t kind : 8; // Argosy__EventKind

@@ -162,6 +162,73 @@ static void a_unit_that_comes_to_be_of_another_role_goes_for_him(void **state) {
         asked_forget(&a);
 }
 
+// Whether the rollout is there for him, as he has been told since.
+static bool has_rollout(Asked *a, bool has) {
+        while (asked_pull(&g, a))
+                for (size_t i = 0; i < a->n; i++)
+                        if (a->events[i]->kind == ARGOSY__EVENT_KIND__EVENT_ROLLOUT)
+                                has = !a->events[i]->gone;
+        return has;
+}
+
+static void begin_rollout(const char *name) {
+        RigRollout restart = {.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, .name = name};
+
+        (void) rig_rollout(&g, restart);
+        rig_pass_ms(&g, 20000);
+}
+
+static void a_rollout_is_his_as_long_as_all_its_units_are(void **state) {
+        Asked a = {.author = &alice}, all = {.kind = ARGOSY__EVENT_KIND__EVENT_ROLLOUT};
+
+        rig_change(&g, START, "db.service", DB);
+        rig_change(&g, START, "web.service", WEB);
+        begin_rollout("db.service");
+        begin_rollout("web.service");
+        assert_true(asked_pull(&g, &a));
+        assert_non_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "db.service"));
+        (void) has_rollout(&all, false);
+        replace("web.service", DB);
+        assert_false(has_rollout(&a, true));
+        replace("db.service", WEB);
+        assert_true(has_rollout(&a, false));
+        rig_change(&g, DESTROY, "db.service", NULL);
+        rig_settle(&g);
+        assert_false(has_rollout(&a, true));
+        assert_false(asked_pull(&g, &all)); // for who sees all nothing has changed
+        asked_forget(&all);
+        asked_forget(&a);
+}
+
+static void a_rollout_of_units_of_several_roles_is_for_who_may_see_all_of_these(void **state) {
+        Asked a = {.author = &alice};
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", WEB);
+        rig_change(&g, START, "w@1.service", NULL);
+        begin_rollout("w@.service");
+        assert_true(has_rollout(&a, false));
+        (void) rig_change_with_and_settle(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", DB, true, NULL);
+        assert_false(has_rollout(&a, true));
+        change_access(false, "default");
+        assert_true(has_rollout(&a, false));
+        asked_forget(&a);
+}
+
+static void a_rollout_that_is_his_no_more_goes_behind_his_back(void **state) {
+        Asked a = {.author = &alice};
+
+        rig_change(&g, START, "web.service", WEB);
+        begin_rollout("web.service");
+        assert_true(has_rollout(&a, false));
+        g.leader->events->ring.bytes_max = 1;
+        replace("web.service", DB);
+        assert_true(asked_pull(&g, &a));
+        assert_true(event_is_word(a.events[0], EVENT_STREAM_BEGINS));
+        assert_null(asked_find(&a, ARGOSY__EVENT_KIND__EVENT_ROLLOUT, "web.service"));
+        asked_forget(&a);
+}
+
 static void and_also_behind_his_back(void **state) {
         Asked a = {.author = &alice};
 
@@ -205,5 +272,8 @@ RUN_TESTS(
         TEST(jobs_are_told_as_they_would_be_listed_to_him),
         TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),
         TEST(and_also_behind_his_back),
+        TEST(a_rollout_is_his_as_long_as_all_its_units_are),
+        TEST(a_rollout_of_units_of_several_roles_is_for_who_may_see_all_of_these),
+        TEST(a_rollout_that_is_his_no_more_goes_behind_his_back),
         TEST(who_gets_another_right_while_he_waits_begins_anew)
 )

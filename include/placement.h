@@ -297,8 +297,8 @@ const char *placement_unit_name(const Placement *p, uint32_t unit);
 // Whether there is a unit of this handle; none has placement_unit_end() or a higher one.
 bool placement_has_unit(const Placement *p, uint32_t unit);
 uint32_t placement_unit_end(const Placement *p);
-// Whether it follows another one.
-bool placement_unit_follows(const Placement *p, uint32_t unit);
+// Whether one that it follows is at home on another node. False for a unit on no node.
+bool placement_unit_is_apart(const Placement *p, uint32_t unit);
 // The i-th unit that follows this one; false: there are not so many.
 bool placement_unit_colocated(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
 uint32_t placement_unit_class(const Placement *p, uint32_t unit);

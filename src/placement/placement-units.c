@@ -286,8 +286,10 @@ bool placement_unit_must_go(const Placement *p, uint32_t unit) {
 
 // ------------------------------------------------------------------------------------------------ followers
 
-bool placement_unit_follows(const Placement *p, uint32_t unit) {
-        return p->units[unit].follows != PLACEMENT_NONE;
+bool placement_unit_is_apart(const Placement *p, uint32_t unit) {
+        uint32_t node = p->units[unit].node;
+
+        return node != PLACEMENT_NONE && is_held_elsewhere(p, unit, node);
 }
 
 // Itself first, then all whom it follows, directly or not; `tied`: and those who follow any of them. 0: more

@@ -511,12 +511,6 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-void scheduler_reconsider_colocated(Leader *l, Unit *u) {
-        if (u->node && u->scheduling.place &&
-            placement_unit_follows(l->places->placement, u->scheduling.place - 1))
-                unit_event(l, u, LIFE_RECONSIDER);
-}
-
 size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t number = number_of(l, name), unit;
         size_t n = 0;
@@ -536,6 +530,21 @@ size_t scheduler_colocated(const Leader *l, const char *name, Unit *ret[PLACEMEN
                 n += ret[n] != NULL;
         }
         return n;
+}
+
+static void reconsider_apart(Leader *l, Unit *u) {
+        if (u->node && u->scheduling.place &&
+            placement_unit_is_apart(l->places->placement, u->scheduling.place - 1))
+                unit_event(l, u, LIFE_RECONSIDER);
+}
+
+void scheduler_reconsider_colocated(Leader *l, Unit *u) {
+        Unit *colocated[PLACEMENT_FOLLOWS_MAX];
+        size_t n = u->followed ? scheduler_colocated(l, u->name, colocated) : 0;
+
+        reconsider_apart(l, u);
+        for (size_t i = 0; i < n; i++)
+                reconsider_apart(l, colocated[i]);
 }
 
 void scheduler_refresh_colocated(Leader *l, const char *name) {

@@ -40,7 +40,8 @@ bool scheduler_data_why(const Leader *l, const Unit *u, char *ret, size_t size);
 bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
-// The unit has a node, and is to be where others are, which may be elsewhere: puts it into Leader.moving.
+// Puts the unit, and those that are to be with it, into Leader.moving, where they are on other nodes than
+// those that they are to be with.
 void scheduler_reconsider_colocated(Leader *l, Unit *u);
 // Those who are to be with it: how many. Their names live as long as they are in the Placement.
 size_t scheduler_colocated_names(const Leader *l, const char *name, const char *ret[PLACEMENT_FOLLOWS_MAX]);

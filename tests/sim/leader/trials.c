@@ -143,23 +143,6 @@ static void compare(unsigned i, const Argosy__Response__UnitResult *planned,
                            name, before, now);
 }
 
-// A unit that has a node is to be with another one from now on. It follows that one when it moves the next
-// time, and that may be by this request.
-static bool are_mates_new(const Argosy__Request__Change *m) {
-        for (size_t i = 0; i < m->n_names; i++) {
-                int k = world_unit_index(m->names[i]);
-
-                for (size_t f = 0; k >= 0 && *place_of((unsigned) k) && f < m->n_files; f++) {
-                        Hash hash = hash_of(m->files[f]->content.data, m->files[f]->content.len);
-                        const WorldContent *c = world_content_find(hash.bytes);
-
-                        if (streq(m->files[f]->name, asks.units[k].file) && c && c->same_node)
-                                return true;
-                }
-        }
-        return false;
-}
-
 static void plan_and_start(Draw *d) {
         Argosy__Request *plan = is_restless(true) ? NULL : make_start(d), *start;
         const Argosy__Response *said, *done;
@@ -182,7 +165,7 @@ static void plan_and_start(Draw *d) {
                 message_free(start);
                 return;
         }
-        unsure = are_mates_new(start->change) || are_uncertain(start->change);
+        unsure = are_uncertain(start->change);
         done = trials_ask(start);
         if (!done || done->held || done->status != 0 || unsure)
                 return;
@@ -430,7 +413,7 @@ static void lead_anew(void) {
                 return;
         check_says("next-leader-finds-nothing");
         for (unsigned i = 0; i < asks.n_units; i++)
-                if (!streq(before[i], place_of(i)) && !(content_of(i) && content_of(i)->same_node))
+                if (!streq(before[i], place_of(i)))
                         check_fail("next-leader-finds-nothing",
                                    "all was at rest, and another leader moves %s from '%s' to '%s'",
                                    asks.units[i].name, before[i], place_of(i));

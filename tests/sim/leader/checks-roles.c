@@ -2,7 +2,8 @@
 //
 // Checks of rights, unit by unit: what somebody's job does to a unit, and which units an answer names,
 // against the grants and tokens of that moment. A right that was taken away while a request was under way
-// counts as there: the request was looked at before.
+// counts as there: the request was looked at before. An event is judged by the role that its unit had when it
+// was made.
 //
 // See ../lib/checks-rights.c for what needs a right at all.
 #include <inttypes.h>
@@ -10,9 +11,11 @@
 #include <string.h>
 
 #include "checks-private.h"
+#include "event-asks.h"
 #include "macro.h"
 #include "message.h"
 #include "request-kind.h"
+#include "str.h"
 #include "test.h"
 
 enum { VIEWERS = AUTHOR_TOKEN + LOG_TOKENS_MAX + 1, ROLES = ELEMENTSOF(world_roles), ALL = ROLES };
@@ -22,6 +25,18 @@ enum { VIEWERS = AUTHOR_TOKEN + LOG_TOKENS_MAX + 1, ROLES = ELEMENTSOF(world_rol
 static uint64_t had_at[VIEWERS][ARGOSY__RIGHT__RIGHT_ADMIN + 1][ROLES + 1];
 // What counted after the entry before, so that only a change is looked at.
 static LogToken tokens_then[LOG_TOKENS_MAX + 1];
+// Which roles a unit has had, and since which revision and index of the log.
+typedef struct RoleSince {
+        uint64_t revision, index;
+        size_t role; // ROLES: nothing is known of it
+} RoleSince;
+
+enum { CHANGES_KEPT = 64 };
+
+static struct {
+        RoleSince of[CHANGES_KEPT];
+        size_t n;
+} roles_had[WORLD_UNITS_MAX];
 // By which entry each unit was changed last: its role may have been another one.
 static uint64_t changed_at[WORLD_UNITS_MAX];
 // Contents that the log had before the entry.
@@ -62,6 +77,7 @@ static bool had(unsigned viewer, Argosy__Right right, size_t role, uint64_t sinc
 void unit_rights_begin(void) {
         memset(had_at, 0, sizeof(had_at));
         memset(tokens_then, 0, sizeof(tokens_then));
+        memset(roles_had, 0, sizeof(roles_had));
         memset(changed_at, 0, sizeof(changed_at));
         memset(is_known, 0, sizeof(is_known));
 }
@@ -75,6 +91,18 @@ static size_t role_of(const Hash *spec) {
                 if (strcmp(world_roles[i], role) == 0)
                         return i;
         return ROLES;
+}
+
+// Of one that is gone those may be told who could see it.
+static void note_role(const struct LogTouched *t) {
+        RoleSince *of = roles_had[t->unit].of;
+        size_t *n = &roles_had[t->unit].n, role = role_of(&t->after.spec);
+
+        if (!t->after.exists || (*n > 0 && of[*n - 1].role == role))
+                return;
+        if (*n == CHANGES_KEPT)
+                memmove(of, of + 1, --*n * sizeof(*of));
+        of[(*n)++] = (RoleSince){log_truth.units[t->unit].revision, world.rig.entry_index, role};
 }
 
 // --------------------------------------------------------------------------------------------- what is done
@@ -163,6 +191,7 @@ void unit_rights_on_entry(const Argosy__LogBatch *batch) {
         memcpy(tokens_then, log_truth.tokens, sizeof(tokens_then));
         for (size_t i = 0; i < log_truth.n_touched; i++) {
                 changed_at[log_truth.touched[i].unit] = log_truth.n_entries;
+                note_role(&log_truth.touched[i]);
                 one_unit(&log_truth.touched[i]);
         }
         note_contents(batch);
@@ -201,6 +230,55 @@ static void job_rows(const WorldAsked *a, const Argosy__Response__Jobs *jobs) {
         }
 }
 
+static bool may_see(const WorldAsked *a, size_t role) {
+        return role == ROLES || had(viewer_of(a), ARGOSY__RIGHT__RIGHT_VIEW, role, a->asked_at);
+}
+
+static size_t role_at(int unit, uint64_t revision) {
+        for (size_t i = roles_had[unit].n; i > 0; i--)
+                if (roles_had[unit].of[i - 1].revision <= revision)
+                        return roles_had[unit].of[i - 1].role;
+        return ROLES; // too long ago
+}
+
+// What all of these are, or ROLES if one of them may be seen: a report counts by the role that was known then.
+static size_t unseen_since(const WorldAsked *a, int unit, uint64_t index) {
+        const RoleSince *of = roles_had[unit].of;
+        size_t n = roles_had[unit].n;
+
+        for (size_t i = n; i > 0; i--) {
+                if (may_see(a, of[i - 1].role))
+                        return ROLES;
+                if (of[i - 1].index <= index)
+                        return of[n - 1].role;
+        }
+        return ROLES;
+}
+
+// An event is from when it was made, and the unit may have had another role then.
+static void one_event(const WorldAsked *a, const Argosy__Event *e) {
+        int unit = world_unit_index(e->values[0]);
+        size_t role = ROLES;
+        uint64_t revision;
+
+        if (unit < 0 || (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE &&
+                         e->mark != ARGOSY__EVENT_MARK__EVENT_NEW)) {
+                one_name(a, e->values[0]);
+                return;
+        }
+        if (e->kind == ARGOSY__EVENT_KIND__EVENT_STATE)
+                role = unseen_since(a, unit, e->index);
+        else if (parse_u64(event_field(e, "revision"), UINT64_MAX, &revision))
+                role = role_at(unit, revision);
+        if (role == ROLES)
+                return;
+        check_says("names-are-ones-own");
+        if (!may_see(a, role))
+                check_fail("names-are-ones-own", "%s is told of %s, whose role was %s, by an event (%zu)",
+                           world_authors[a->author], asks.units[unit].name, world_roles[role],
+                           (size_t) (a - asks.asked) + 1);
+}
+
 static void event_rows(const WorldAsked *a, const Argosy__Response__Events *events) {
         for (size_t i = 0; i < events->n_events; i++) {
                 Argosy__Event *e =
@@ -210,7 +288,7 @@ static void event_rows(const WorldAsked *a, const Argosy__Response__Events *even
                 if ((e->kind == ARGOSY__EVENT_KIND__EVENT_UNIT ||
                      e->kind == ARGOSY__EVENT_KIND__EVENT_STATE) &&
                     e->n_values > 0 && !e->gone) // whoever could see it before is told that it has gone
-                        one_name(a, e->values[0]);
+                        one_event(a, e);
                 message_free(e);
         }
 }

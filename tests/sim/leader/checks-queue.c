@@ -421,6 +421,19 @@ void queue_on_entry(const Argosy__LogBatch *batch) {
 
 // ------------------------------------------------------------------------------------------- in the end
 
+// Of what changes no units nobody knows here whether it goes, and has the place of a limit.
+static size_t n_going_before(const Queued *q) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < queue.n_held; i++) {
+                const Queued *other = queue.held[i];
+
+                n += other->number < q->number && !can_be_judged(other) &&
+                     !log_truth.jobs[other->number]->by_hand && !waits_for_others(other->number);
+        }
+        return n;
+}
+
 // What nothing holds has begun, when everything has been well for long.
 void queue_on_calm(void) {
         // As many as may go at a time may all wait for what a registry says of their containers.
@@ -430,7 +443,8 @@ void queue_on_calm(void) {
 
                 if (may_be_held(q, &limit) || q->ready_us == 0 ||
                     q->ready_us + FREE_MAX_MS * UINT64_C(1000) > world.rig.now_us ||
-                    (limit && n_running(limit->number) + n_before(q, limit->number) >= limit->limit))
+                    (limit && n_running(limit->number) + n_before(q, limit->number) + n_going_before(q) >=
+                               limit->limit))
                         continue;
                 check_fail("queue-is-kept",
                            "job %" PRIu64 " (%s) is held, and nothing has held it for %" PRIu64 " ms",

@@ -2,8 +2,8 @@
 //
 // Checks of rights, unit by unit: what somebody's job does to a unit, and which units an answer names,
 // against the grants and tokens of that moment. A right that was taken away while a request was under way
-// counts as there: the request was looked at before. An event is judged by the role that its unit had when it
-// was made.
+// counts as there: the request was looked at before. An event is judged by the role that its unit had when
+// it was made.
 //
 // See ../lib/checks-rights.c for what needs a right at all.
 #include <inttypes.h>
@@ -241,7 +241,7 @@ static size_t role_at(int unit, uint64_t revision) {
         return ROLES; // too long ago
 }
 
-// What all of these are, or ROLES if one of them may be seen: a report counts by the role that was known then.
+// What all of these are, or ROLES if one of them may be seen: a report counts by the role that was known.
 static size_t unseen_since(const WorldAsked *a, int unit, uint64_t index) {
         const RoleSince *of = roles_had[unit].of;
         size_t n = roles_had[unit].n;

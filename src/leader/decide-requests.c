@@ -180,8 +180,10 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
         int r = decide_job_admit(d, t, &h->log);
 
         // It is known again by all that was asked for, also when its author may bring content by then.
-        if (r == STEP_PASSED && !begun)
-                authorization_drop_files(d->leader, t);
+        if (r == STEP_PASSED && !begun && authorization_drop_files(d->leader, t)) {
+                image_pinning_forget(t);
+                container_check_forget(t);
+        }
         if (r == STEP_PASSED)
                 r = decide_queue_admit(d, t);
         if (r == QUEUE_HOLDS)

@@ -102,6 +102,7 @@ struct PendingRequest {
         bool has_content;
         ListNode in[PENDING_LISTS];
         bool has_digests;  // of the images of containers that it brings; there may be none (image-pinning.h)
+        bool brings_nothing; // of its own: the files that it has were put there by the leader
         bool images_untaken; // it brings one more, which counts if its unit is gone when it is decided
         uint64_t asked_us; // when it arrived, by our clock
 };

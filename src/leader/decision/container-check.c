@@ -72,6 +72,13 @@ static ContainerCheck *check_of(const PendingRequest *t) {
         return work ? CONTAINER_OF(work, ContainerCheck, work) : NULL;
 }
 
+void container_check_forget(PendingRequest *t) {
+        RequestWork *work = request_take_work(t, &check_kind);
+
+        if (work)
+                check_free(t, work);
+}
+
 bool container_check_waits(const PendingRequest *t) {
         const ContainerCheck *c = check_of(t);
 

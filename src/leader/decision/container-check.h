@@ -9,6 +9,8 @@
 // Behind image_pinning_admit(): STEP_PASSED: files of the request are taken, or nobody could say;
 // PLAN_SETTLED: hosts are asked, or the pending request was answered; -ENOMEM.
 int container_check_admit(PendingRequest *t);
+// It has not the files any more that it came with: what there is now is looked at anew.
+void container_check_forget(PendingRequest *t);
 // Whether hosts are asked at present, so that nothing is to be decided.
 bool container_check_waits(const PendingRequest *t);
 // The answer says of which units' files nobody could say anything. 0 or -ENOMEM.

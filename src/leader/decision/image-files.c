@@ -54,6 +54,14 @@ ImagePinning *image_files_work(const PendingRequest *t) {
         return work ? CONTAINER_OF(work, ImagePinning, work) : NULL;
 }
 
+void image_pinning_forget(PendingRequest *t) {
+        RequestWork *work = request_take_work(t, &images_kind);
+
+        if (work)
+                images_free(t, work);
+        t->has_digests = t->images_untaken = false;
+}
+
 int image_files_begin(PendingRequest *t) {
         ImagePinning *p = image_files_work(t) ? NULL : calloc(1, sizeof(*p));
 

@@ -12,6 +12,8 @@ int image_pinning_adopt(PendingRequest *t);
 // Behind the rules of the queue, before the request is decided: STEP_PASSED: its files have their digests;
 // PLAN_SETTLED: a host is asked, or the pending request was answered; -ENOMEM.
 int image_pinning_admit(PendingRequest *t);
+// It has not the files any more that it came with: what there is now is listed anew.
+void image_pinning_forget(PendingRequest *t);
 // Whether a host is asked at present, so that nothing is to be decided.
 bool image_pinning_waits(const PendingRequest *t);
 // The content that a unit is to have whose folder says `source`: that which came with the request, with its

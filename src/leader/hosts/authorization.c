@@ -328,17 +328,21 @@ void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy_
         }
 }
 
-void authorization_drop_files(const Leader *l, PendingRequest *t) {
+bool authorization_drop_files(const Leader *l, PendingRequest *t) {
         Argosy__Request__Change *change = t->request->change;
 
-        if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || change->n_files == 0 ||
+        if (t->request->what_case != ARGOSY__REQUEST__WHAT_CHANGE || t->brings_nothing ||
             access_has(authorization_list_for(l, t->author), t->author, ARGOSY__RIGHT__RIGHT_DEPLOY, NULL))
-                return;
+                return false;
+        t->brings_nothing = true;
+        if (change->n_files == 0)
+                return false;
         for (size_t i = 0; i < change->n_files; i++)
                 message_free(change->files[i]);
         free(change->files);
         change->files = NULL;
         change->n_files = 0;
+        return true;
 }
 
 // ----------------------------------------------------------------------------------------- what has changed

@@ -40,8 +40,9 @@ bool authorization_may_view_role(const Leader *l, const Argosy__Author *author, 
 uint32_t authorization_scope(const Leader *l, const Argosy__Author *author);
 // Takes out of an answer what the author may not see.
 void authorization_filter(const Leader *l, const Argosy__Author *author, Argosy__Response *r);
-// Drops the files that came with a Change if the author may not bring content.
-void authorization_drop_files(const Leader *l, PendingRequest *t);
+// Drops the files that came with a Change if the author may not bring content, and none that the leader has
+// put there since. Whether there were any.
+bool authorization_drop_files(const Leader *l, PendingRequest *t);
 // Tells a host in session who may do what, which knows it from nobody else unless it has a log.
 void authorization_send(Leader *l, Host *h);
 // The rights have changed: all hosts are told; who only listens, and would not be allowed to any more, hears

@@ -114,7 +114,30 @@ static void a_host_that_goes_leaves_it_unchecked(void **state) {
         assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
 }
 
+// His file is dropped, and he starts what somebody else has made meanwhile.
+static void who_may_bring_nothing_by_then_is_told_of_no_file(void **state) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t id[2] = {++g.id, 55};
+
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        g.author = &alice;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", UNHEARD, false, (const uint8_t *) id);
+        g.author = NULL;
+        assert_int_equal(a->n, 0);
+        taken(change(SUBMIT, "web.service", SERVICE, false));
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "alice", false);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", true);
+        rig_host_off(&g, 2);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_string_equal(taken(rig_last(a)), "");
+}
+
 RUN_TESTS(
+        CHECK_TEST(who_may_bring_nothing_by_then_is_told_of_no_file),
         CHECK_TEST(what_a_podman_takes_is_stored),
         CHECK_TEST(what_a_podman_refuses_is_not_stored),
         CHECK_TEST(an_update_to_such_a_file_is_refused),

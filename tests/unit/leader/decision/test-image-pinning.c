@@ -254,6 +254,42 @@ static void others_are_decided_meanwhile(void **state) {
         assert_null(rig_record(&g, "web.service"));
 }
 
+// Who asks may only operate by the time that its image is known, and somebody else has made the unit.
+static void ask_and_lose_the_right(const char *name, const char *content) {
+        Argosy__Author alice = user("alice", 1000);
+        uint64_t id[2] = {++g.id, 55};
+
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", false);
+        g.author = &alice;
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        RigAnswer *a = rig_change_with_and_settle(&g, START, name, content, false, (const uint8_t *) id);
+        g.author = NULL;
+        assert_int_equal(a->n, 0);
+        assert_done(change(SUBMIT, name, SERVICE, false));
+        give(ARGOSY__RIGHT__RIGHT_OPERATE, "alice", false);
+        give(ARGOSY__RIGHT__RIGHT_DEPLOY, "alice", true);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
+        for (uint32_t i = 2; i <= 3; i++) {
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_done(rig_last(a));
+        assert_int_equal(rig_count_running(&g, name), 1);
+        assert_int_equal(registry.n, 0);
+}
+
+static void who_may_bring_nothing_by_then_starts_what_is_there(void **state) {
+        ask_and_lose_the_right("web.service", IMAGE);
+}
+
+// Its content comes from the leader.
+static void who_may_make_no_instance_by_then_starts_what_is_there(void **state) {
+        assert_done(change(SUBMIT, "db@.service", "[Container]\nImage=reg.example/db:%i\n", false));
+        ask_and_lose_the_right("db@16.service", NULL);
+}
+
 // What it was told is gone with it: the request comes again, and is asked about again.
 static void the_next_leader_asks_again(void **state) {
         uint64_t id[2] = {++g.id, 55};
@@ -444,6 +480,8 @@ RUN_TESTS(
         IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
         IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
         IMAGE_TEST(others_are_decided_meanwhile),
+        IMAGE_TEST(who_may_bring_nothing_by_then_starts_what_is_there),
+        IMAGE_TEST(who_may_make_no_instance_by_then_starts_what_is_there),
         IMAGE_TEST(the_next_leader_asks_again),
         IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
         IMAGE_TEST(a_held_job_is_resolved_when_it_begins),

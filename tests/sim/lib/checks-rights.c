@@ -185,12 +185,14 @@ static const LogUnit *unit_behind(uint64_t job, unsigned unit) {
 }
 
 void undo_on_answer(const WorldAsked *a, const Argosy__Response *r) {
-        const Argosy__Request__Undo *q = a->request->undo;
         const LogJob *undone = find_undone(a, r), *by = undone ? log_truth.jobs[log_place(r->job)] : NULL;
-        const uint64_t from = log_place(q->job), to = log_place(r->job);
+        const Argosy__Request__Undo *q = undone ? a->request->undo : NULL; // else it asks for anything
+        uint64_t from, to;
 
         if (!by || q->rolling || by->parted || by->entry != log_truth.n_entries)
                 return;
+        from = log_place(q->job);
+        to = log_place(r->job);
         for (unsigned i = 0; i < asks.n_units; i++) {
                 if (!(undone->touched & 1u << i) || was_touched_by_others(from, to, to, i) ||
                     was_refused_there(r->change, asks.units[i].name))

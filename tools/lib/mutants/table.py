@@ -73,10 +73,18 @@ def planted(path):
     return dict(CHECK.findall(path.read_text()))
 
 
+def check_emptied(source, fault):
+    """Misfit if a line that stands alone under an if is taken out without a semicolon: the one behind it would be the if's."""
+    _, lines, first, _ = position(source, fault)
+    above = re.sub(r"\s*//.*", "", lines[first - 1]).strip()
+    if not fault.instead and re.match(r"(if|for|while) \(.*\)$|(\} )?else( if \(.*\))?$", above):
+        raise Misfit(f"{fault.file}: without this line the next one hangs on \"{above}\"; it needs a semicolon: {fault.line}")
+
+
 def misfits(source, faults):
     """What does not fit, in words; nothing if all does."""
     for fault in faults:
-        for check in (position, check_test):
+        for check in (position, check_emptied, check_test):
             try:
                 check(source, fault)
             except Misfit as reason:

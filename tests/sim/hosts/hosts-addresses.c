@@ -178,20 +178,47 @@ bool hosts_addresses_is_at(const Argosy__Voter *v) {
                 (named && sim_host_number(named) == machine));
 }
 
-bool hosts_addresses_knows_place(uint32_t number) {
+// Whom it asks who votes: voters that it knows, where it knows them to be.
+static uint32_t asked_by(uint32_t number) {
         const Daemon *d = sim_machine(number)->daemon;
-        size_t n = 0;
+        uint32_t bits = 0;
 
         for (size_t i = 0; d && d->peers && i < d->peers->n_voters; i++) {
                 const Argosy__Voter *v = d->peers->voters[i];
 
-                if (v->host == d->peers->host)
-                        continue;
-                n++;
-                if (hosts_addresses_is_at(v))
-                        return true;
+                if (v->host != d->peers->host && hosts_addresses_is_at(v))
+                        bits |= 1u << members_machine_of(v->host);
         }
-        return n == 0;
+        return bits;
+}
+
+static bool votes(uint32_t number) {
+        const Argosy__HostRecord *r = members_record(number);
+
+        return r && r->raft_id > 0;
+}
+
+static bool knows_nobody_else(const Argosy__PeersFile *peers) {
+        return peers->n_voters == 0 || (peers->n_voters == 1 && peers->voters[0]->host == peers->host);
+}
+
+// Those that it asks name the voters that they know.
+bool hosts_addresses_knows_place(uint32_t number) {
+        uint32_t found = asked_by(number), before = 0;
+        const Daemon *d = sim_machine(number)->daemon;
+
+        if (!d || !d->peers || knows_nobody_else(d->peers))
+                return true;
+        while (found != before) {
+                before = found;
+                for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                        if (before & 1u << i)
+                                found |= asked_by(i);
+        }
+        for (uint32_t i = 1; i <= sim_cluster_size(); i++)
+                if (i != number && found & 1u << i && votes(i))
+                        return true;
+        return false;
 }
 
 static bool is_final(void *data) {

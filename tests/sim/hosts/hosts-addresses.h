@@ -20,5 +20,5 @@ void hosts_addresses_mend(void);
 void hosts_addresses_tell(void);
 // Whether that voter is at the address, or by the name, that is known.
 bool hosts_addresses_is_at(const Argosy__Voter *v);
-// Whether one of the voters that it knows is where it knows it to be. True: it has no such list.
+// Whether it finds a voter, itself or by others that it finds. True: it has no list of them.
 bool hosts_addresses_knows_place(uint32_t number);

@@ -93,6 +93,8 @@ unsigned event_roles_note(Leader *l, Unit *u, unsigned *ret_before) {
         if (!roles->needed || !e) // an author that could see it may see it go
                 return before;
         u->event.role = role_of(roles, e);
+        if (before != u->event.role)
+                event_roles_mark_group(l, u->name);
         if (before != 0 && before != u->event.role)
                 roles->changed_seq = l->events->last_seq + 1; // also for watchers that are up to date
         return u->event.role;

@@ -170,12 +170,15 @@ static void drain_node(Leader *l, Node *n) {
 }
 
 static void drain_state(Leader *l, UnitOnNode *on_node) {
+        unsigned before;
         EventDraft d;
         int r = event_draft_state(l, on_node, &d);
 
         on_node->mismatch_reported = d.mismatch;
         on_node->older_secret_reported = d.older_secret;
         l->events->n_rows++;
+        if (on_node->unit->event.role == 0) // what is said of the unit itself may come later
+                (void) event_roles_note(l, on_node->unit, &before);
         d.role = d.role_before = on_node->unit->event.role;
         if (r == 0 && event_stream_notify(l, &on_node->reported, &d))
                 event_stream_move_to_end(l, &on_node->unit->event, l->events->last_seq);
@@ -228,7 +231,7 @@ static void drain_unit(Leader *l, Unit *u) {
         r = event_draft_unit(l, u, &d);
         d.role = (uint16_t) event_roles_note(l, u, &before);
         d.role_before = (uint16_t) before;
-        if (before != d.role || !u->recorded)
+        if (!u->recorded) // nor in its group
                 event_roles_mark_group(l, u->name);
         if (r == 0 && event_stream_notify(l, &u->event.reported, &d))
                 event_stream_move_to_end(l, &u->event, s->last_seq);

@@ -480,7 +480,7 @@ static int list(const Leader *l, const Viewer *v, const Argosy__Request__ListJob
 static int list_late(const Leader *l, const Viewer *v, const Argosy__Request__ListJobs *m,
                      Argosy__Response__Jobs *jobs) {
         uint64_t numbers[LATE_LISTED];
-        size_t n = cluster_state_late_jobs(l->state, m->late_after, m->before ?: UINT64_MAX, numbers,
+        size_t n = cluster_state_late_jobs(l->state, m->late_after, newest_meant(l, m) + 1, numbers,
                                            LATE_LISTED),
                looked = 0;
         int r = 0;

@@ -9,8 +9,11 @@
 #include "leader-private.h"
 
 #include "author.h"
+#include "event-marks.h"
 #include "event-stream.h"
 #include "messages.h"
+#include "registry.h"
+#include "str.h"
 
 #define WEB "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nRole=web\n"
 #define DB "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -108,6 +111,30 @@ static void what_happens_is_told_of_his_units_also_that_they_go(void **state) {
         assert_true(is_reported(&a, "web.service"));
         asked_forget(&a);
         asked_forget(&all);
+}
+
+// Nodes are heard in turns of their own, however many units are due.
+static void what_a_node_says_is_told_also_before_the_unit_is(void **state) {
+        Asked a = {.author = &alice};
+        bool found = false;
+
+        for (int i = 0; i < 20; i++) {
+                _cleanup_free_ char *name = str_printf("db%d.service", i);
+
+                rig_change(&g, START, name, DB);
+        }
+        assert_true(asked_pull(&g, &a));
+        g.leader->limits.event_rows = 2;
+        for (int i = 0; i < 20; i++) {
+                _cleanup_free_ char *name = str_printf("db%d.service", i);
+
+                event_mark(g.leader, &unit_find(g.leader, name)->event);
+        }
+        rig_change(&g, START, "web.service", WEB);
+        while (asked_pull(&g, &a))
+                found |= asked_find(&a, STATE, "web.service") != NULL;
+        assert_true(found);
+        asked_forget(&a);
 }
 
 static void he_is_told_that_they_went_while_he_was_away(void **state) {
@@ -268,6 +295,7 @@ RUN_TESTS(
         TEST(who_may_see_nothing_is_refused),
         TEST(the_whole_state_is_that_of_his_units),
         TEST(what_happens_is_told_of_his_units_also_that_they_go),
+        TEST(what_a_node_says_is_told_also_before_the_unit_is),
         TEST(he_is_told_that_they_went_while_he_was_away),
         TEST(jobs_are_told_as_they_would_be_listed_to_him),
         TEST(a_unit_that_comes_to_be_of_another_role_goes_for_him),

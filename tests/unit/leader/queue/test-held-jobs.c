@@ -50,6 +50,11 @@ static void what_began_late_is_listed_by_when_it_began(void **state) {
         assert_true(job < between);
         assert_string_equal(jobs->rows[0]->units[0]->unit, "a.service");
         assert_true(jobs->rows[0]->units[0]->revision > then);
+        list.begun_before = rig_show_job(&g, job)->revision_before; // it had not begun by then
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
+        list.begun_before++;
+        assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 1);
+        list.begun_before = 0;
         list.late_after = cluster_state_revision(g.state);
         assert_int_equal(rig_last(rig_list_jobs(&g, &list))->jobs->n_rows, 0);
 }

@@ -7,15 +7,14 @@
 //      2. the job's wait for its start fails: queries/open-jobs.c keeps that wait, and notes it
 //      (OpenJob.reverting)
 //      3. here the unit is put with what the job's own record says of it before; instances of a template go
-//      together, with
-//         the template, as in an update, and so do all that share a network that goes back. This is the
-//         job's own doing, and one more part of it in the log
+//         together, with the template, as in an update, and so do all that share a network that goes back.
+//         This is the job's own doing, and one more part of it in the log
 //      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
-// What was down before stays as it is, and so does what the job has left alone. Of a record that names not
-// all of its units, or whose former content is not kept any more, the unit stays with the new one: it has
-// failed as it is. So does one whose former content would go in a cycle with the order that others have got
-// since.
+// What was down before stays as it is (with a network it goes back, and is not started), and so does what the
+// job has left alone. Of a record that names not all of its units, or whose former content is not kept any
+// more, the unit stays with the new one: it has failed as it is. So does one whose former content would go in
+// a cycle with the order that others have got since.
 //
 // Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
 // again.
@@ -210,6 +209,7 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         Argosy__UnitExtra extra;
         Argosy__UnitRecord next = *e->record;
+        bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED && record_is_on_trial(e->record);
         Leader *l = r->d->leader;
         Unit *u = unit_find(l, next.name);
         int k = 0;
@@ -236,8 +236,7 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         if (k < 0)
                 return k;
         log_unit(LOG_WARNING, next.name, "%s goes back to the file of before: %s.", next.name, why->text);
-        return batch_builder_put_unit(&r->d->batch, &next,
-                                      next.target == ARGOSY__TARGET__TARGET_LAUNCHED ? BATCH_BUMP_START : 0,
+        return batch_builder_put_unit(&r->d->batch, &next, starts ? BATCH_BUMP_START : 0,
                                       e->record->revision);
 }
 

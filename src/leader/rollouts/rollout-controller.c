@@ -459,7 +459,7 @@ static int change_sharer(Unit *v, void *userdata) {
         if (batch_builder_has_unit(t->b, v->name))
                 return -EBUSY;
         if (v->budget != t->o->budget || !item.mine || item.changed != rollout_is_returning(t->r))
-                return rollout_networks_put(t->l, t->b, t->networks, v);
+                return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
         t->sums->down += item.wanted_up && item.up;
         t->sums->on_way += item.wanted_up;
         return change_unit(t->l, t->b, t->r, v, &item, t->scheduler);

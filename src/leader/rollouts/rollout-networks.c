@@ -9,6 +9,9 @@
 // On the way back the same goes the other way round, on the nodes that it has come to. Nothing of this is in
 // the rollout's record: contents say which network they have.
 //
+// Who is up as it gets the network is on trial with it (UnitExtra.trial), and starts again as it goes back:
+// it may have failed by then, as a dependency of its start did, and then no other content starts it.
+//
 // Failures: a content that the cluster does not take any more leaves its unit as it is, and says so in the
 // log of argosyd; -EBUSY: the batch has one of them already.
 
@@ -21,10 +24,12 @@
 #include "budget-dependents.h"
 #include "disruption-budget.h"
 #include "log.h"
+#include "ordering.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange *ret) {
         *ret = (NetworkChange){};
@@ -89,8 +94,12 @@ int rollout_networks_each(Leader *l, const NetworkChange *c, const Unit *u, cons
         return r;
 }
 
-int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v) {
+int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v, bool back) {
         const UnitEntry *e = cluster_state_find_unit(l->state, v->name);
+        bool launched = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED,
+             tried = launched && !back && ordering_standing(l, v->name) == STANDING_UP,
+             starts = launched && back && record_is_on_trial(e->record);
+        Argosy__Trial trial = ARGOSY__TRIAL__INIT;
         Argosy__UnitRecord next = *e->record;
         _cleanup_free_ char *why = NULL;
         Argosy__UnitExtra extra;
@@ -108,8 +117,8 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
         if (r < 0)
                 return r;
         next.spec = hash_field(&spec);
-        next.extra = unit_extra_with_trial(&extra, e->record, NULL);
-        return batch_builder_put_unit(b, &next, 0, e->record->revision);
+        next.extra = unit_extra_with_trial(&extra, e->record, tried ? &trial : NULL);
+        return batch_builder_put_unit(b, &next, starts ? BATCH_BUMP_START : 0, e->record->revision);
 }
 
 // -------------------------------------------------------------------------------------------- the beginning
@@ -193,7 +202,7 @@ static int put_node(Leader *l, BatchBuilder *b, const NetworkChange *c, Unit *co
         for (size_t i = 0; i < n && r == 0; i++) {
                 if (list[i]->node)
                         disruption_budget_take(l, list[i]);
-                r = rollout_networks_put(l, b, c, list[i]);
+                r = rollout_networks_put(l, b, c, list[i], false);
         }
         return r;
 }

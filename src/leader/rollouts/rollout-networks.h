@@ -15,8 +15,9 @@ char *rollout_networks_words(const NetworkChange *c);
 // ends it.
 int rollout_networks_each(Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) _warn_unused_;
-// Puts the record of one that is not the rollout's own. 0, -EBUSY, -ENOMEM.
-int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v) _warn_unused_;
+// Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
+int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
+                         bool back) _warn_unused_;
 // Whether units that share a network with `name`, which is to get that content in place of `before`, are
 // being updated themselves, so that one of the two would bring it to the other's units: *ret has the name of
 // one, which lives as long as that, or NULL. 0 or -ENOMEM.

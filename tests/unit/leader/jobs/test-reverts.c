@@ -163,6 +163,25 @@ static void who_shares_a_network_that_does_not_start_goes_back_with_it(void **st
         assert_up("app.service");
 }
 
+// It goes back, too: its node has one network of that name.
+static void who_shares_a_network_and_was_down_before_is_not_ordered_to_start(void **state) {
+        static const char down[] =
+                "[Container]\nImage=localhost/down:1\nNetwork=front.network\n" NETWORK("1");
+        uint64_t job, start;
+
+        start_sharers();
+        g.bad = hash_of(down, strlen(down));
+        (void) rig_change(&g, START, "down.service", down);
+        rig_pass_ms(&g, LATER_MS);
+        start = rig_record(&g, "down.service")->start_rev;
+        g.bad = hash_of(WEB("2"), strlen(WEB("2")));
+        job = replace("web.service", WEB("2"));
+        rig_pass_ms(&g, LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(has("web.service", WEB("1")) && has("down.service", down));
+        assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
+}
+
 static void assert_one_place_for_each_unit(Rig *r) {
         _cleanup_(message_freep) Argosy__LogBatch *batch =
                 argosy__log_batch__unpack(NULL, r->entry_len, r->entry);
@@ -361,6 +380,8 @@ RUN_TESTS(
                                         teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_that_does_not_start_goes_back_with_it, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(who_shares_a_network_and_was_down_before_is_not_ordered_to_start,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(what_ran_goes_back_and_the_job_has_failed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_back_is_not_moved_by_the_same_entry, setup,
                                         teardown),

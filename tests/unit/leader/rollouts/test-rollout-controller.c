@@ -206,6 +206,60 @@ static void a_network_goes_back_with_the_update_that_fails(void **state) {
         assert_true(record_is("idle.service", SHARER("idle", "1")));
 }
 
+enum { LATER_MS = 30000 };
+
+#define MATE(image, subnet)                                                                       \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nMachineOf=" \
+        "web.service\n" NETWORK(subnet)
+
+static bool has_second_network(const Hash *spec) {
+        static const char *const with[] = {SHARER("web", "2"), MATE("app", "2"), MATE("down", "2")};
+        bool any = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(with); i++) {
+                Hash of = hash_of(with[i], strlen(with[i]));
+
+                any |= hash_equal(spec, &of);
+        }
+        return any;
+}
+
+// Of two units that share a network on a node, one is updated to one that cannot be made. The start_rev of
+// the other one before.
+static uint64_t update_to_a_network_that_cannot_be(const char *mate, const char *content, bool sound) {
+        uint64_t start;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "web.service", SHARER("web", "1"));
+        g.bad = sound ? (Hash){} : hash_of(content, strlen(content));
+        (void) rig_change(&g, START, mate, content);
+        rig_pass_ms(&g, LATER_MS);
+        start = rig_record(&g, mate)->start_rev;
+        g.bad = (Hash){};
+        g.is_bad = has_second_network;
+        watch(begin((RigRollout){UPDATE, "web.service", SHARER("web", "2")}));
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(record_is("web.service", SHARER("web", "1")) && record_is(mate, content));
+        assert_int_equal(count_running(SHARER("web", "1")), 1);
+        return start;
+}
+
+// It has not started either by the time that the update goes back. systemd says of that start that a
+// dependency failed, and of the unit that it is inactive: only an order starts it.
+static void who_went_down_with_a_network_starts_again_with_the_former_one(void **state) {
+        uint64_t start = update_to_a_network_that_cannot_be("app.service", MATE("app", "1"), true);
+
+        assert_int_equal(count_running(MATE("app", "1")), 1);
+        assert_true(rig_record(&g, "app.service")->start_rev > start);
+}
+
+static void what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back(void **state) {
+        uint64_t start = update_to_a_network_that_cannot_be("down.service", MATE("down", "1"), false);
+
+        assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
+}
+
 static void one_update_at_a_time_brings_a_network(void **state) {
         const Argosy__Response *r;
 
@@ -883,6 +937,8 @@ static void who_has_left_the_group_has_changed_it(void **state) {
 RUN_TESTS(
         RIG_TEST(a_network_changes_on_one_node_after_the_other),
         RIG_TEST(a_network_goes_back_with_the_update_that_fails),
+        RIG_TEST(who_went_down_with_a_network_starts_again_with_the_former_one),
+        RIG_TEST(what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back),
         RIG_TEST(one_update_at_a_time_brings_a_network),
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),

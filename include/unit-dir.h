@@ -50,6 +50,7 @@ typedef struct UnitDirItem {
         size_t made_len; // `content` was made, and so many bytes with what was made beside it
                          // (quadlet_made_next()); 0: it was not
         bool replaces; // a network that another file made may go: podman does not have it any more
+        bool beside_again; // what was made beside it may be another unit's by now: it is looked at
         Hash spec;         // of `content`, or of the container's content of which that was made (quadlet.h)
         const char *slice; // NULL: none of ours
         Buf touched; // out: NUL-terminated names of the units under which links came or went; the caller's
@@ -118,6 +119,8 @@ int unit_dir_take_from(UnitDir *d, const char *from);
 // Whether `name` is such a link.
 bool unit_dir_is_left_behind(const UnitDir *d, const char *name);
 
+// Whether a unit of that name stands beside the file of `name` for it. Reads the disk alone.
+bool unit_dir_has_beside(const UnitDir *d, const char *name, const char *beside);
 // Whether the name's own file, or without one the template of a name of ours, has this content.
 bool unit_dir_has_content(UnitDir *d, const char *name, const Hash *spec);
 // Nothing of `name` became ours: what was written beside its file goes again, with the template that nobody

@@ -103,6 +103,7 @@ typedef struct AgentNode {
         struct ForeignSearch *searcher; // the helper that searches
         size_t n_hidden;           // units with AgentUnit.hidden
         Map returns;         // AgentReturn by name: units that come back after others, see agent-returns.h
+        Map networks;        // MadeNetwork by the name of the unit that makes it: agent-networks.c alone
         Map stop_queries;    // StopQuery by name: agent-stop-cause.c alone
         Map down_by;         // AgentDownBy by name: agent-down.c alone
         Map reported_groups; // ReportedGroup by name: control groups that are not where the rule says

@@ -50,6 +50,7 @@ typedef struct FileItem {
         bool takes_over;  // it runs, and becomes ours only if somebody has left it behind
         bool is_fleets;   // and fleet has not, since its program runs
         bool replaces;    // networks of before are gone: UnitDirItem.replaces
+        bool down;        // UnitDirItem.beside_again
         bool untouched;   // out, if it failed: nothing of ours is there
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         AgentMade *made; // of a container's content: what is written for it; NULL: that is no container's
@@ -98,6 +99,7 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         if (job == AGENT_FILE_WRITE) {
                 it->made = TAKE_PTR(work->made);
                 it->replaces = work->network_free;
+                it->down = active_state_is_down(u->watch.runtime.active);
         }
         memcpy(it->slice, held.slice, sizeof(it->slice));
         list_init(&it->link);
@@ -154,6 +156,7 @@ static UnitDirItem item_of(const FileItem *it) {
                               : it->spec->len,
                 .made_len = made ? made->len : 0,
                 .replaces = it->replaces,
+                .beside_again = it->down,
                 .spec = remove ? (Hash){} : it->spec->hash,
                 .slice = *it->slice ? it->slice : NULL,
                 .enable = it->enable,
@@ -388,6 +391,8 @@ static void on_item(AgentNode *node, FileItem *it) {
                 on_network_in_way(u, it);
                 return;
         }
+        if (it->job == AGENT_FILE_WRITE && it->error == 0 && !it->foreign && it->made)
+                agent_networks_written(u, &it->made->text);
         if (it->foreign || it->error == -EEXIST || it->error == -ENOTUNIQ || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {

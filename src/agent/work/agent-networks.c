@@ -18,6 +18,11 @@
 // done twice. podman takes no network from a container (no --force): what came to it since the look makes
 // the step fail, and it is tried again.
 //
+// A unit may have, or get back, the file that it had while the network is another one's: an order was taken
+// back before its turn. So before each start it is looked of which file the network was written last
+// (MadeNetwork). Of two files that of the later order counts; who has the other one runs with that network,
+// so that no two go on making it anew.
+//
 // A network that the host has by itself has no unit of argosy's, and stays.
 
 #include "agent-networks.h"
@@ -34,6 +39,7 @@
 #include "network-look.h"
 #include "quadlet.h"
 #include "str.h"
+#include "unit-dir.h"
 #include "unit-parts.h"
 #include "unit-state.h"
 
@@ -55,6 +61,13 @@ typedef struct Network {
         Hash of;      // of which file it is to be
         bool due;     // it is made anew
 } Network;
+
+// What was written last.
+typedef struct MadeNetwork {
+        Hash of;
+        uint64_t revision; // of the order that brought it
+        char unit[];
+} MadeNetwork;
 
 typedef enum Phase { PHASE_LOOK, PHASE_SURVEY, PHASE_STOP, PHASE_REMOVE, PHASE_GONE } Phase;
 
@@ -175,13 +188,16 @@ static bool had_other(const AgentUnit *u, const Network *w) {
         return !hash_equal(&of, &w->of);
 }
 
-// A container that comes down, and comes back, with the unit that makes the network.
+// A container that comes down, and comes back, with the unit that makes the network. Of a unit that an
+// earlier argosyd has written the content is not known, but what stands beside it.
 static bool is_ours(const AgentUnit *u, const Network *w, const NetworkUser *user) {
         _cleanup_free_ char *name = strndup(user->owner, (size_t) user->owner_len);
         const AgentUnit *owner = name ? agent_unit_find(u->node, name) : NULL;
         const AgentSpec *content = owner ? agent_unit_content(owner) : NULL;
         UnitPart part;
 
+        if (owner && owner->has_held && !content)
+                return !u->node->dir || unit_dir_has_beside(u->node->dir, name, w->unit);
         return content && content->content &&
                quadlet_beside_find(content->content, content->len, w->file, &part);
 }
@@ -614,6 +630,62 @@ static char *nth_unit(const AgentSpec *content, size_t n) {
         return NULL;
 }
 
+static void note_made(AgentNode *node, const QuadletMade *made, uint64_t revision) {
+        MadeNetwork *m = map_find_str(&node->networks, made->name);
+        size_t size = strlen(made->name) + 1;
+        Hash of;
+
+        if (!quadlet_made_of(made->unit, made->len, &of))
+                return;
+        if (!m) {
+                m = calloc(1, sizeof(*m) + size);
+                if (!m)
+                        return; // nobody is told then, and starts with what is there
+                memcpy(m->unit, made->name, size);
+                if (map_add_str(&node->networks, m->unit, m) < 0) {
+                        free(m);
+                        return;
+                }
+        }
+        m->revision = hash_equal(&m->of, &of) ? MAX_OF(m->revision, revision) : revision;
+        m->of = of;
+}
+
+void agent_networks_written(const AgentUnit *u, const Buf *made) {
+        size_t at = made ? quadlet_made_len(made->data, made->len) : 0;
+        QuadletMade m;
+
+        while (made && quadlet_made_next(made->data, made->len, &at, &m))
+                if (str_has_suffix(m.name, QUADLET_NETWORK_UNIT))
+                        note_made(u->node, &m, u->work->wanted.revision);
+}
+
+void agent_networks_gone(AgentNode *node, const char *unit) {
+        free(map_take_str(&node->networks, unit));
+}
+
+// An older order than that of this unit has had one of its networks made of another file.
+static bool has_other_made(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+
+        for (const char *at = content ? content->networks : NULL; at && *(at += strspn(at, " "));) {
+                size_t len = strcspn(at, " ");
+                _cleanup_free_ char *unit = quadlet_beside_unit(at, len), *file = strndup(at, len);
+                const MadeNetwork *m = unit && file ? map_find_str(&u->node->networks, unit) : NULL;
+                UnitPart part;
+                Hash of;
+
+                at += len;
+                if (!m || m->revision >= u->work->wanted.revision ||
+                    !quadlet_beside_find(content->content, content->len, file, &part))
+                        continue;
+                of = quadlet_beside_hash(&part);
+                if (!hash_equal(&of, &m->of))
+                        return true;
+        }
+        return false;
+}
+
 static void ask_next(AgentUnit *u, size_t n);
 
 static void on_reloaded(int error, void *userdata) {
@@ -679,7 +751,12 @@ static void ask_next(AgentUnit *u, size_t n) {
 }
 
 void agent_networks_read(AgentUnit *u) {
-        ask_next(u, 0);
+        if (!has_other_made(u)) {
+                ask_next(u, 0);
+                return;
+        }
+        agent_unit_doubt_file(u); // it is written again, with what makes them
+        agent_step_prepared(u);
 }
 
 // ------------------------------------------------------------------------------------------------ the end
@@ -688,6 +765,10 @@ static void drop(Agent *a, NetworkLook *look) {
         if (look->command)
                 agent_command_cancel(a, &look->command);
         look_free(look);
+}
+
+void agent_networks_forget(AgentNode *node) {
+        map_done_with(&node->networks, free);
 }
 
 void agent_networks_drop(Agent *a) {

@@ -17,8 +17,14 @@ void agent_networks_release(AgentUnit *u);
 // A network is there that another file made: the unit is not written before that is gone.
 void agent_networks_in_way(AgentUnit *u);
 
-// Whether systemd is to be asked, before the next start (PLAN_PLACES), if it has read what makes them.
+// Its file is in place, with what was made beside it. Then: nobody needs the unit of that name any more.
+void agent_networks_written(const AgentUnit *u, const Buf *made);
+void agent_networks_gone(AgentNode *node, const char *unit);
+
+// Whether it is to be asked, before the next start (PLAN_PLACES), if what makes them is its own, and if
+// systemd has read that.
 bool agent_networks_is_unread(const AgentUnit *u);
 void agent_networks_read(AgentUnit *u);
 
+void agent_networks_forget(AgentNode *node);
 void agent_networks_drop(Agent *a);

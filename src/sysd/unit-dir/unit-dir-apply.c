@@ -69,6 +69,13 @@ static bool is_in_place(const UnitDir *d, const Entry *e, const UnitDirItem *ite
                streq(entry_slice(d, e) ?: "", item_slice(item) ?: "");
 }
 
+// Nor is what stands beside it another unit's by now.
+static bool has_own_beside(const UnitDir *d, const Entry *e, const UnitDirItem *item) {
+        const char *name = e->own_file || !e->template ? e->name : e->template->name;
+
+        return !item->beside_again || item->made_len == 0 || unit_dir_is_beside(d, name, item);
+}
+
 // The item is this entry's until end_item().
 static int entry_take_item(Entry *e, UnitDirItem *item) {
         if (!entry_more(e))
@@ -118,7 +125,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
                 return r;
         if (e && entry_item(e))
                 return -EINVAL;
-        if (e && is_in_place(d, e, item))
+        if (e && is_in_place(d, e, item) && has_own_beside(d, e, item))
                 return begin_links_only(d, e, item);
         if (quadlet_is(item->content, item->len)) // systemd would see nothing in it
                 return -ESTALE;
@@ -194,8 +201,10 @@ static bool will_follow(const Entry *e) {
 static int write_own_file(UnitDir *d, Entry *e) {
         int r;
 
-        if (will_follow(e))
-                return 0;
+        if (will_follow(e)) // the template's file is not written, and what stands beside it may be another's
+                return e->template->next || e->more->item->made_len == 0
+                               ? 0
+                               : unit_dir_put_beside(d, e->template->name, e->more->item);
         r = unit_dir_put_beside(d, e->name, e->more->item);
         if (r == 0)
                 r = unit_dir_put_content(d, e->name,

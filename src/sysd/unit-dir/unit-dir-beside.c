@@ -151,6 +151,45 @@ static int put_link(UnitDir *d, int fd, const char *name) {
         return 0;
 }
 
+// The link in the folder is to the file that is there.
+static bool is_linked(const UnitDir *d, const char *folder, const char *name) {
+        char path[FOLDER_SIZE + UNIT_NAME_MAX + 1];
+        struct stat file, link;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, name);
+        return fstatat(d->fd, path, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+               fstatat(d->fd, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && link.st_ino == file.st_ino;
+}
+
+bool unit_dir_is_beside(const UnitDir *d, const char *name, const UnitDirItem *item) {
+        size_t at = quadlet_made_len(item->content, item->made_len);
+        char folder[FOLDER_SIZE];
+        struct stat st;
+        QuadletMade m;
+
+        folder_of(name, folder);
+        while (quadlet_made_next(item->content, item->made_len, &at, &m))
+                if (!is_linked(d, folder, m.name) &&
+                    (fstatat(d->fd, m.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode)))
+                        return false;
+        return true;
+}
+
+bool unit_dir_has_beside(const UnitDir *d, const char *name, const char *beside) {
+        _cleanup_free_ char *template =
+                unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE ? unit_name_template(name) : NULL;
+        const char *const names[] = {name, template};
+        char path[FOLDER_SIZE + UNIT_NAME_MAX + 1];
+        struct stat st;
+
+        for (size_t i = 0; i < ELEMENTSOF(names) && names[i]; i++) {
+                snprintf(path, sizeof(path), "%s" FOLDER "/%s", names[i], beside);
+                if (fstatat(d->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                        return true;
+        }
+        return false;
+}
+
 // What is there was made of another file. 0: it may be replaced.
 static int refuse_other(const QuadletMade *m, bool replaces) {
         if (!str_has_suffix(m->name, QUADLET_NETWORK_UNIT))

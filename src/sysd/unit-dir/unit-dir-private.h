@@ -142,6 +142,8 @@ void unit_dir_advance_mtime(UnitDir *d);
 // Before the unit's file `name` is written: what was made with it (UnitDirItem.made_len) is there, and
 // nothing else. 0; -ENOTUNIQ: the name of one is taken; other negative errno.
 int unit_dir_put_beside(UnitDir *d, const char *name, const UnitDirItem *item);
+// Whether all of it is there, and no other unit's file of that name.
+bool unit_dir_is_beside(const UnitDir *d, const char *name, const UnitDirItem *item);
 // Its file is that of `from`: it needs the same.
 int unit_dir_copy_beside(UnitDir *d, const char *name, const char *from);
 // Its file is gone.

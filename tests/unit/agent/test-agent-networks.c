@@ -151,9 +151,9 @@ static void a_network_that_others_have_refuses_the_change(void **state) {
 }
 
 // Answers whatever is asked: the network is not there any more.
-static bool serve(void) {
+static bool serve_as(const char *subnet) {
         if (generator.n > 0)
-                make_in("2");
+                make_in(subnet);
         if (find_command("network inspect"))
                 look_at_network("", "");
         if (find_command("network rm"))
@@ -161,6 +161,10 @@ static bool serve(void) {
         if (newest("podman images"))
                 list("");
         return true;
+}
+
+static bool serve(void) {
+        return serve_as("2");
 }
 
 static void meet_again(void) {
@@ -221,7 +225,47 @@ static void an_agent_ends_while_networks_are_looked_at(void **state) {
         loop_until(find_command("network inspect"));
 }
 
+// Its order has been taken back before its turn came: it has what it had, and the network has not.
+static void who_keeps_its_file_does_not_start_with_the_network_of_another(void **state) {
+        start_sharers();
+        order("box.service", BOX_IN("2"), 8);
+        order("side.service", BOX_IN("2"), 8);
+        make_in("2");
+        make_in("2");
+        loop_until(count_commands("network inspect") == 2);
+        look_at_network("1", USERS);
+        look_at_network("1", USERS);
+        loop_until(count_commands("network inspect") == 1);
+        look_at_network("1", "");
+        loop_until(find_command("network rm"));
+        order("side.service", BOX_IN("1"), 9);
+        remove_network();
+        loop_until(serve_as("1") && answered("side.service", 9));
+        assert_true(network_is_of("1"));
+        loop_until(serve_as("1") && pid1_is_active(pid1, "box.service") &&
+                   pid1_is_active(pid1, "side.service"));
+        assert_true(network_is_of("1")); // the older order runs with it
+}
+
+// It has written none of them, and cannot read them back.
+static void an_agent_that_is_new_knows_whose_the_containers_are(void **state) {
+        start_sharers();
+        agent_down();
+        agent_up();
+        meet_again();
+        look_at_network("1", USERS);
+        look_at_network("1", USERS);
+        loop_until(count_commands("network inspect") == 1); // of the one that has its turn
+        look_at_network("1", USERS);
+        loop_until(find_command("network rm"));
+        remove_network();
+        loop_until(serve() && answered("box.service", 8) && answered("side.service", 8));
+        assert_true(network_is_of("2"));
+}
+
 RUN_TESTS(
+        CASE(who_keeps_its_file_does_not_start_with_the_network_of_another),
+        CASE(an_agent_that_is_new_knows_whose_the_containers_are),
         CASE(who_shares_a_network_goes_down_once_with_it_and_comes_back),
         CASE(two_that_change_it_at_once_make_it_once),
         CASE(a_network_that_others_have_refuses_the_change),

@@ -50,6 +50,7 @@ static void make(Buf *ret, const char *content, const char *source, const char *
 }
 
 static bool replaces; // networks that are there
+static bool again;    // UnitDirItem.beside_again
 
 static int write_one(const char *name, const char *content, bool from_template, const char *source,
                      const char *const *beside) {
@@ -62,6 +63,7 @@ static int write_one(const char *name, const char *content, bool from_template, 
         item.len = quadlet_made_len(made.data, made.len);
         item.made_len = made.len;
         item.replaces = replaces;
+        item.beside_again = again;
         unit_dir_apply(d, &item, 1);
         buf_done(&item.touched);
         return item.error;
@@ -90,7 +92,8 @@ static void assert_gone(const char *name) {
                 assert_string_equal((const char *) gone.data, name);
 }
 
-static const char *const volume[] = {VOLUME, NULL}, *const both[] = {VOLUME, NETWORK, NULL};
+static const char *const volume[] = {VOLUME, NULL}, *const network[] = {NETWORK, NULL},
+                         *const both[] = {VOLUME, NETWORK, NULL};
 
 static void what_stands_beside_goes_with_the_last_one(void **state) {
         assert_int_equal(write_one("web.service", "1", false, "x", both), 0);
@@ -140,8 +143,6 @@ static ino_t inode_of(const char *path) {
 }
 
 static void a_network_is_made_anew_by_who_has_removed_it(void **state) {
-        static const char *const network[] = {NETWORK, NULL};
-
         assert_int_equal(write_one("web.service", "1", false, "x", both), 0);
         assert_int_equal(write_one("app.service", "2", false, "x", both), 0);
         assert_int_equal(write_one("web.service", "3", false, "y", network), -EUCLEAN);
@@ -158,6 +159,35 @@ static void a_network_is_made_anew_by_who_has_removed_it(void **state) {
         assert_true(exists("units/" NETWORK));
         assert_int_equal(remove_one("app.service"), 0);
         assert_false(exists("units/" NETWORK));
+}
+
+// Its content is what it was, and the file beside it is another unit's.
+static void what_another_unit_has_replaced_is_put_there_again(void **state) {
+        static const char *const units[] = {"web.service", "work@1.service"},
+                                *const folders[] = {"web.service", "work@.service"};
+
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                _cleanup_free_ char *link = str_printf("units/%s.beside/" NETWORK, folders[i]);
+                bool instance = i == 1;
+
+                assert_int_equal(write_one(units[i], "1", instance, "x", network), 0);
+                replaces = true;
+                assert_int_equal(write_one("app.service", "2", false, "y", network), 0);
+                replaces = false;
+                assert_true(unit_dir_has_beside(d, units[i], NETWORK));
+                assert_false(unit_dir_has_beside(d, units[i], VOLUME));
+                assert_true(inode_of("units/" NETWORK) != inode_of(link));
+                assert_int_equal(write_one(units[i], "1", instance, "x", network), 0);
+                again = true;
+                assert_int_equal(write_one(units[i], "1", instance, "x", network), -EUCLEAN);
+                replaces = true;
+                assert_int_equal(write_one(units[i], "1", instance, "x", network), 0);
+                again = replaces = false;
+                assert_true(inode_of("units/" NETWORK) == inode_of(link));
+                assert_int_equal(remove_one("app.service"), 0);
+                assert_int_equal(remove_one(units[i]), 0);
+                assert_false(exists("units/" NETWORK));
+        }
 }
 
 static void what_the_host_has_by_itself_is_used(void **state) {
@@ -196,6 +226,8 @@ static void a_container_has_its_secrets_by_its_own_mount(void **state) {
 }
 
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_another_unit_has_replaced_is_put_there_again, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_stands_beside_goes_with_the_last_one, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_next_run_knows_who_needs_what, set_up, tear_down),

@@ -99,6 +99,27 @@ def test_an_update_takes_one_node_after_the_other(c: Cluster):
     forget(c)
 
 
+def test_a_network_that_cannot_be_goes_back(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    n2 = c.node("n2")
+    unit_run(n2, "podman network create --subnet 10.99.9.0/24 taken")
+    network(c, 9)
+    c.ctl_fails("start --replace ./boxes/web.container", "n1", saying="web.service")
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.7.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    for unit in ("web", "app"):
+        assert "Subnet=10.99.7.0/24" in c.ctl(f"cat {unit}")
+    c.ctl_fails("update ./boxes/web.container", "n1", saying="web.service")
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.7.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    unit_run(n2, "podman network rm taken")
+    c.ctl("destroy web app")
+    forget(c)
+
+
 def test_a_network_that_others_have_stays(c: Cluster):
     network(c, 7)
     write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
@@ -114,6 +135,29 @@ def test_a_network_that_others_have_stays(c: Cluster):
     c.ctl("start --replace ./boxes/web.container", "n1")
     assert subnet(n2) == "10.99.8.0/24"
     c.ctl("destroy web")
+    forget(c)
+
+
+def test_power_is_cut_in_the_middle(c: Cluster):
+    network(c, 7)
+    write(c, "web.container", BOX + "[X-Argosy]\nHost=n2\n")
+    write(c, "app.container", BOX + "[X-Argosy]\nHost=n2\n")
+    c.ctl("start ./boxes/web.container ./boxes/app.container", "n1")
+    n2 = c.node("n2")
+    network(c, 8)
+    c.ctl("start --replace --no-block ./boxes/web.container", "n1")
+    n2.kill()
+    n2.boot()
+    c.wait_online()
+    running(c, "web.service", "app.service")
+    assert subnet(n2) == "10.99.8.0/24" and users(n2) == ["systemd-app", "systemd-web"]
+    network(c, 9)
+    c.ctl("start --replace --no-block ./boxes/app.container", "n1")
+    n2.run("systemctl kill -s KILL argosyd; systemctl start argosyd")
+    eventually(lambda: subnet(n2) == "10.99.9.0/24")
+    running(c, "web.service", "app.service")
+    assert users(n2) == ["systemd-app", "systemd-web"]
+    c.ctl("destroy web app")
     forget(c)
 
 

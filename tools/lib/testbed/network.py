@@ -68,8 +68,12 @@ def forget_connections(keeper, name):
 
 
 def power_on(keeper, name):
-    """The end of power_off(), also if there was none."""
+    """The end of power_off(), also if there was none. Bridges and rules that the node has made went with its power."""
     _nft(keeper, name, "table inet off {}\ndelete table inet off\n")
+    keeper.run(["sh", "-e"], network=_file_of(name), input="""
+        ip -o link show type bridge | while IFS=': ' read -r number link rest; do ip link delete "$link"; done
+        nft list tables | grep -vx 'table inet partition' | while read -r table; do nft delete $table; done
+    """)
 
 
 def partition(keeper, name, direction):

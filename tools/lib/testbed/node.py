@@ -38,6 +38,7 @@ NOTHING_MATCHES = 1  # journalctl's exit status when --grep finds nothing; for a
 
 # What podman needs in a node: networks of containers, and the filter of devices.
 CONTAINER_RIGHTS = ["--capability=CAP_NET_ADMIN", "--system-call-filter=bpf"]
+CONTAINER_ENVIRONMENT = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}  # at each boot, before the first unit
 
 NO_PROGRAM = 127  # the exit status for it, in shells and elsewhere
 
@@ -178,8 +179,8 @@ class Node:
         with open(self.state / "console.log", "ab") as console:
             subprocess.run(self._keeper.inside(["setsid", "--fork", "sh", "-e", "-c", script]), check=True,
                            stdin=subprocess.DEVNULL, stdout=console, stderr=console,
-                           env={"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(notify_socket),
-                                "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
+                           env={"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(notify_socket), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1",
+                                **(CONTAINER_ENVIRONMENT if self._containers else {})})
 
     def _cgroup_inside(self):
         """The node's control group below the keeper's /sys/fs/cgroup, which shows the whole version 2 hierarchy."""

@@ -22,6 +22,7 @@ typedef struct Planner {
         BatchBuilderMark start;    // of this request
         char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
         SpecEntry *sibling_spec;   // what they have
+        Hash shared_before, shared_next; // of an instance whose networks others have by now; or zero
         int sibling_found;         // as ChangeOps.siblings() said
         unsigned depth;            // of units that bring others along
         struct Planning *planning; // innermost unit that is being planned

@@ -301,12 +301,22 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
 // With those that share a network with it. UNIT_REFUSED.
 static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                           Argosy__Response__UnitResult *result) {
+        bool instance = unit_name_kind(result->name, NULL) == UNIT_NAME_INSTANCE;
         ChangeContent next;
+        int r;
 
         if (!u || !source->file->container || hash_equal(&u->spec->hash, &source->hash) ||
             !find_text(p, source, &next))
                 return 0;
-        return request_share_networks(p, result->name, u, &next, result);
+        if (instance && hash_equal(&p->shared_before, &u->spec->hash) &&
+            hash_equal(&p->shared_next, &source->hash))
+                return 0; // with another instance
+        r = request_share_networks(p, result->name, u, &next, result);
+        if (r == 0 && instance) {
+                p->shared_before = u->spec->hash;
+                p->shared_next = source->hash;
+        }
+        return r;
 }
 
 // A host that cannot have its new image. UNIT_REFUSED.
@@ -527,6 +537,7 @@ static int plan_named(Planner *p, char *name, Map *had, Argosy__Response__UnitRe
         if (r == UNIT_REFUSED) {
                 request_take_back(p, name, mark);
                 p->n_along = p->n_along_before;
+                p->shared_next = (Hash){};
         }
         return MIN_OF(r, 0);
 }
@@ -564,6 +575,7 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         int r = request_turns_begin(p, &turns);
 
         p->n_along = 0;
+        p->shared_next = (Hash){};
         if (r >= 0)
                 r = plan_in_turns(p, &turns, change);
         request_turns_done(&turns);

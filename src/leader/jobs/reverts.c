@@ -11,10 +11,10 @@
 //         This is the job's own doing, and one more part of it in the log
 //      4. the wait goes on, for the former content, and then fails with the reason (Trial.why)
 //
-// What was down before stays as it is (with a network it goes back, and is not started), and so does what the
-// job has left alone. Of a record that names not all of its units, or whose former content is not kept any
-// more, the unit stays with the new one: it has failed as it is. So does one whose former content would go in
-// a cycle with the order that others have got since.
+// What was down before stays as it is (with a network it goes back, and is not started), and so does what
+// the job has left alone. Of a record that names not all of its units, or whose former content is not kept
+// any more, the unit stays with the new one: it has failed as it is. So does one whose former content would
+// go in a cycle with the order that others have got since.
 //
 // Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
 // again.

@@ -66,9 +66,6 @@ static void add(const char *name, void *userdata) {
 
         if (s->r < 0 || !e || !u || !network_change_concerns(s->change, e->spec))
                 return;
-        for (size_t i = 0; i < s->n; i++)
-                if (s->list[i] == u)
-                        return;
         s->r = ARRAY_GROW(s->list, s->allocated, s->n + 1);
         if (s->r >= 0)
                 s->list[s->n++] = u;
@@ -82,15 +79,19 @@ static int find(Leader *l, const NetworkChange *c, Sharers *ret) {
         return MIN_OF(ret->r, 0);
 }
 
-int rollout_networks_each(Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
+int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) {
-        Sharers s;
-        int r = find(l, c, &s);
+        int r = 0;
 
-        for (size_t i = 0; i < s.n && r == 0; i++)
-                if (s.list[i] != u && n && s.list[i]->node == n)
-                        r = each(s.list[i], userdata);
-        free(s.list);
+        if (!n)
+                return 0;
+        list_foreach_safe (i, &n->placed) {
+                Unit *v = CONTAINER_OF(i, Unit, placed);
+                const UnitEntry *e = v != u ? cluster_state_find_unit(l->state, v->name) : NULL;
+
+                if (r == 0 && e && network_change_concerns(c, e->spec))
+                        r = each(v, userdata);
+        }
         return r;
 }
 
@@ -192,6 +193,17 @@ static int by_node(const void *a, const void *b) {
         return n != m ? (n > m) - (n < m) : strcmp(x->name, y->name);
 }
 
+// By nodes, each once: it may share several of them. How many there are.
+static size_t sort(Unit **list, size_t n) {
+        size_t kept = 1;
+
+        qsort(list, n, sizeof(*list), by_node);
+        for (size_t i = 1; i < n; i++)
+                if (list[i] != list[kept - 1])
+                        list[kept++] = list[i];
+        return kept;
+}
+
 // All of one node, or none.
 static int put_node(Leader *l, BatchBuilder *b, const NetworkChange *c, Unit *const *list, size_t n) {
         _cleanup_free_ char *words = rollout_networks_words(c);
@@ -219,7 +231,7 @@ int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRec
         if (k == 0 && c.n > 0)
                 k = find(l, &c, &s);
         if (s.n > 1)
-                qsort(s.list, s.n, sizeof(*s.list), by_node);
+                s.n = sort(s.list, s.n);
         for (size_t i = 0, n; i < s.n && k == 0; i += n) {
                 for (n = 1; i + n < s.n && s.list[i]->node && s.list[i + n]->node == s.list[i]->node;)
                         n++;

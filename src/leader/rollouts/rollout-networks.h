@@ -13,7 +13,7 @@ int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange
 char *rollout_networks_words(const NetworkChange *c);
 // Calls `each` for all other units on the node that have another file of one of them. What it returns but 0
 // ends it.
-int rollout_networks_each(Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
+int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) _warn_unused_;
 // Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,

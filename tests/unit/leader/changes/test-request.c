@@ -704,7 +704,54 @@ static void who_goes_where_others_are_comes_after_them(void **state) {
                 "b.service a.service c.timer");
 }
 
+#define SHARER(subnet)                                                                        \
+        "[Container]\nImage=localhost/web\nNetwork=front.network\n\n# front.network\n[Network]\n" \
+        "Subnet=" subnet "\n"
+
+static unsigned n_sharers_asked;
+
+static int on_place_of_sharer(const char *name, const char *activates, const UnitOptions *options,
+                              const UnitOptions *mate, ChangePlace *ret, void *userdata) {
+        *ret = (ChangePlace){.node = 1, .possible = true};
+        return 0;
+}
+
+static bool on_may_stay_with_sharers(uint32_t node, const UnitOptions *options, void *userdata) {
+        return true;
+}
+
+static void on_each_sharer(const char *network, void (*each)(const char *name, void *userdata),
+                           void *each_data, void *userdata) {
+        n_sharers_asked++;
+        assert_string_equal(network, "front.network");
+        each("app.service", each_data);
+        each("web@1.service", each_data);
+        each("web@2.service", each_data);
+}
+
+// Instances mostly go from one content to another together: who shares the network is looked at once.
+static void who_shares_a_network_is_looked_at_once_for_all_instances(void **state) {
+        static const ChangeOps sharing = {.place = on_place_of_sharer,
+                                          .may_stay = on_may_stay_with_sharers,
+                                          .siblings = on_siblings,
+                                          .each_sharer = on_each_sharer};
+        const char *names[] = {"web@1.service", "web@2.service"};
+
+        w.ops = &sharing;
+        n_sharers_asked = 0;
+        submit("app.service", SHARER("1"));
+        (void) change_all(ARGOSY__VERB__VERB_START, names, 2, &(File){"web@.service", SHARER("1")}, 1,
+                          false);
+        n_sharers_asked = 0;
+        (void) change_all(ARGOSY__VERB__VERB_START, names, 2, &(File){"web@.service", SHARER("2")}, 1,
+                          true);
+        assert_true(has_content("app.service", SHARER("2")) && has_content("web@2.service", SHARER("2")));
+        assert_int_equal(n_sharers_asked, 1);
+}
+
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_shares_a_network_is_looked_at_once_for_all_instances, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_a_drop_in_is_said_with_its_path, setup, teardown),
         cmocka_unit_test_setup_teardown(verbs_lead_to_their_targets, setup, teardown),

@@ -8,7 +8,7 @@
 #include "content-image.h"
 #include "pending-requests.h"
 
-enum { IMAGE_PIN_HOSTS_MAX = 4 }; // that are asked for one image
+enum { IMAGE_PIN_HOSTS_MAX = 4 }; // that are asked for one image, with those that are asked again
 
 typedef struct ImagePin {
         size_t file; // of the request
@@ -19,7 +19,8 @@ typedef struct ImagePin {
         char *here;                          // those of the last host that could not ask it; NULL: all could
         uint64_t call;                       // 0: nobody is asked
         uint32_t asked[IMAGE_PIN_HOSTS_MAX]; // nodes
-        size_t n_asked;
+        size_t n_asked, n_tries;             // with those that said nothing
+        uint32_t silent;                     // a node whose session ended while it was asked last; 0: none
 } ImagePin;
 
 typedef struct ImagePinning {

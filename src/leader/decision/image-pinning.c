@@ -11,8 +11,11 @@
 // An image whose name depends on the instance gives each instance a file of its own, with its own digest.
 //
 // A host that cannot ask (no skopeo, no way to the registry, no session any more) leaves it to another one,
-// IMAGE_PIN_HOSTS_MAX times. What the registry says refuses the request: a file without a digest would be
-// another image on each host and each day. `unpinned` takes it as it is, and asks nobody.
+// IMAGE_PIN_HOSTS_MAX times. One whose session has ended has said nothing, and may be asked again: a host
+// attaches anew when its podman is another one. If no other is left, it is waited for while its Attach is on
+// its way.
+// What the registry says refuses the request: a file without a digest would be another image on each host
+// and each day. `unpinned` takes it as it is, and asks nobody.
 
 #include "image-pinning.h"
 
@@ -26,6 +29,7 @@
 #include "image-pins.h"
 #include "message.h"
 #include "node-calls.h"
+#include "registry.h"
 #include "request-repeats.h"
 #include "response.h"
 #include "str.h"
@@ -55,6 +59,8 @@ static void on_answered(PendingRequest *t, Node *n, const Argosy__ToVoter__Image
         if (!pin)
                 return;
         pin->call = 0;
+        if (!answer)
+                pin->silent = pin->asked[--pin->n_asked];
         if (!answer || answer->here) { // another one is asked
                 free(pin->here);
                 pin->here = answer ? strdup(answer->error) : NULL;
@@ -82,19 +88,26 @@ static int ask_with(PendingRequest *t, ImagePin *pin, Node *n, const char *regis
         if (r < 0)
                 return r;
         pin->asked[pin->n_asked++] = n->number;
+        pin->n_tries++;
         return node_calls_ask_image(t->leader, t, n, &question, on_answered, t, &pin->call);
+}
+
+static bool is_attaching(const Node *n) {
+        return n && n->host->linked && !n->host->attached;
 }
 
 static int ask(PendingRequest *t, ImagePin *pin) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         const Argosy__NamedFile *f = image_files_at(t, pin->file);
         int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
-        Node *n = r == 0 && pin->n_asked < IMAGE_PIN_HOSTS_MAX
+        Node *n = r == 0 && pin->n_tries < IMAGE_PIN_HOSTS_MAX
                           ? image_files_find_node(t->leader, f, file, pin->unit, pin->asked, pin->n_asked)
                           : NULL;
 
         if (n)
                 return ask_with(t, pin, n, file->registry_auth);
+        if (pin->n_tries < IMAGE_PIN_HOSTS_MAX && is_attaching(node_find(t->leader, pin->silent)))
+                return 0; // looked at again when it is there, or has gone
         return fail(pin, pin->here ? TAKE_PTR(pin->here)
                                    : strdup("no host that may run it can ask the registry"));
 }

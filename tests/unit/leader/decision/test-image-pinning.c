@@ -233,6 +233,65 @@ static void a_host_that_is_lost_leaves_it_to_another_one(void **state) {
         assert_int_equal(registry.asked[0], 5 - asked);
 }
 
+#define ON_2 IMAGE "[X-Argosy]\nHost=n2\n"
+
+// As one does whose podman is another one; no other could be asked.
+static void a_host_that_attaches_anew_is_asked_again(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+        RigHost *h = rig_host(&g, 2);
+
+        h->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", ON_2, false, (const uint8_t *) id);
+        assert_int_equal(a->n, 0);
+        h->mute = false;
+        virtual_host_attach(&h->virtual);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_done(rig_last(a));
+        assert_string_equal(digest_of("web.service"), OLD);
+        assert_int_equal(registry.n, 1);
+}
+
+// Of which it has so many units that its Attach comes in parts.
+static void a_host_that_is_attaching_is_waited_for(void **state) {
+        Argosy__ToVoter__Attach first = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        uint64_t id[2] = {++g.id, 55};
+        RigHost *h = rig_host(&g, 2);
+
+        h->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", ON_2, false, (const uint8_t *) id);
+        h->mute = false;
+        h->virtual.ops->attaching(&first, h->virtual.userdata);
+        first.seq = ++h->virtual.seq;
+        first.parts = true;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        m.attach = &first;
+        _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(&m); // what is in it may be taken
+        leader_on_message(g.leader, 2, copy);
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+        virtual_host_attach(&h->virtual); // whole
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_done(rig_last(a));
+        assert_string_equal(digest_of("web.service"), OLD);
+}
+
+static void a_host_that_goes_for_good_is_not_waited_for(void **state) {
+        uint64_t id[2] = {++g.id, 55};
+
+        rig_host(&g, 2)->mute = true;
+        RigAnswer *a =
+                rig_change_with_and_settle(&g, START, "web.service", ON_2, false, (const uint8_t *) id);
+        rig_host_off_for(&g, 2, 2 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, EIO);
+        assert_non_null(strstr(rig_last(a)->message, "no host that may run it"));
+}
+
 static void without_a_host_that_may_run_it_nothing_is_taken(void **state) {
         const Argosy__Response *r = change(START, "web.service", IMAGE "[X-Argosy]\nHost=none\n", false);
 
@@ -478,6 +537,9 @@ RUN_TESTS(
         IMAGE_TEST(a_host_that_cannot_ask_leaves_it_to_another_one),
         IMAGE_TEST(if_no_host_reaches_the_registry_it_is_said_why),
         IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
+        IMAGE_TEST(a_host_that_attaches_anew_is_asked_again),
+        IMAGE_TEST(a_host_that_is_attaching_is_waited_for),
+        IMAGE_TEST(a_host_that_goes_for_good_is_not_waited_for),
         IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
         IMAGE_TEST(others_are_decided_meanwhile),
         IMAGE_TEST(who_may_bring_nothing_by_then_starts_what_is_there),

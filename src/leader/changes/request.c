@@ -319,7 +319,8 @@ static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
         return r;
 }
 
-// A host that cannot have its new image. UNIT_REFUSED.
+// A host that cannot have its new image. Of a unit that has had no node nothing stops: it pulls as any that
+// starts. UNIT_REFUSED.
 static int refuse_image(const Planner *p, const UnitEntry *u, const Source *source,
                         const Argosy__UnitRecord *next, Argosy__Response__UnitResult *result) {
         ChangeContent content = {.file = source->file};
@@ -329,7 +330,8 @@ static int refuse_image(const Planner *p, const UnitEntry *u, const Source *sour
         if (!p->ops->image || !source->file->container || !u ||
             u->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
             next->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
-            (hash_equal(&u->spec->hash, &source->hash) && next->node == u->record->node) ||
+            (hash_equal(&u->spec->hash, &source->hash) &&
+             (u->record->node == 0 || next->node == u->record->node)) ||
             !find_text(p, source, &content))
                 return 0;
         r = p->ops->image(result->name, next->node, &content, &why, p->userdata);

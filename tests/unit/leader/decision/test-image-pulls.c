@@ -299,6 +299,17 @@ static void a_file_that_is_replaced_at_once_is_pulled_first(void **state) {
         assert_string_equal(image_of(3), "reg.example/web:2");
 }
 
+// As of any that starts, its pull is a step on its node: whoever asks has a job meanwhile.
+static void of_what_has_no_node_no_image_is_waited_for(void **state) {
+        rig_host(&g, 8)->refuses = true;
+        rig_change(&g, START, "x.service", IMAGE "[X-Argosy]\nHost=n8\n");
+        assert_string_equal(rig_node_name(&g, "x.service"), "");
+        rig_host(&g, 8)->refuses = false;
+        assert_int_equal(rig_change(&g, START, "x.service", NULL)->status, 0);
+        assert_string_equal(rig_node_name(&g, "x.service"), "n8");
+        assert_int_equal(pulls.n, 0);
+}
+
 static void a_rolling_restart_pulls_what_was_removed(void **state) {
         RigAnswer *a = rig_rollout(&g, (RigRollout){.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART,
                                                     .name = "web@.service",
@@ -379,6 +390,7 @@ RUN_TESTS(
         PULL_TEST(a_host_that_lacks_the_image_of_before_leaves_the_undo),
         PULL_TEST(an_undo_that_no_host_can_do_changes_nothing),
         PULL_TEST(a_file_that_is_replaced_at_once_is_pulled_first),
+        PULL_TEST(of_what_has_no_node_no_image_is_waited_for),
         PULL_TEST(a_rolling_restart_pulls_what_was_removed),
         PULL_TEST(a_restart_that_was_done_asks_nobody_when_it_comes_again)
 )

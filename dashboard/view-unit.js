@@ -240,7 +240,7 @@ export function show(root, { copy, name: unit, go }) {
       ["State", rowsOfUnit(copy, unit).map((r) => h("p", { class: r.level }, h("span", { class: `dot ${r.level}` }), " ", /^(looping|unknown)/.test(r.text) || r.text.startsWith(LEVEL_WORDS[r.level]) ? null : `${LEVEL_WORDS[r.level]}: `, name(r.text), r.node ? [" on ", nodeLink(r.node)] : null, r.since > 0 ? [" for ", h("span", { class: "since" }, since(r.since, copy.now))] : null))],
       states.some((s) => s.restarts > 0) ? ["Restarts", states.filter((s) => s.restarts > 0).map((s) => `${s.restarts.toLocaleString("en")}${states.length > 1 ? ` on ${s.node}` : ""}`).join(", ")] : null,
       ["Desired", row?.desired ?? "not in the cluster"], row?.set ? ["Set", name(row.set)] : null));
-    const next = JSON.stringify([row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error, s.looping])]);
+    const next = JSON.stringify([row?.rev, row?.desired, row?.state, row?.node, states.map((s) => [s.node, s.active, s.sub, s.error, s.looping])]);
     if (next !== told) {
       told = next;
       readWhy();

@@ -7,6 +7,7 @@ The nodes are clusters of their own. The registry is one of this program's, besi
 
 import contextlib
 
+from dashboard import PORT, dashboard, shows, view
 from lib import SLEEPER, Cluster, eventually, long, main, wait_for_podman
 
 from fake_registry import FakeRegistry, let_nodes_in  # isort:skip, for lib says where it is
@@ -303,4 +304,49 @@ def test_volumes_that_belong_to_somebody_else(c: Cluster):
     unit_run(n1, "podman volume rm systemd-data")
 
 
-main(nodes=2, alone=True, containers=True)
+def press(page, word):
+    """The button, of what changes something, and what it does is wanted."""
+    buttons = "return [...document.querySelectorAll('[data-needs]')].filter(b => b.checkVisibility() && b.textContent === given[0])"
+    eventually(lambda: page.run(f"{buttons}.map(b => b.click()).length", word) == 1, what=f"the page has a button {word}")
+    eventually(lambda: page.run("return !document.querySelector('dialog button[type=submit]').disabled"), what="the page has a plan")
+    plan = page.text("dialog .plan")
+    page.click("dialog button[type=submit]")
+    eventually(lambda: not page.text("dialog"), what="it has been asked for")
+    return plan
+
+
+def test_the_page_shows_an_image_its_pull_and_why_that_failed(c: Cluster):
+    r, former = published(c, "box:15", "former", padding=1 << 10)
+    c.ctl("submit ./boxes/web.container", "n1")
+    with dashboard(c) as page:
+        view(page, "#/unit/web.service")
+        shows(page, ".image", f"Image: {r.address}/box:15 (sha256:{former})")
+        first = r.publish("box:15", "first", padding=1 << 10).removeprefix("sha256:")
+        c.ctl("update --pull ./boxes/web.container", "n1")  # nothing runs that would be another one by that
+        shows(page, ".image", f"(sha256:{first})")
+        with r.doing("wants-credentials-for-layers"):
+            press(page, "Start")
+            shows(page, "main", "failed", "unplaced: no node takes it")  # the job
+        view(page, "#/unit/web.service")
+        shows(page, "#why", "n1: pulling", "unauthorized")
+        with r.doing("hangs-in-layers"):
+            press(page, "Start")
+            shows(page, "main", "its image is being pulled")
+        view(page, "#/unit/web.service")
+        shows(page, "main", "running on n1")  # podman has asked for the rest
+        runs(c, first)
+        second = r.publish("box:15", "second", padding=1 << 10).removeprefix("sha256:")
+        c.ctl("update --pull --health=1s ./boxes/web.container", "n1")
+        shows(page, ".image", f"(sha256:{second})")
+        page.click("[aria-labelledby=h-jobs] tbody tr:first-child button")
+        shows(page, "[aria-labelledby=h-jobs]", f"Image: {r.address}/box:15 sha256:{first[:12]} → sha256:{second[:12]}")
+        page.click("[aria-labelledby=h-jobs] tbody tr:first-child a")
+        shows(page, "main", "update")
+        assert "web.service: gets its file of before" in press(page, "Undo")
+        shows(page, "main", "undo", "done")
+        view(page, "#/unit/web.service")
+        shows(page, ".image", f"(sha256:{first})")
+        runs(c, first)
+
+
+main(nodes=2, conf=[f"Http.Listen=0.0.0.0:{PORT}"], alone=True, containers=True)

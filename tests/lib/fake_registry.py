@@ -220,6 +220,10 @@ class Handler(BaseHTTPRequestHandler):
                 self._hang()
             self.close_connection = True
             return
+        begin = self.headers.get("Range", "").removeprefix("bytes=").partition("-")[0]
+        if begin:  # the rest of what has broken off
+            self._send(206, "application/octet-stream", content[int(begin):], [("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")])
+            return
         self._send(200, "application/octet-stream", content)
 
     def _send_unknown(self, code, words):

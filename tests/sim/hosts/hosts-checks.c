@@ -113,3 +113,4 @@ const Check checks[] = {
          .on_calm = stays_on_calm},
 };
 const unsigned n_checks = ELEMENTSOF(checks);
+_Static_assert(ELEMENTSOF(checks) <= CHECKS_MAX, "each check has a place among the premises");

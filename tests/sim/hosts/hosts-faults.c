@@ -26,6 +26,7 @@
 #define HOSTS_FAULT_NAME(name, what) #name,
 const char *const swarm_fault_names[] = {HOSTS_FAULTS(HOSTS_FAULT_NAME)};
 const unsigned swarm_n_faults = _HOSTS_FAULTS;
+_Static_assert((unsigned) _HOSTS_FAULTS <= SWARM_FAULTS_MAX, "each fault has a weight");
 
 typedef struct Ending {
         HostsFault fault;

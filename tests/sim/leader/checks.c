@@ -194,3 +194,4 @@ const Check checks[] = {
          .on_end = stays_on_end},
 };
 const unsigned n_checks = ELEMENTSOF(checks);
+_Static_assert(ELEMENTSOF(checks) <= CHECKS_MAX, "each check has a place among the premises");

@@ -9,6 +9,7 @@
 #define SWARM_NAME(name, what) #name,
 const char *const swarm_fault_names[] = {SWARM_FAULTS(SWARM_NAME)};
 const unsigned swarm_n_faults = _FAULTS;
+_Static_assert((unsigned) _FAULTS <= SWARM_FAULTS_MAX, "each fault has a weight");
 
 // From a word of its own, so all else of a story is what it would be without them. Entries have to fit into
 // batch_max.

@@ -36,7 +36,7 @@ typedef struct Check {
         void (*end)(void); // frees what it has
 } Check;
 
-enum { CHECKS_MAX = 64 };
+enum { CHECKS_MAX = 96 };
 // The program's own table: leader/checks.c, hosts/hosts-checks.c.
 extern const Check checks[];
 extern const unsigned n_checks;

@@ -146,7 +146,7 @@ FAULTS = [
     Fault("place-of-another-limit-taken", "src/leader/queue/held-jobs.c",
           "if (known && t->held && *ret == HELD_JOB_GOES && is_of_another_limit(t->held, *ret_rule))",
           "if (false && is_of_another_limit(t->held, *ret_rule))",
-          "sim/leader: queue-is-kept"),
+          "leader/image-pinning: who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job"),
     Fault("late-job-is-nobodys", "src/model/cluster-state-jobs.c",
           "if (late > 0)",
           "if (false)",

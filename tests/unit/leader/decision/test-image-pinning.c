@@ -3,6 +3,7 @@
 // A tag is resolved once, by a host that may run the container, and the digest is in the log with the
 // content. The registry that hosts ask is `digest_now`, or `words`.
 #include "content-image.h"
+#include "leader-rig-private.h"
 #include "messages.h"
 #include "queue-words.h"
 
@@ -391,6 +392,66 @@ static void a_held_job_is_resolved_when_it_begins(void **state) {
         assert_int_equal(state_of(job), DONE);
 }
 
+// The host that was asked last, since it had heard of so many.
+static uint32_t asked_behind(const unsigned calls[static 4]) {
+        uint32_t host = rig_host(&g, 2)->calls > calls[2] ? 2 : 3;
+
+        assert_true(rig_host(&g, host)->calls > calls[host]);
+        return host;
+}
+
+// NULL: it cannot say.
+static void reply(uint32_t host, Argosy__ToVoter__ImageAnswer *image) {
+        Argosy__Response response = MESSAGE_OF(response, .status = EIO, .final = true);
+        Argosy__ToVoter__CallReply m =
+                MESSAGE_OF(to_voter__call_reply, .id = rig_host(&g, host)->last_call, .image = image);
+
+        if (!image)
+                m.response = &response;
+
+        rig_host_send(rig_host(&g, host), ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
+}
+
+// It has been let go by another rule, and waits for what a host says of its file while that is deleted: the
+// limit counts for it from then on, and has a place in the moment in which the answer is here.
+static void who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job(void **state) {
+        Argosy__ToVoter__ImageAnswer digest = MESSAGE_OF(to_voter__image_answer, .digest = (char *) OLD);
+        Argosy__QueueRule one = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, "");
+        uint32_t holds = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "web.service"));
+        uint32_t accepts = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, "web.service"));
+        unsigned calls[4] = {};
+
+        one.limit = 1;
+        (void) add_rule(one);
+        rig_set_lazy(&g, true);
+        uint64_t first = answer((Ask){START, "first.service", SERVICE})->job;
+        (void) hold((Ask){START, "older.service", SERVICE});
+        (void) hold((Ask){START, "web.service", IMAGE});
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        assert_int_equal(delete_rule(holds), 0);
+        uint32_t host = asked_behind(calls);
+        for (uint32_t h = 2; h <= 3; h++)
+                calls[h] = rig_host(&g, h)->calls;
+        reply(host, &digest);
+        rig_settle(&g);
+        host = asked_behind(calls); // whether podman takes it
+        assert_int_equal(delete_rule(accepts), 0);
+        assert_null(rig_record(&g, "older.service"));
+        (void) wait_for(first);
+        g.slow = true;
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->lazy = false;
+        rig_turns(&g, 10); // its end is on its way to the log
+        reply(host, NULL);
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
+        rig_turns(&g, 10);
+        rig_hurry_and_settle(&g);
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_true(is_launched("older.service"));
+        assert_true(is_launched("web.service"));
+        assert_true(rig_record(&g, "older.service")->revision < rig_record(&g, "web.service")->revision);
+}
+
 static void a_held_job_that_is_not_resolved_is_over(void **state) {
         uint64_t job = hold((Ask){START, "web.service", IMAGE, .hold = true});
 
@@ -547,6 +608,7 @@ RUN_TESTS(
         IMAGE_TEST(the_next_leader_asks_again),
         IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
         IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
+        IMAGE_TEST(who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job),
         IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
         IMAGE_TEST(unpinned_it_is_taken_as_it_is),
         IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),

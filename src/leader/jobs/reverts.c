@@ -268,7 +268,7 @@ static int put_instance(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *
         return put(r, e, group, revision, former, &(Why){why, true});
 }
 
-static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
+static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i, bool failed) {
         const Leader *l = r->d->leader;
         const char *name = group->names[i];
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
@@ -276,7 +276,7 @@ static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
         const JobItem *item = u ? open_job_item(r->job, u) : NULL;
         SpecEntry *former = e ? former_of(l, e, group) : NULL;
 
-        if (!former)
+        if (!former || failed != (item && list_is_linked(&item->reverting)))
                 return 0;
         if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
                 return find_failed_instance(r, name) || shares_networks(r, e)
@@ -284,21 +284,22 @@ static int put_named(Reverts *r, const Argosy__JobUnits *group, size_t i) {
                                : 0;
         if (!record_is_on_trial(e->record) && !shares_networks(r, e))
                 return 0;
-        if (item && list_is_linked(&item->reverting))
+        if (failed)
                 return put(r, e, group, group->revisions[i], former, &(Why){item->why, false});
         if (shares_networks(r, e))
                 return put_sharer(r, e, group, group->revisions[i], former);
         return put_instance(r, e, group, group->revisions[i], former);
 }
 
-static int put_all(Reverts *r, const Argosy__JobRecord *record) {
+// Those that have failed, or those that go along.
+static int put_all(Reverts *r, const Argosy__JobRecord *record, bool failed) {
         int e = 0;
 
         for (size_t g = 0; e == 0 && g < record->n_units; g++) {
                 const Argosy__JobUnits *group = record->units[g];
 
                 for (size_t i = 0; e == 0 && i < MIN_OF(group->n_names, group->n_revisions); i++)
-                        e = put_named(r, group, i);
+                        e = put_named(r, group, i, failed);
         }
         return e;
 }
@@ -338,7 +339,9 @@ static int revert(Reverts *r) {
         if (e == 0)
                 e = collect_networks(r, record);
         if (e == 0)
-                e = put_all(r, record);
+                e = put_all(r, record, false);
+        if (e == 0 && !r->full) // last: who has failed says to the next entry who goes along
+                e = put_all(r, record, true);
         message_free(record);
         if (e < 0 && e != -ENOENT)
                 return e;

@@ -5910,6 +5910,11 @@ FAULTS = [
     Fault("sharers-looked-at-for-each-instance", "src/leader/changes/request.c",
           "                p->shared_next = source->hash;", "                (void) source;",
           "leader/request: who_shares_a_network_is_looked_at_once_for_all_instances"),
+    Fault("failed-before-who-goes-along", "src/leader/jobs/reverts.c",
+          "        if (e == 0)\n                e = put_all(r, record, false);\n        if (e == 0 && !r->full)",
+          "        if (e == 0)\n                e = put_all(r, record, true);\n"
+          "        if (e == 0)\n                e = put_all(r, record, false);\n        if (false)",
+          "leader/reverts: what_goes_back_with_others_does_so_by_more_entries_than_one"),
     Fault("job-back-starts-what-was-down", "src/leader/jobs/reverts.c",
           "        bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED && record_is_on_trial(e->record);",
           "        bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED;",

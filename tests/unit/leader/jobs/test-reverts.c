@@ -163,6 +163,22 @@ static void who_shares_a_network_that_does_not_start_goes_back_with_it(void **st
         assert_up("app.service");
 }
 
+static void what_goes_back_with_others_does_so_by_more_entries_than_one(void **state) {
+        uint64_t job;
+
+        start_sharers();
+        g.start_ms = 2000;
+        g.bad = hash_of(APP("2"), strlen(APP("2")));
+        job = replace("app.service", APP("2"));
+        assert_true(has("app.service", APP("2")));
+        g.leader->limits.entry_units = 1;
+        g.start_ms = 0;
+        rig_pass_ms(&g, 10 * LATER_MS);
+        assert_int_equal(state_of(job), FAILED);
+        assert_true(has("web.service", WEB("1")) && has("app.service", APP("1")));
+        assert_true(has("more@.service", APP("1")));
+}
+
 // It goes back, too: its node has one network of that name.
 static void who_shares_a_network_and_was_down_before_is_not_ordered_to_start(void **state) {
         static const char down[] =
@@ -374,6 +390,8 @@ static void the_next_order_ends_it(void **state) {
 }
 
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(what_goes_back_with_others_does_so_by_more_entries_than_one, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(who_shares_a_network_gets_its_new_file_in_the_same_job, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_has_the_network_of_a_container_gets_its_new_name, setup,

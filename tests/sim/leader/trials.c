@@ -143,6 +143,23 @@ static void compare(unsigned i, const Argosy__Response__UnitResult *planned,
                            name, before, now);
 }
 
+// A unit that has a node is to be with another one from now on. A plan says what the start does there, and
+// not that the unit goes to that one then.
+static bool are_mates_new(const Argosy__Request__Change *m) {
+        for (size_t i = 0; i < m->n_names; i++) {
+                int k = world_unit_index(m->names[i]);
+
+                for (size_t f = 0; k >= 0 && *place_of((unsigned) k) && f < m->n_files; f++) {
+                        Hash hash = hash_of(m->files[f]->content.data, m->files[f]->content.len);
+                        const WorldContent *c = world_content_find(hash.bytes);
+
+                        if (streq(m->files[f]->name, asks.units[k].file) && c && c->same_node)
+                                return true;
+                }
+        }
+        return false;
+}
+
 static void plan_and_start(Draw *d) {
         Argosy__Request *plan = is_restless(true) ? NULL : make_start(d), *start;
         const Argosy__Response *said, *done;
@@ -165,7 +182,7 @@ static void plan_and_start(Draw *d) {
                 message_free(start);
                 return;
         }
-        unsure = are_uncertain(start->change);
+        unsure = are_mates_new(start->change) || are_uncertain(start->change);
         done = trials_ask(start);
         if (!done || done->held || done->status != 0 || unsure)
                 return;

@@ -235,7 +235,7 @@ int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRec
         for (size_t i = 0, n; i < s.n && k == 0; i += n) {
                 for (n = 1; i + n < s.n && s.list[i]->node && s.list[i + n]->node == s.list[i]->node;)
                         n++;
-                if (batch_builder_units_left(b) < n) {
+                if (!batch_builder_takes_request(b, n)) { // whole, as a request
                         k = -EBUSY;
                         break;
                 }

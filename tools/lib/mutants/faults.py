@@ -5915,6 +5915,10 @@ FAULTS = [
           "        if (e == 0)\n                e = put_all(r, record, true);\n"
           "        if (e == 0)\n                e = put_all(r, record, false);\n        if (false)",
           "leader/reverts: what_goes_back_with_others_does_so_by_more_entries_than_one"),
+    Fault("node-of-many-sharers-waits-for-ever", "src/leader/rollouts/rollout-networks.c",
+          "                if (!batch_builder_takes_request(b, n)) { // whole, as a request",
+          "                if (batch_builder_units_left(b) < n) {",
+          "leader/rollout-controller: more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same"),
     Fault("job-back-starts-what-was-down", "src/leader/jobs/reverts.c",
           "        bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED && record_is_on_trial(e->record);",
           "        bool starts = next.target == ARGOSY__TARGET__TARGET_LAUNCHED;",

@@ -6,6 +6,7 @@
 
 #include "carried-files.h"
 #include "leader-asks.h"
+#include "leader-private.h"
 #include "messages.h"
 #include "str.h"
 
@@ -258,6 +259,32 @@ static void what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back(
         uint64_t start = update_to_a_network_that_cannot_be("down.service", MATE("down", "1"), false);
 
         assert_int_equal(rig_record(&g, "down.service")->start_rev, start);
+}
+
+#define ON_N2(image, subnet)                                                                  \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n2\n" \
+        NETWORK(subnet)
+#define ON_N1(image, subnet)                                                                  \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n1\n" \
+        NETWORK(subnet)
+
+// A node changes as a whole, however few units an entry is to have.
+static void more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same(void **state) {
+        RigAnswer *a;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "web.service", ON_N1("web", "1"));
+        (void) rig_change(&g, START, "app.service", ON_N2("app", "1"));
+        (void) rig_change(&g, START, "more.service", ON_N2("more", "1"));
+        rig_pass_ms(&g, LATER_MS);
+        g.leader->limits.entry_units = 1;
+        a = begin((RigRollout){UPDATE, "web.service", ON_N1("web", "2")});
+        rig_pass_ms(&g, LATER_MS);
+        assert_true(a->final);
+        assert_int_equal(rig_last(a)->status, 0);
+        assert_true(record_is("app.service", ON_N2("app", "2")));
+        assert_true(record_is("more.service", ON_N2("more", "2")));
 }
 
 static void one_update_at_a_time_brings_a_network(void **state) {
@@ -939,6 +966,7 @@ RUN_TESTS(
         RIG_TEST(a_network_goes_back_with_the_update_that_fails),
         RIG_TEST(who_went_down_with_a_network_starts_again_with_the_former_one),
         RIG_TEST(what_was_down_before_is_not_ordered_to_start_as_a_network_goes_back),
+        RIG_TEST(more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same),
         RIG_TEST(one_update_at_a_time_brings_a_network),
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),

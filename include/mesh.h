@@ -64,6 +64,9 @@ typedef struct MeshOps {
         void (*host_link)(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata);
         // The voters as the leader told us (for the peers file). mesh_set_voters() is not called by itself.
         void (*voters_announced)(Argosy__Voter *const *voters, size_t n, void *userdata);
+        // As somebody else whom we dial as a voter names them, who does not lead, or votes no more. May be
+        // NULL.
+        void (*voters_named)(Argosy__Voter *const *voters, size_t n, void *userdata);
         // A host has taken all that was queued for it, after mesh_host_is_full() was true.
         void (*host_drained)(uint32_t host, void *userdata);
         // The leader's link has taken all that was queued for it, after mesh_leader_is_full() was true. May

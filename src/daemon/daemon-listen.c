@@ -16,6 +16,7 @@
 #include "join-server.h"
 #include "log.h"
 #include "mesh.h"
+#include "named-voters.h"
 #include "refusal-log.h"
 #include "str.h"
 #include "stream.h"
@@ -40,14 +41,17 @@ static bool has_ended(const Daemon *d, const Argosy__Voter *v, const Hash *pin) 
                cluster_state_raft_id_is_retired(d->state, v->raft_id);
 }
 
-// The host that a public key belongs to, 0 if to nobody. The replicated state decides, but for voters of the
-// peers file of whom it knows nothing yet: before anybody leads it is as old as the last snapshot, and they
-// are who can elect a leader.
+// The host that a public key belongs to, 0 if to nobody. The replicated state decides, but for voters of
+// whom it knows nothing yet. Those of the peers file: before anybody leads it is as old as the last
+// snapshot, and they are who can elect a leader. Those that others have named: this host may have been cut
+// off while they became voters, and its log comes from them.
 static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
         bool has_state = d->state && cluster_state_cluster(d->state);
         const Argosy__HostRecord *h = has_state ? cluster_state_find_host_by_pin(d->state, pin) : NULL;
-        const Argosy__Voter *v = h && h->raft_id > 0 ? NULL : voter_of_pin(d, pin);
+        const Argosy__Voter *v = named_voters_find_pin(d, pin);
 
+        if (!v && !(h && h->raft_id > 0))
+                v = voter_of_pin(d, pin);
         if (v && has_state && has_ended(d, v, pin))
                 v = NULL;
         *ret_raft_id = v ? v->raft_id : h ? h->raft_id : 0;

@@ -28,6 +28,7 @@
 #include "mesh.h"
 #include "message-of.h"
 #include "message.h"
+#include "named-voters.h"
 #include "paths.h"
 #include "port.h"
 #include "router.h"
@@ -320,11 +321,22 @@ static void on_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
 
+// Who has a raft id of which the log does not say anything yet: by the word of others, or by the peers file.
+static const Argosy__Voter *voter_to_come(const Daemon *d, uint32_t raft_id) {
+        const Argosy__Voter *v = named_voters_find_raft_id(d, raft_id);
+
+        for (size_t i = 0; !v && i < d->peers->n_voters; i++)
+                if (d->peers->voters[i]->raft_id == raft_id)
+                        v = d->peers->voters[i];
+        return v;
+}
+
 // The key is the log's; where it is, the mesh knows best: it looks for voters whose address has changed.
 static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
                        void *userdata) {
         Daemon *d = userdata;
         const Argosy__HostRecord *h = cluster_state_find_host(d->state, host_of_raft_id(d, raft_id));
+        const Argosy__Voter *v = h ? NULL : voter_to_come(d, raft_id);
         MeshAddress at = {};
         MeshPeer peer;
 
@@ -333,14 +345,11 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
                 if (!hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin) ||
                     (!mesh_where(d->mesh, h->host, &at) && !str_copy(at.text, sizeof(at.text), h->address)))
                         return false;
-        }
-        for (size_t i = 0; !h && i < d->peers->n_voters; i++) { // before this log says anything
-                if (d->peers->voters[i]->raft_id != raft_id ||
-                    !mesh_peer_from_voter(d->peers->voters[i], &peer))
-                        continue;
+        } else if (v && mesh_peer_from_voter(v, &peer)) {
                 *ret_pin = peer.pin;
+                at.port = peer.port;
                 if (!mesh_where(d->mesh, peer.host, &at))
-                        return false;
+                        (void) str_copy(at.text, sizeof(at.text), peer.address); // it had no other one
         }
         *ret_port = at.port;
         return *at.text && str_copy(ret_address, size, at.text);

@@ -19,6 +19,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "named-voters.h"
 #include "peers.h"
 #include "renew.h"
 #include "router.h"
@@ -137,6 +138,10 @@ static void on_voters_announced(Argosy__Voter *const *voters, size_t n, void *us
         daemon_voters_on_announced(userdata, voters, n);
 }
 
+static void on_voters_named(Argosy__Voter *const *voters, size_t n, void *userdata) {
+        named_voters_add(userdata, voters, n);
+}
+
 static void on_link_failed(uint32_t host, const char *why, void *userdata) {
         char name[64];
 
@@ -178,6 +183,7 @@ static const MeshOps mesh_ops = {
         .to_leader = on_to_leader,
         .host_link = on_host_link,
         .voters_announced = on_voters_announced,
+        .voters_named = on_voters_named,
         .host_drained = on_host_drained,
         .leader_drained = on_leader_drained,
         .link_failed = on_link_failed,

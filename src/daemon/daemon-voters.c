@@ -19,6 +19,7 @@
 #include "macro.h"
 #include "mesh.h"
 #include "message.h"
+#include "named-voters.h"
 
 static void take(Daemon *d, Argosy__Voter *const *voters, size_t n) {
         _cleanup_free_ MeshPeer *peers = calloc(n, sizeof(*peers));
@@ -44,6 +45,7 @@ static void keep(Daemon *d, Argosy__Voter *const *voters, size_t n) {
 void daemon_voters_on_announced(Daemon *d, Argosy__Voter *const *voters, size_t n) {
         if (n == 0)
                 return;
+        named_voters_add(d, voters, n);
         if (d->state && cluster_state_cluster(d->state))
                 keep(d, voters, n);
         else
@@ -53,6 +55,7 @@ void daemon_voters_on_announced(Daemon *d, Argosy__Voter *const *voters, size_t 
 void daemon_voters_on_log_gone(Daemon *d) {
         Argosy__ToHost__Leader *said = TAKE_PTR(d->voters_said);
 
+        named_voters_forget(d);
         if (said)
                 take(d, said->voters, said->n_voters);
         message_free(said);

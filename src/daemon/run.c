@@ -405,6 +405,7 @@ static void forget_everything(Daemon *d) {
         argosy__peers_file__free_unpacked(d->peers, NULL);
         message_free(d->voter_order);
         message_free(d->voters_said);
+        message_free(d->voters_named);
         free(d->log_unreadable);
         identity_done(&d->identity);
         voter_secrets_done(&d->secrets);

@@ -71,6 +71,8 @@ static void take_word(Mesh *m, const Argosy__ToHost__Leader *f) {
         }
         if (m->leader == 0)
                 take_hints(m, f->voters, f->n_voters);
+        if (m->ops->voters_named)
+                m->ops->voters_named(f->voters, f->n_voters, m->userdata);
 }
 
 static void on_announced(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {

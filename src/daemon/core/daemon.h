@@ -150,6 +150,7 @@ struct Daemon {
         VoterJob *voter_job;         // daemon-log-voter.c: a log is being made or cleared away by the pool
         Argosy__ToHost *voter_order; // StoreOpen or StoreClose that waits for the end of what goes on
         Argosy__ToHost__Leader *voters_said; // daemon-voters.c: by the leader last, while there was a log
+        Argosy__ToHost__Leader *voters_named; // named-voters.c
 
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_term;    // of the last one

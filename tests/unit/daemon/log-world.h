@@ -439,6 +439,7 @@ static inline int end(void **state) {
         voter_secrets_done(&w.d.secrets);
         message_free(w.d.voter_order);
         message_free(w.d.voters_said);
+        message_free(w.d.voters_named);
         free(w.d.log_unreadable);
         buf_done(&w.recorded);
         (void) unlink(old);

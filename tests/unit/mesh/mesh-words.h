@@ -22,6 +22,7 @@ typedef struct Host {
         Listener *listener;
         char story[4096];
         unsigned n_reported;  // voters_announced()
+        uint32_t named;       // a bit of each host: voters_named()
         uint32_t announced[8]; // the last list
         size_t n_voters_announced;
         char failed[256]; // last link_failed()
@@ -115,6 +116,13 @@ static inline void on_voters_announced(Argosy__Voter *const *voters, size_t n, v
                 point_at(h, h->announced, n);
 }
 
+static inline void on_voters_named(Argosy__Voter *const *voters, size_t n, void *userdata) {
+        Host *h = userdata;
+
+        for (size_t i = 0; i < n; i++)
+                h->named |= 1U << voters[i]->host;
+}
+
 static inline void on_link_failed(uint32_t to, const char *why, void *userdata) {
         Host *h = userdata;
 
@@ -169,6 +177,7 @@ static const MeshOps ops = {.leader_changed = on_leader_changed,
                             .to_leader = on_to_leader,
                             .host_link = on_host_link,
                             .voters_announced = on_voters_announced,
+                            .voters_named = on_voters_named,
                             .host_drained = on_host_drained,
                             .leader_drained = on_leader_drained,
                             .link_failed = on_link_failed,

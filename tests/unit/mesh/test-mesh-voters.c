@@ -67,6 +67,7 @@ static void a_host_that_was_away_finds_the_new_voters(void **state) {
         VOTERS(3, 1);
         loop_until(story_is(3, "leader=2@4 "));
         loop_until(host[2].n_reported == 1); // by the leader only
+        assert_int_equal(host[2].named, 1U << 1 | 1U << 2); // by the other one
         assert_int_equal(host[2].n_voters_announced, 2);
 }
 
@@ -129,6 +130,7 @@ static void who_votes_no_more_names_those_that_do(void **state) {
         assert_string_equal(host[2].failed, "1: it is no voter any more");
         assert_false(story_has(1, "3:up"));
         loop_until(host[2].n_reported == 1); // by the leader only
+        assert_int_equal(host[2].named, 1U << 2); // by the other one
         assert_int_equal(host[2].announced[0], 2);
         stop_guide();
 }

@@ -452,8 +452,12 @@ uint32_t wait_next(const Placement *p) {
 
 // ------------------------------------------------------------------------------------------- what roles use
 
+int64_t role_missing_without(const Role *r, unsigned resource, int64_t used) {
+        return MAX_OF(r->settings.guarantee[resource] - (r->usage[resource] - used), 0);
+}
+
 static int64_t missing(const Role *r, unsigned resource) {
-        return MAX_OF(r->settings.guarantee[resource] - r->usage[resource], 0);
+        return role_missing_without(r, resource, 0);
 }
 
 void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int step) {

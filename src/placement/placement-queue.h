@@ -60,4 +60,6 @@ int role_over_limit(const Role *r, const PlacementVector *demand);
 // The first of which too little would be left for what others are guaranteed; -1: none.
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
 int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource); // and not used yet
+// What it is promised and does not use, once it uses so much less.
+int64_t role_missing_without(const Role *r, unsigned resource, int64_t used);
 bool is_behind(const Role *r);

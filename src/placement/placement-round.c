@@ -310,6 +310,58 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const
         v->enough = true;
 }
 
+// What these give back of one resource, of that role (PLACEMENT_NONE: of all).
+static int64_t given_back(const Placement *p, const Victims *v, uint32_t role, unsigned resource) {
+        int64_t sum = 0;
+
+        for (uint32_t i = 0; i < v->n; i++)
+                if (role == PLACEMENT_NONE || p->units[v->units[i]].role == role)
+                        sum += unit_class(p, &p->units[v->units[i]])->spec.demand.of[resource];
+        return sum;
+}
+
+// By how much more is promised to other roles when these have gone.
+static int64_t promised_anew(const Placement *p, const Victims *v, uint32_t role, unsigned resource) {
+        int64_t sum = 0;
+
+        for (uint32_t i = 0; i < v->n; i++) {
+                uint32_t of = p->units[v->units[i]].role;
+                bool is_first = of != role;
+
+                for (uint32_t k = 0; k < i && is_first; k++)
+                        is_first = p->units[v->units[k]].role != of;
+                if (is_first)
+                        sum += role_missing_without(&p->roles[of], resource,
+                                                    given_back(p, v, of, resource)) -
+                               role_missing_without(&p->roles[of], resource, 0);
+        }
+        return sum;
+}
+
+// What a role has lost is promised to it again: the unit must be given the room all the same, or whoever was
+// preempted for it would be back at once, and preempted again.
+static bool promises_allow(const Placement *p, uint32_t host, uint32_t unit, const Victims *v) {
+        const PlacedUnit *u = &p->units[unit];
+        const PlacementVector *demand = &unit_class(p, u)->spec.demand;
+        Role after = p->roles[u->role];
+
+        for (unsigned i = 0; i < p->n_resources; i++)
+                after.usage[i] -= given_back(p, v, u->role, i);
+        if (!p->promises || role_within_guarantee(&after, demand))
+                return true;
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                int64_t others = promised_to_others(p, &p->roles[u->role], i), room = p->room[i];
+
+                others += promised_anew(p, v, u->role, i);
+
+                if (p->hosts[host].counted)
+                        room += given_back(p, v, PLACEMENT_NONE, i);
+                if (demand->of[i] > 0 && others > 0 && room - demand->of[i] < others)
+                        return false;
+        }
+        return true;
+}
+
 static bool is_better(const Victims *a, const Victims *b) {
         if (!b->enough || a->highest != b->highest)
                 return !b->enough || a->highest < b->highest;
@@ -367,7 +419,8 @@ static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, 
                                 continue;
                         find_victims(p, p->nodes[node].host, unit, budget, own, &v);
                         *ret_limited |= v.limited;
-                        if (v.enough && is_better(&v, &best))
+                        if (v.enough && is_better(&v, &best) &&
+                            promises_allow(p, p->nodes[node].host, unit, &v))
                                 best = v;
                 }
         *ret_done = best.enough;

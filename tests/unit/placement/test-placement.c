@@ -503,6 +503,29 @@ static void a_guarantee_of_one_resource_keeps_nothing_of_another_free(void **sta
         assert_int_equal(at(f, high), 0);
 }
 
+// Whoever was preempted would have its room back at once, and be preempted again.
+static void what_a_role_would_be_promised_again_is_not_taken_from_it(void **state) {
+        _cleanup_(donep) Fixture *f = hosts(1);
+        uint32_t role, low, all, less;
+
+        assert_int_equal(placement_role_add(f->p,
+                                            &(PlacementRole){.weight = 1,
+                                                             .guarantee = {100},
+                                                             .limit = {-1, -1, -1, -1, -1, -1, -1, -1}},
+                                            &role),
+                         0);
+        low = add_for(f, "low", needing(f, 3000), role, -1);
+        round_at(f, 0, 0);
+        all = add_for(f, "all", needing(f, 4000), f->role, 0);
+        assert_string_equal(round_at(f, 0, 1), "");
+        assert_int_equal(at(f, low), 0);
+        placement_unit_want(f->p, all, false);
+        less = add_for(f, "less", needing(f, 3900), f->role, 0);
+        round_at(f, 0, 1);
+        assert_int_equal(at(f, less), 0);
+        assert_int_equal(at(f, low), PLACEMENT_NONE);
+}
+
 static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t low = add_for(f, "low", needing(f, 3000), f->role, -5),
@@ -804,6 +827,7 @@ RUN_TESTS(
         cmocka_unit_test(a_limit_holds_and_is_told),
         cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
         cmocka_unit_test(a_guarantee_of_one_resource_keeps_nothing_of_another_free),
+        cmocka_unit_test(what_a_role_would_be_promised_again_is_not_taken_from_it),
         cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
         cmocka_unit_test(in_a_role_at_its_limit_the_higher_preempts_its_own),
         cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),

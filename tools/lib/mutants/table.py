@@ -73,8 +73,9 @@ def planted(path):
     return dict(CHECK.findall(path.read_text()))
 
 
-def check_emptied(source, fault):
-    """Misfit if a line that stands alone under an if is taken out without a semicolon: the one behind it would be the if's."""
+def check_line(source, fault):
+    """Misfit unless the line is there once; or if one that stands alone under an if is taken out without a semicolon: the one behind
+    it would be the if's."""
     _, lines, first, _ = position(source, fault)
     above = re.sub(r"\s*//.*", "", lines[first - 1]).strip()
     if not fault.instead and re.match(r"(if|for|while) \(.*\)$|(\} )?else( if \(.*\))?$", above):
@@ -84,7 +85,7 @@ def check_emptied(source, fault):
 def misfits(source, faults):
     """What does not fit, in words; nothing if all does."""
     for fault in faults:
-        for check in (position, check_emptied, check_test):
+        for check in (check_line, check_test):
             try:
                 check(source, fault)
             except Misfit as reason:

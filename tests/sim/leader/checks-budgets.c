@@ -67,11 +67,15 @@ void budgets_on_heard(uint32_t host, const Argosy__ToVoter *m) {
                         on_report(m->attach_part->held[i]);
 }
 
-// One that somebody has restarted is down until it is heard again.
+// One that somebody has restarted, or started with another file perhaps, is down until it is heard again.
 void budgets_on_decided(void) {
-        for (unsigned i = 0; i < asks.n_units; i++)
+        for (unsigned i = 0; i < asks.n_units; i++) {
+                const LogUnit *u = &log_truth.units[i];
+
                 budgets.was_reported_up[i] = budgets.is_reported_up[i] &&
-                                         budgets.reported_revision[i] >= log_truth.units[i].restart_rev;
+                                             budgets.reported_revision[i] >= u->restart_rev &&
+                                             budgets.reported_revision[i] >= u->start_rev;
+        }
 }
 
 // ------------------------------------------------------------------------------------------------ groups

@@ -43,10 +43,12 @@ def as_argosy_reads(unit):
 
 
 def source_lines(unit):
-    """The text without comments and what argosy may change in the file, and without the command, which is looked at apart."""
-    return [line for line in unit.splitlines() if not line.startswith(("SourcePath=", "ExecStart=", "#", "Image=", "Pull=", "AutoUpdate="))]
+    """The text without comments, empty lines and what argosy may change in the file, and without the command, which is looked at apart."""
+    return [line for line in unit.splitlines()
+            if line and not line.startswith(("SourcePath=", "ExecStart=", "#", "Image=", "Pull=", "AutoUpdate=", f"Label={OF_FILE}"))]
 
 
+OF_FILE = "argosy.file="  # a network's label, by which a node knows of which file it was made
 WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|[^\s"])+""")
 
 
@@ -56,7 +58,7 @@ class Command:
     def __init__(self, unit):
         [line] = re.findall(r"^ExecStart=(.*)$", unit, re.M)
         image = (re.findall(r"^Image=(.*)$", unit, re.M) or [""])[-1].strip()
-        words = WORD.findall(line)
+        words = WORD.findall(re.sub(rf" --label {OF_FILE}\S+", "", line))
         at = next((i for i, word in enumerate(words) if image and word == image), len(words))
         options = []
         for word in words[:at]:

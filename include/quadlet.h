@@ -63,6 +63,11 @@ int quadlet_beside_check_next(const void *content, size_t len, const void *next,
                               char **ret_why);
 // The part of that name.
 bool quadlet_beside_find(const void *content, size_t len, const char *file, UnitPart *ret);
+// Whether the content has a file of that name, and another one than that of which this is the hash.
+bool quadlet_beside_is_other(const void *content, size_t len, const char *file, const Hash *of);
+// The next of names with blanks between them, as UnitFile.networks has them; *at: behind it, at first the
+// text, which may be NULL. False: there is none.
+bool quadlet_beside_names_next(const char **at, const char **ret, size_t *ret_len);
 // Calls `each` for every network of which the next content has another file than the content; what only one
 // of them names is no change. What `each` returns but 0 ends it and is returned. 0 or -ENOMEM.
 int quadlet_networks_changed(const void *content, size_t len, const void *next, size_t next_len,

@@ -101,6 +101,25 @@ Hash quadlet_beside_hash(const UnitPart *part) {
         return hash_of(part->content, len);
 }
 
+bool quadlet_beside_is_other(const void *content, size_t len, const char *file, const Hash *of) {
+        UnitPart part;
+        Hash hash;
+
+        if (!quadlet_beside_find(content, len, file, &part))
+                return false;
+        hash = quadlet_beside_hash(&part);
+        return !hash_equal(&hash, of);
+}
+
+bool quadlet_beside_names_next(const char **at, const char **ret, size_t *ret_len) {
+        if (!*at)
+                return false;
+        *ret = *at + strspn(*at, " ");
+        *ret_len = strcspn(*ret, " ");
+        *at = *ret + *ret_len;
+        return *ret_len > 0;
+}
+
 static int refuse_next(const UnitPart *part, const QuadletKind *kind, char **ret_why) {
         int stem = (int) (part->path_len - strlen(kind->suffix)), len = (int) part->path_len;
 
@@ -118,14 +137,9 @@ typedef struct Changes {
 } Changes;
 
 static bool is_changed(const void *content, size_t len, const char *file, const UnitPart *next) {
-        UnitPart before;
-        Hash a, b;
+        Hash hash = quadlet_beside_hash(next);
 
-        if (!quadlet_beside_find(content, len, file, &before))
-                return false;
-        a = quadlet_beside_hash(&before);
-        b = quadlet_beside_hash(next);
-        return !hash_equal(&a, &b);
+        return quadlet_beside_is_other(content, len, file, &hash);
 }
 
 // Of parts of one kind.

@@ -178,14 +178,9 @@ static bool is_other(const Network *w, const NetworkSeen *seen) {
 // The unit in place came with another file of it.
 static bool had_other(const AgentUnit *u, const Network *w) {
         const AgentSpec *before = agent_unit_content(u);
-        UnitPart part;
-        Hash of;
 
-        if (!before || !before->content ||
-            !quadlet_beside_find(before->content, before->len, w->file, &part))
-                return false;
-        of = quadlet_beside_hash(&part);
-        return !hash_equal(&of, &w->of);
+        return before && before->content &&
+               quadlet_beside_is_other(before->content, before->len, w->file, &w->of);
 }
 
 // A container that comes down, and comes back, with the unit that makes the network. Of a unit that an
@@ -618,14 +613,15 @@ bool agent_networks_is_unread(const AgentUnit *u) {
 
 // What makes its networks, one name behind the other. NULL: no more, or out of memory.
 static char *nth_unit(const AgentSpec *content, size_t n) {
-        for (const char *at = content->networks; *(at += strspn(at, " "));) {
-                size_t len = strcspn(at, " ");
-                char *unit = quadlet_beside_unit(at, len); // NULL: of a container, whose file is its own
+        const char *at = content->networks, *file;
+        size_t len;
+
+        while (quadlet_beside_names_next(&at, &file, &len)) {
+                char *unit = quadlet_beside_unit(file, len); // NULL: of a container, whose file is its own
 
                 if (unit && n-- == 0)
                         return unit;
                 free(unit);
-                at += len;
         }
         return NULL;
 }
@@ -667,20 +663,15 @@ void agent_networks_gone(AgentNode *node, const char *unit) {
 // An older order than that of this unit has had one of its networks made of another file.
 static bool has_other_made(const AgentUnit *u) {
         const AgentSpec *content = agent_unit_content(u);
+        const char *at = content ? content->networks : NULL, *name;
+        size_t len;
 
-        for (const char *at = content ? content->networks : NULL; at && *(at += strspn(at, " "));) {
-                size_t len = strcspn(at, " ");
-                _cleanup_free_ char *unit = quadlet_beside_unit(at, len), *file = strndup(at, len);
+        while (quadlet_beside_names_next(&at, &name, &len)) {
+                _cleanup_free_ char *unit = quadlet_beside_unit(name, len), *file = strndup(name, len);
                 const MadeNetwork *m = unit && file ? map_find_str(&u->node->networks, unit) : NULL;
-                UnitPart part;
-                Hash of;
 
-                at += len;
-                if (!m || m->revision >= u->work->wanted.revision ||
-                    !quadlet_beside_find(content->content, content->len, file, &part))
-                        continue;
-                of = quadlet_beside_hash(&part);
-                if (!hash_equal(&of, &m->of))
+                if (m && m->revision < u->work->wanted.revision &&
+                    quadlet_beside_is_other(content->content, content->len, file, &m->of))
                         return true;
         }
         return false;

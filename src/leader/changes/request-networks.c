@@ -174,7 +174,7 @@ int request_share_networks(Planner *p, const char *name, const UnitEntry *u, con
 
         if (!p->ops->each_sharer)
                 return 0;
-        s.names = r == 0 && change.n > 0 ? network_change_names(&change) : NULL;
+        s.names = r == 0 && change.n > 0 ? network_change_names(&change, ", ") : NULL;
         if (r == 0 && change.n > 0 && !s.names)
                 r = -ENOMEM;
         for (size_t i = 0; i < change.n && r == 0; i++) {

@@ -64,14 +64,9 @@ void network_change_done(NetworkChange *c) {
 }
 
 static bool has_other(const ChangedNetwork *w, const void *content, size_t len) {
-        UnitPart part;
-        Hash a, b;
+        Hash hash = quadlet_beside_hash(&w->part);
 
-        if (!quadlet_beside_find(content, len, w->file, &part))
-                return false;
-        a = quadlet_beside_hash(&part);
-        b = quadlet_beside_hash(&w->part);
-        return !hash_equal(&a, &b);
+        return quadlet_beside_is_other(content, len, w->file, &hash);
 }
 
 bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec) {
@@ -101,12 +96,12 @@ int network_change_put(const NetworkChange *c, BatchBuilder *b, const ClusterSta
         return batch_put_content(b, state, &(SentFiles){}, ret, text.data, text.len, ret_why);
 }
 
-char *network_change_names(const NetworkChange *c) {
+char *network_change_names(const NetworkChange *c, const char *between) {
         Buf text = {};
         int r = 0;
 
         for (size_t i = 0; i < c->n && r == 0; i++)
-                r = buf_printf(&text, "%s%s", i > 0 ? ", " : "", c->list[i].file);
+                r = buf_printf(&text, "%s%s", i > 0 ? between : "", c->list[i].file);
         if (r < 0)
                 buf_done(&text);
         return r < 0 ? NULL : buf_take_string(&text);

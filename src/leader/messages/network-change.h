@@ -30,5 +30,5 @@ bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec);
 // Puts that content. 0; -EINVAL and *ret_why, or -EDQUOT, as batch_put_content(); -ENOMEM.
 int network_change_put(const NetworkChange *c, BatchBuilder *b, const ClusterState *state,
                        const SpecEntry *spec, Hash *ret, char **ret_why) _warn_unused_;
-// "front.network" or "front.network, back.network". NULL: out of memory.
-char *network_change_names(const NetworkChange *c);
+// "front.network", or several with that between them. NULL: out of memory.
+char *network_change_names(const NetworkChange *c, const char *between);

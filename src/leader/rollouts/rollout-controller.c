@@ -488,7 +488,7 @@ static int take_turn(TurnOfUnit *t, Unit *u, RolloutSums then, bool *ret_held) {
         NetworkChange networks;
         int k = rollout_networks_of(e, spec, &networks);
 
-        words = k == 0 && networks.n > 0 ? rollout_networks_words(&networks) : NULL;
+        words = k == 0 && networks.n > 0 ? network_change_names(&networks, " ") : NULL;
         if (k == 0 && networks.n > 0 && !words)
                 k = -ENOMEM;
         *ret_held = k == 0 && is_held(t->l, r, u, u->node, words);

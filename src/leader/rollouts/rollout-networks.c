@@ -25,6 +25,7 @@
 #include "disruption-budget.h"
 #include "log.h"
 #include "ordering.h"
+#include "quadlet.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "str.h"
@@ -38,15 +39,14 @@ int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange
                                        : 0;
 }
 
-char *rollout_networks_words(const NetworkChange *c) {
-        Buf text = {};
-        int r = c->n > 0 ? 0 : -ENOENT;
+// From its former content to its own. As network_change_of().
+static int change_of_rollout(const Leader *l, const Argosy__RolloutRecord *r, NetworkChange *ret) {
+        const SpecEntry *before = rollout_spec(l, &r->spec_before), *spec = rollout_spec(l, &r->spec);
 
-        for (size_t i = 0; i < c->n && r == 0; i++)
-                r = buf_printf(&text, "%s%s", i > 0 ? " " : "", c->list[i].file);
-        if (r < 0)
-                buf_done(&text);
-        return r < 0 ? NULL : buf_take_string(&text);
+        *ret = (NetworkChange){};
+        return before && spec ? network_change_of(r->name, before->content, before->len, spec->content,
+                                                  spec->len, ret)
+                              : 0;
 }
 
 // ----------------------------------------------------------------------------------------------- who shares
@@ -134,11 +134,8 @@ typedef struct InTheWay {
 
 // Whether the rollout changes a network.
 static int changes_networks(const Leader *l, const Argosy__RolloutRecord *r) {
-        const SpecEntry *before = rollout_spec(l, &r->spec_before), *spec = rollout_spec(l, &r->spec);
-        NetworkChange c = {};
-        int k = before && spec ? network_change_of(r->name, before->content, before->len, spec->content,
-                                                   spec->len, &c)
-                               : 0;
+        NetworkChange c;
+        int k = change_of_rollout(l, r, &c);
         bool any = c.n > 0;
 
         network_change_done(&c);
@@ -162,22 +159,22 @@ static void look_at(const char *name, void *userdata) {
 
 int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *before,
                                 const ChangeContent *next, const char **ret) {
+        const char *at = next->file->networks, *name_of;
+        size_t len;
         NetworkChange change;
         InTheWay w = {.l = l, .name = name, .change = &change};
         int r = network_change_of(name, before->content, before->len, next->text, next->len, &change);
 
         for (size_t i = 0; i < change.n && r == 0; i++)
                 stop_dependents_each(&l->network_users, change.list[i].file, look_at, &w);
-        for (const char *at = next->file->networks; r == 0 && at && *(at += strspn(at, " "));) {
-                size_t len = strcspn(at, " ");
-                _cleanup_free_ char *file = strndup(at, len);
+        while (r == 0 && quadlet_beside_names_next(&at, &name_of, &len)) {
+                _cleanup_free_ char *file = strndup(name_of, len);
 
                 if (!file)
                         r = -ENOMEM;
                 else
                         stop_dependents_each(&l->network_users, file, look_at, &w);
                 r = MIN_OF(r, w.r < 0 ? w.r : 0);
-                at += len;
         }
         network_change_done(&change);
         *ret = w.found;
@@ -206,7 +203,7 @@ static size_t sort(Unit **list, size_t n) {
 
 // All of one node, or none.
 static int put_node(Leader *l, BatchBuilder *b, const NetworkChange *c, Unit *const *list, size_t n) {
-        _cleanup_free_ char *words = rollout_networks_words(c);
+        _cleanup_free_ char *words = network_change_names(c, " ");
         int r = words ? 0 : -ENOMEM;
 
         if (r == 0 && budget_dependents_with_networks_in_the_way(l, list[0], list[0]->node, words))
@@ -220,13 +217,10 @@ static int put_node(Leader *l, BatchBuilder *b, const NetworkChange *c, Unit *co
 }
 
 int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
-        const SpecEntry *before = rollout_spec(l, &r->spec_before), *spec = rollout_spec(l, &r->spec);
-        NetworkChange c = {};
+        NetworkChange c;
         Sharers s = {};
         bool waits = false;
-        int k = before && spec ? network_change_of(r->name, before->content, before->len, spec->content,
-                                                   spec->len, &c)
-                               : 0;
+        int k = change_of_rollout(l, r, &c);
 
         if (k == 0 && c.n > 0)
                 k = find(l, &c, &s);

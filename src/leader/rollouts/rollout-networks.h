@@ -9,8 +9,6 @@
 
 // What the unit's networks become with that content. As network_change_of().
 int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange *ret) _warn_unused_;
-// Their files, with blanks between them; NULL: none, or out of memory.
-char *rollout_networks_words(const NetworkChange *c);
 // Calls `each` for all other units on the node that have another file of one of them. What it returns but 0
 // ends it.
 int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,

@@ -89,13 +89,14 @@ static void follow(Walk *w, WalkEach each) {
 
 // Those that have one of the networks go with it, too.
 static void add_sharers(Walk *w, const char *networks) {
-        for (const char *at = networks; at && *(at += strspn(at, " "));) {
-                size_t len = strcspn(at, " ");
-                _cleanup_free_ char *unit = quadlet_beside_unit(at, len);
+        const char *file;
+        size_t len;
+
+        while (quadlet_beside_names_next(&networks, &file, &len)) {
+                _cleanup_free_ char *unit = quadlet_beside_unit(file, len);
 
                 if (unit)
                         stop_dependents_each(&w->l->stop_dependents, unit, on_linked, w);
-                at += len;
         }
 }
 

@@ -7,7 +7,7 @@
 // O(selectors / 64).
 //
 // A bit may be stale (set although the last such node has left): who finds nothing there clears it. It is
-// never missing.
+// never missing, and where it is set it is set in the masks above.
 #include "placement-private.h"
 
 enum { EXACT_LOADS = 3072, COARSE = 64 };
@@ -119,6 +119,22 @@ void index_drop_bit(Placement *p, Index *ix, uint32_t key, uint32_t selector) {
                 if (bit_test(mask_at(p, ix->mid, top * INDEX_FAN + i), selector))
                         return;
         bit_clear(mask_at(p, ix->top, top), selector);
+}
+
+// A bit that is clear has none below it.
+void index_drop_selector(Placement *p, Index *ix, uint32_t selector) {
+        for (uint32_t top = 0; top < INDEX_TOPS; top++) {
+                if (!bit_test(mask_at(p, ix->top, top), selector))
+                        continue;
+                bit_clear(mask_at(p, ix->top, top), selector);
+                for (uint32_t mid = top * INDEX_FAN; mid < (top + 1) * INDEX_FAN; mid++) {
+                        if (!bit_test(mask_at(p, ix->mid, mid), selector))
+                                continue;
+                        bit_clear(mask_at(p, ix->mid, mid), selector);
+                        for (uint32_t key = mid * INDEX_FAN; key < (mid + 1) * INDEX_FAN; key++)
+                                bit_clear(mask_at(p, ix->leaf, key), selector);
+                }
+        }
 }
 
 void index_add_bit(Placement *p, uint32_t node, uint32_t selector) {

@@ -352,8 +352,8 @@ void selector_unref(Placement *p, uint32_t selector) {
         for (uint32_t n = 0; n < p->node_slots.n; n++)
                 bit_clear(p->masks + (size_t) n * p->n_words, selector);
         for (IndexKind kind = 0; kind < N_INDEXES; kind++)
-                for (uint32_t k = 0; p->indexes[kind].on && k < INDEX_KEYS; k++)
-                        index_drop_bit(p, &p->indexes[kind], k, selector);
+                if (p->indexes[kind].on)
+                        index_drop_selector(p, &p->indexes[kind], selector);
         for (uint32_t i = 0; i < s->hates.n; i++)
                 numbers_drop(&p->globs[s->hates.of[i]].declared, selector);
         for (uint32_t i = 0; i < s->matches.n; i++)

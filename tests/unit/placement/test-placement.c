@@ -741,6 +741,38 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
         placement_refusals_free(why, n);
 }
 
+static bool any_key_has(const Placement *p, const Index *ix, uint32_t selector) {
+        bool any = false;
+
+        for (uint32_t i = 0; i < INDEX_KEYS; i++)
+                any |= bit_test(ix->leaf + (size_t) i * p->n_words, selector);
+        for (uint32_t i = 0; i < INDEX_MIDS; i++)
+                any |= bit_test(ix->mid + (size_t) i * p->n_words, selector);
+        for (uint32_t i = 0; i < INDEX_TOPS; i++)
+                any |= bit_test(ix->top + (size_t) i * p->n_words, selector);
+        return any;
+}
+
+// Nodes of several keys have it. The last class with such terms leaves its number, which the next one takes.
+static void a_selector_that_nobody_has_leaves_no_bit(void **state) {
+        static const char *const r1[] = {"r1", NULL}, *const r0[] = {"r0", NULL};
+        static const PlacementTerm one = {LABEL_IN, "rack", r1}, other = {LABEL_IN, "rack", r0};
+        _cleanup_(donep) Fixture *f = hosts(8);
+        uint32_t class, selector, next;
+
+        placement_unit_put(f->p, add(f, "big", needing(f, 2000)), f->nodes[1]);
+        placement_unit_put(f->p, add(f, "small", needing(f, 300)), f->nodes[3]);
+        class = class_of(f, &(PlacementSpec){.terms = &one, .n_terms = 1});
+        selector = f->p->classes[class].base;
+        assert_true(any_key_has(f->p, &f->p->indexes[INDEX_LOAD], selector));
+        placement_class_unref(f->p, class);
+        assert_false(any_key_has(f->p, &f->p->indexes[INDEX_LOAD], selector));
+        next = class_of(f, &(PlacementSpec){.terms = &other, .n_terms = 1});
+        assert_int_equal(f->p->classes[next].base, selector);
+        add(f, "u", next);
+        assert_string_equal(round_at(f, 0, 0), "2>0");
+}
+
 static void a_unit_counts_in_the_domain_of_the_new_labels(void **state) {
         PlacementLabel red[] = {{"rack", "r1"}, {"color", "red"}}, first = {"rack", "r0"};
         _cleanup_(donep) Fixture *f = hosts(2);
@@ -839,6 +871,7 @@ RUN_TESTS(
         cmocka_unit_test(each_node_has_its_reason),
         cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
         cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
+        cmocka_unit_test(a_selector_that_nobody_has_leaves_no_bit),
         cmocka_unit_test(a_unit_counts_in_the_domain_of_the_new_labels),
         cmocka_unit_test(a_long_table_keeps_what_is_in_it),
         cmocka_unit_test(its_memory_is_what_the_heap_says)

@@ -22,7 +22,7 @@ SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["browser.py", "lib.py", "over_http.py", "page_states.py", "users_and_containers.py", "views.py"]  # what they are written with
 
 JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
-BEGIN_FIRST = ["package", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
+BEGIN_FIRST = ["package", "quadlet-images", "quadlet-registries", "dashboard", "disks", "joining", "lives", "fleet", "faults", "addresses", "failing"]  # the longest, so that none of them is what the end waits for
 ALONE = {"attacks", "deploying-attackers", "network-attackers"}  # after all others: they take what processors and inotify watches there are, and judge what they measure
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200
@@ -92,6 +92,14 @@ def run_tool(score, name, *arguments):
     done = subprocess.run([SOURCE / "tools" / name, *arguments], text=True, capture_output=True, env=os.environ | COMPILING)
     score.note(name, done.returncode == 0, time.monotonic() - began, done.stderr)
     return done.stdout if done.returncode == 0 else ""
+
+
+def look_at_source(score, directory, patterns):
+    """All of these tools at a time: each uses one processor."""
+    tools = [("rooms", directory), ("rooms", "--fields", directory), ("names",), ("clocks",)]
+    with ThreadPoolExecutor(len(tools)) as pool:
+        for future in [pool.submit(run_tool, score, *tool) for tool in tools if matches(tool[0], patterns)]:
+            future.result()
 
 
 def run_unit_tests(score, directory, prefix, patterns, long):
@@ -186,13 +194,7 @@ def main():
 
     build(directory, ASAN if args.sanitize else shipped())
     if not args.integration:
-        if matches("rooms", args.patterns):
-            run_tool(score, "rooms", directory)
-            run_tool(score, "rooms", "--fields", directory)
-        if matches("names", args.patterns):
-            run_tool(score, "names")
-        if matches("clocks", args.patterns):
-            run_tool(score, "clocks")
+        look_at_source(score, directory, args.patterns)
         run_unit_tests(score, directory, prefix, args.patterns, args.long)
         if args.sanitize:
             build(SOURCE / "build-tsan", TSAN)

@@ -4,9 +4,10 @@
 //
 //      leader-sim --seed N [--prose] [--events] [--messages] [--until STEP]    one story
 //      leader-sim --file PATH ...                                 one that was written or shrunk
-//      leader-sim --seeds A..B [--backwards] [--figures] [--first-red]
+//      leader-sim --seeds A..B [--backwards] [--untried] [--figures] [--first-red]
 //                                                             all of them, one behind the other
 //                 [--digests PATH | --compare PATH]               writes their digests, or compares them
+//                                                             --untried: without trials (trials.c)
 //      leader-sim --shrink (--seed N | --file PATH) --write PATH  the shortest story that is red for the
 //                                                                 same reason
 //      leader-sim --complete                                      none: says what could be asked of a leader
@@ -59,7 +60,7 @@ static struct {
         StoryOutput output;
         uint64_t seed, first, last;
         const char *file, *digests, *compare, *write;
-        bool backwards, figures, shrinks, complete, first_red;
+        bool backwards, untried, figures, shrinks, complete, first_red;
 } options;
 
 static bool is_playing;
@@ -165,6 +166,8 @@ static void play_rest(void) {
                 uint64_t begin_us = 1000 * UINT64_C(1000000);
 
                 story_plan_draw(&plan, seed_at(tally->at));
+                if (options.untried)
+                        plan.swarm.tried = 0;
                 play(&plan);
                 tally->n_events += story_n_events();
                 tally->n_transitions += world.n_transitions;
@@ -365,7 +368,8 @@ static int parse(int argc, char **argv) {
                 {"compare", required_argument, NULL, 'c'}, {"backwards", no_argument, NULL, 'b'},
                 {"figures", no_argument, NULL, 'F'},       {"shrink", no_argument, NULL, 'k'},
                 {"write", required_argument, NULL, 'w'},   {"complete", no_argument, NULL, 'C'},
-                {"first-red", no_argument, NULL, 'r'},     {},
+                {"first-red", no_argument, NULL, 'r'},     {"untried", no_argument, NULL, 'T'},
+                {},
         };
 
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) >= 0;)
@@ -407,6 +411,9 @@ static int parse(int argc, char **argv) {
                 case 'b':
                         options.backwards = true;
                         break;
+                case 'T':
+                        options.untried = true;
+                        break;
                 case 'F':
                         options.figures = true;
                         break;
@@ -442,8 +449,8 @@ int main(int argc, char **argv) {
         if (parse(argc, argv) < 0) {
                 fprintf(stderr, "leader-sim --seed N | --file PATH [--prose] [--events] [--messages] "
                                 "[--until STEP] [--shrink --write PATH]\n"
-                                "leader-sim --seeds A..B [--backwards] [--figures] [--first-red] [--digests "
-                                "PATH] [--compare PATH]\n"
+                                "leader-sim --seeds A..B [--backwards] [--untried] [--figures] "
+                                "[--first-red] [--digests PATH] [--compare PATH]\n"
                                 "leader-sim --complete\n");
                 return 2;
         }

@@ -723,6 +723,7 @@ void asks_begin(const AsksPort *port, const Swarm *swarm, Draw *d) {
         asks.n_contents = asks.n_units = asks.n_asked = asks.n_tokens = 0;
         asks.n_ids = asks.focus_n = 0;
         asks.unpinned = false;
+        memset(asks.by_hash, 0, sizeof(asks.by_hash));
         world_images_begin();
         world_units_begin(d);
 }

@@ -73,6 +73,7 @@ typedef struct Asks {
         Arena arena; // of the request that is being made
         WorldContent contents[WORLD_CONTENTS_MAX];
         size_t n_contents;
+        uint32_t by_hash[WORLD_CONTENT_BUCKETS]; // contents of one bucket are a list, from 1; 0: none
         WorldUnit units[WORLD_UNITS_MAX];
         size_t n_units;
         WorldUnit crowd[WORLD_CROWD_MAX]; // swarm.crowd of them

@@ -55,10 +55,7 @@ static const WorldContent *find_source(const SpecEntry *spec) {
 
         assert_int_equal(content_image_unpin(spec->content, spec->len, &source), 0);
         hash = hash_of(source.data, source.len);
-        for (size_t i = 0; i < asks.n_contents; i++)
-                if (hash_equal(&asks.contents[i].hash, &hash))
-                        return &asks.contents[i];
-        return NULL;
+        return world_content_written(hash.bytes);
 }
 
 const WorldContent *world_images_find(const uint8_t hash[HASH_SIZE]) {

@@ -55,11 +55,41 @@ int world_unit_index(const char *name) {
         return -1;
 }
 
+static uint32_t *bucket_of(const uint8_t hash[HASH_SIZE]) {
+        return &asks.by_hash[(hash[0] | hash[1] << 8) % WORLD_CONTENT_BUCKETS];
+}
+
+const WorldContent *world_content_written(const uint8_t hash[HASH_SIZE]) {
+        const WorldContent *c;
+
+        for (uint32_t n = *bucket_of(hash); n > 0; n = c->next) {
+                c = &asks.contents[n - 1];
+                if (memcmp(c->hash.bytes, hash, HASH_SIZE) == 0)
+                        return c;
+        }
+        return NULL;
+}
+
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]) {
-        for (size_t i = 0; i < asks.n_contents; i++)
-                if (memcmp(asks.contents[i].hash.bytes, hash, HASH_SIZE) == 0)
-                        return &asks.contents[i];
-        return asks.swarm.containers > 0 ? world_images_find(hash) : NULL;
+        const WorldContent *c = world_content_written(hash);
+
+        return c || asks.swarm.containers == 0 ? c : world_images_find(hash);
+}
+
+// `c` is the one behind the last of those that are kept: it becomes one of them, unless its text is one.
+static const WorldContent *keep(WorldContent *c, Buf *text) {
+        uint32_t *bucket;
+        const WorldContent *same;
+
+        c->hash = hash_of(text->data, text->len);
+        if ((same = world_content_find(c->hash.bytes)))
+                return same;
+        c->text = buf_take_string(text);
+        assert_non_null(c->text);
+        bucket = bucket_of(c->hash.bytes);
+        c->next = *bucket;
+        *bucket = (uint32_t) ++asks.n_contents;
+        return c;
 }
 
 ProtobufCBinaryData world_body(unsigned number) {
@@ -130,7 +160,6 @@ static const WorldContent *draw_crowd_content(Draw *d) {
                                               "[X-Argosy]\nMaxUnavailable=3\n",
                                               "[X-Argosy]\nMaxUnavailable=10%\n"};
         WorldContent *c = &asks.contents[asks.n_contents];
-        const WorldContent *same;
         _cleanup_buf_ Buf text = {};
 
         assert_true(asks.n_contents < WORLD_CONTENTS_MAX);
@@ -138,13 +167,7 @@ static const WorldContent *draw_crowd_content(Draw *d) {
         assert_int_equal(buf_printf(&text, "[Service]\nExecStart=/bin/%s %u\n%s", c->bad ? "false" : "sleep",
                                     1000 + draw_below(d, 3), DRAW_PICK(d, budgets)),
                          0);
-        c->hash = hash_of(text.data, text.len);
-        if ((same = world_content_find(c->hash.bytes)))
-                return same;
-        c->text = buf_take_string(&text);
-        assert_non_null(c->text);
-        asks.n_contents++;
-        return c;
+        return keep(c, &text);
 }
 
 // Few contents, so that the same one comes again.
@@ -175,11 +198,5 @@ const WorldContent *world_content_draw(Draw *d, const WorldUnit *u) {
         }
         if (c->n_files > 0)
                 put_manifest(&text, c, u->file);
-        c->hash = hash_of(text.data, text.len);
-        if ((same = world_content_find(c->hash.bytes)))
-                return same;
-        c->text = buf_take_string(&text);
-        assert_non_null(c->text);
-        asks.n_contents++;
-        return c;
+        return keep(c, &text);
 }

@@ -13,6 +13,7 @@
 enum {
         WORLD_UNITS_MAX = 32,
         WORLD_CONTENTS_MAX = 1600 * WORLD_UNITS_MAX,
+        WORLD_CONTENT_BUCKETS = 1 << 12,
         WORLD_HOSTS_MAX = 16,
         WORLD_NAME_SIZE = 16
 };
@@ -55,6 +56,7 @@ typedef struct WorldContent {
         int priority, preemptible;        // preemptible: 1 is yes, -1 is no
         unsigned files[WORLD_FILES_MAX], n_files; // numbers of bodies (world_body()) of what it carries
         const WorldUnit *of; // whose file it is, if it is of no use to others; NULL: of any
+        uint32_t next; // the next one of its bucket (asks.by_hash), from 1
 } WorldContent;
 
 // Units of a story, but for the crowd: instances of one template, whose contents say nothing of nodes and
@@ -70,5 +72,6 @@ void world_units_begin(Draw *d);
 const WorldUnit *world_unit_draw(Draw *d);
 const WorldContent *world_content_draw(Draw *d, const WorldUnit *u);
 const WorldContent *world_content_find(const uint8_t hash[HASH_SIZE]); // NULL: none of ours
+const WorldContent *world_content_written(const uint8_t hash[HASH_SIZE]); // of these those without a digest
 ProtobufCBinaryData world_body(unsigned number);                    // of a file that units carry
 int world_unit_index(const char *name);                             // -1: none of ours

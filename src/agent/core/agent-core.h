@@ -103,7 +103,7 @@ typedef struct AgentNode {
         struct ForeignSearch *searcher; // the helper that searches
         size_t n_hidden;           // units with AgentUnit.hidden
         Map returns;         // AgentReturn by name: units that come back after others, see agent-returns.h
-        Map networks;        // MadeNetwork by the name of the unit that makes it: agent-networks.c alone
+        Map networks;        // MadeNetwork by the name of the unit that makes it: agent-network-made.c alone
         Map stop_queries;    // StopQuery by name: agent-stop-cause.c alone
         Map down_by;         // AgentDownBy by name: agent-down.c alone
         Map reported_groups; // ReportedGroup by name: control groups that are not where the rule says
@@ -178,7 +178,7 @@ typedef struct Agent {
                 Map called;          // those that leaders have asked for, from here on
                 uint64_t called_us;  // boot time
         } images;
-        struct { // agent-networks.c alone
+        struct { // agent-networks.c, and of the looks agent-network-users.c
                 ListNode looks, waiting;    // NetworkLook; AgentUnitWork.network_wait
                 struct NetworkLook *change; // NULL: none is made anew
                 uint32_t n_made;            // that were made anew, or tried to be

@@ -22,7 +22,7 @@
 #include "agent-names.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
-#include "agent-networks.h"
+#include "agent-network-made.h"
 #include "agent-returns.h"
 #include "agent-search.h"
 #include "agent-systemd.h"
@@ -66,7 +66,7 @@ static void node_free(AgentNode *node) {
         agent_cgroups_done(node);
         agent_search_done(node);
         agent_returns_done(node);
-        agent_networks_forget(node);
+        agent_network_made_forget(node);
         map_done(&node->stop_queries);
         map_done(&node->down_by);
         agent_companions_done(node);

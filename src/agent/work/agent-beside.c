@@ -8,7 +8,7 @@
 // and the next one of that name is taken for made until the host boots.
 
 #include "agent-beside.h"
-#include "agent-networks.h"
+#include "agent-network-made.h"
 
 #include <errno.h>
 #include <string.h>
@@ -55,7 +55,7 @@ void agent_beside_gone(AgentNode *node, const Buf *names) {
         const char *at = (const char *) names->data, *end = at + names->len;
 
         for (; at < end; at += strlen(at) + 1) {
-                agent_networks_gone(node, at);
+                agent_network_made_gone(node, at);
                 ask(node, at);
         }
 }

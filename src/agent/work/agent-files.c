@@ -19,6 +19,7 @@
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-links.h"
+#include "agent-network-made.h"
 #include "agent-networks.h"
 #include "agent-search.h"
 #include "agent-secrets.h"
@@ -392,7 +393,7 @@ static void on_item(AgentNode *node, FileItem *it) {
                 return;
         }
         if (it->job == AGENT_FILE_WRITE && it->error == 0 && !it->foreign && it->made)
-                agent_networks_written(u, &it->made->text);
+                agent_network_made_written(u, &it->made->text);
         if (it->foreign || it->error == -EEXIST || it->error == -ENOTUNIQ || it->is_fleets) {
                 on_foreign(u, it);
         } else if (it->error < 0) {

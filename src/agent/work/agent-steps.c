@@ -18,6 +18,8 @@
 #include "agent-image-removal.h"
 #include "agent-images.h"
 #include "agent-jobs.h"
+#include "agent-network-made.h"
+#include "agent-network-users.h"
 #include "agent-networks.h"
 #include "agent-probation.h"
 #include "agent-returns.h"
@@ -193,7 +195,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 else if (agent_volumes_is_due(u))
                         agent_volumes_see(u);
                 else
-                        agent_networks_see(u);
+                        agent_network_users_see(u);
                 break;
         case PLAN_PLACES:
                 begin(u, PLAN_PLACES);
@@ -204,7 +206,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 else if (agent_images_is_unseen(u))
                         agent_images_see(u);
                 else
-                        agent_networks_read(u);
+                        agent_network_made_read(u);
                 break;
         case PLAN_WRITE:
                 record_write(u, res);
@@ -462,10 +464,10 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .verdict = agent_verdict(u),
                 .lacks_files = agent_carried_is_due(u) || agent_verify_makes(u) ||
                                agent_container_names_is_due(u) || agent_images_is_due(u) ||
-                               agent_volumes_is_due(u) || agent_networks_is_due(u),
+                               agent_volumes_is_due(u) || agent_network_users_is_due(u),
                 .places_unseen = agent_carried_has_unseen_places(u) ||
                                  agent_container_names_is_unseen(u) || agent_images_is_unseen(u) ||
-                                 agent_networks_is_unread(u),
+                                 agent_network_made_is_unread(u),
                 .networks_due = (work->network_stale || work->network_in_way) && !work->network_free,
                 .secrets_differ = agent_secrets_differ(u),
                 .superseded = work->superseded,

@@ -49,3 +49,12 @@ int request_names(Planner *p, const char *name) {
                                 return -ENOMEM;
         return map_find_str(&p->named, name) != NULL;
 }
+
+int request_is_rolled_out(const Planner *p, const UnitEntry *u, char **ret_of) {
+        bool grouped = u->record->from_template && !u->record->global;
+
+        *ret_of = grouped ? unit_name_template(u->record->name) : strdup(u->record->name);
+        if (!*ret_of)
+                return -ENOMEM;
+        return rollout_is_under_way(cluster_state_find_rollout(p->state, *ret_of));
+}

@@ -66,6 +66,9 @@ bool request_takes_file(const Argosy__Request__Change *change);
 int request_names(Planner *p, const char *name);
 // Whether it is planned after the units that it may activate.
 bool request_is_activator(const char *name);
+// What of an update or restart that is under way the unit is a part of: 1 and *ret_of has the name, which is
+// that of its template or its own; 0: of none; -ENOMEM. *ret_of: the caller's.
+int request_is_rolled_out(const Planner *p, const UnitEntry *u, char **ret_of);
 
 // request.c
 // The unit is refused: what the mark has not seen goes from the batch, and the unit is where it was before.
@@ -77,6 +80,8 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 int request_number_files(Planner *p); // before all others: 0 or -ENOMEM
 // The number of the file that the client sent under that name, or -ENOENT.
 int request_find_file(const Planner *p, const char *name);
+// The same of the unit, or else of its template: or -ENOMEM.
+int request_find_file_of(const Planner *p, const char *name);
 // The content that the verb, or its aim, gives the unit. u: as it is, NULL: it is new. 0, UNIT_REFUSED,
 // -ENOMEM.
 int request_find_source(Planner *p, const char *name, UnitEntry *u, Source *ret,

@@ -41,36 +41,27 @@ static int refuse(Sharing *s, int status, const char *name, const char *why) {
         return r < 0 ? r : UNIT_REFUSED;
 }
 
-// A rollout knows one content before and one after.
-static int is_rolled_out(const Planner *p, const UnitEntry *e) {
-        const char *name = e->record->name;
-        _cleanup_free_ char *template = NULL;
-
-        if (e->record->from_template && !e->record->global) {
-                template = unit_name_template(name);
-                if (!template)
-                        return -ENOMEM;
-        }
-        return rollout_is_under_way(cluster_state_find_rollout(p->state, template ?: name));
-}
-
 // Whether it gets a content of its own by this request; named without one, it would start with the old one.
 static int has_own(Sharing *s, const char *name) {
-        _cleanup_free_ char *template = NULL;
-        int r = request_names(s->p, name);
+        int r = request_names(s->p, name), file;
 
         if (r <= 0 || s->p->ops->aim)
                 return r;
-        if (request_find_file(s->p, name) >= 0)
-                return 1;
-        if (unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
-                template = unit_name_template(name);
-                if (!template)
-                        return -ENOMEM;
-        }
-        if (template && request_find_file(s->p, template) >= 0)
-                return 1;
+        file = request_find_file_of(s->p, name);
+        if (file != -ENOENT)
+                return file < 0 ? file : 1;
         return refuse(s, EINVAL, name, "which is named without a file: name that, too, or only that");
+}
+
+// A rollout knows one content before and one after.
+static int refuse_during_rollout(Sharing *s, const UnitEntry *e) {
+        _cleanup_free_ char *of = NULL;
+        int r = request_is_rolled_out(s->p, e, &of);
+
+        return r <= 0 ? r
+                      : refuse(s, EEXIST, e->record->name,
+                               "and an update or restart of that is under way; wait for its end, or end it "
+                               "with `argosyctl update --abort`");
 }
 
 static int put_record(Sharing *s, const UnitEntry *e, const Hash *spec) {
@@ -115,12 +106,9 @@ static int share(Sharing *s, const char *name) {
         if (would_stop(s->p, e))
                 return refuse(s, EEXIST, name,
                               "which would have to stop for it: `start --replace` or `update` does that");
-        r = is_rolled_out(s->p, e);
+        r = refuse_during_rollout(s, e);
         if (r != 0)
-                return r < 0 ? r
-                             : refuse(s, EEXIST, name,
-                                      "and an update or restart of that is under way; wait for its end, or "
-                                      "end it with `argosyctl update --abort`");
+                return r;
         if (++s->p->n_along > REQUEST_TIED_MAX)
                 return refuse(s, E2BIG, name, "and with more units than one request may change with it");
         r = network_change_put(s->change, s->p->batch, s->p->state, e->spec, &spec, &why);
@@ -159,30 +147,30 @@ static int tell(Sharing *s) {
                             s->n > 1 ? "share" : "shares");
 }
 
-static void done(Sharing *s) {
-        free(s->names);
-        free(s->first);
+static int share_with_each(Sharing *s) {
+        const NetworkChange *c = s->change;
+
+        if (c->n == 0)
+                return 0;
+        s->names = network_change_names(c, ", ");
+        s->r = s->names ? 0 : -ENOMEM;
+        for (size_t i = 0; i < c->n && s->r == 0; i++)
+                s->p->ops->each_sharer(c->list[i].file, on_sharer, s, s->p->userdata);
+        return s->r ?: tell(s);
 }
 
 int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
                            Argosy__Response__UnitResult *result) {
         NetworkChange change;
         Sharing s = {.p = p, .name = name, .change = &change, .result = result};
-        int r = p->ops->each_sharer ? network_change_of(name, u->spec->content, u->spec->len, next->text,
-                                                        next->len, &change)
-                                    : 0;
+        int r;
 
         if (!p->ops->each_sharer)
                 return 0;
-        s.names = r == 0 && change.n > 0 ? network_change_names(&change, ", ") : NULL;
-        if (r == 0 && change.n > 0 && !s.names)
-                r = -ENOMEM;
-        for (size_t i = 0; i < change.n && r == 0; i++) {
-                p->ops->each_sharer(change.list[i].file, on_sharer, &s, p->userdata);
-                r = s.r;
-        }
-        r = r ?: tell(&s);
-        done(&s);
+        r = network_change_of(name, u->spec->content, u->spec->len, next->text, next->len, &change)
+                    ?: share_with_each(&s);
+        free(s.names);
+        free(s.first);
         network_change_done(&change);
         return r;
 }

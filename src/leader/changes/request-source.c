@@ -28,6 +28,16 @@ int request_find_file(const Planner *p, const char *name) {
         return number ? (int) number - 1 : -ENOENT;
 }
 
+int request_find_file_of(const Planner *p, const char *name) {
+        _cleanup_free_ char *template = NULL;
+        int i = request_find_file(p, name);
+
+        if (i >= 0 || unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return i;
+        template = unit_name_template(name);
+        return template ? request_find_file(p, template) : -ENOMEM;
+}
+
 // Parses a file that the client sent, once for all units that use it. 0, or -EINVAL with *ret_why.
 static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
         const Argosy__NamedFile *f = p->change->files[i];

@@ -182,20 +182,14 @@ static int place_line(Planner *p, const Source *source, const char *name, char *
 // A rollout knows one content before and one after. 0, UNIT_REFUSED, -ENOMEM.
 static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Source *source,
                                  Argosy__Response__UnitResult *result) {
-        _cleanup_free_ char *template = NULL;
-        const char *name = result->name;
+        _cleanup_free_ char *name = NULL;
         int r;
 
         if (!u || hash_equal(&u->spec->hash, &source->hash))
                 return 0;
-        if (u->record->from_template && !u->record->global) {
-                template = unit_name_template(name);
-                if (!template)
-                        return -ENOMEM;
-                name = template;
-        }
-        if (!rollout_is_under_way(cluster_state_find_rollout(p->state, name)))
-                return 0;
+        r = request_is_rolled_out(p, u, &name);
+        if (r <= 0)
+                return r;
         result->status = EEXIST;
         r = field_printf(&result->message,
                          "an update or restart of %s is under way; wait for its end, or end it with "

@@ -476,6 +476,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->watchers.idle);
         list_init(&l->watchers.behind);
         list_init(&l->rollouts);
+        list_init(&l->rollouts_sharing);
         list_init(&l->rebalance_waiters);
         term_tables_retire(l);
         *ret = l;

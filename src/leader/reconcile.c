@@ -69,6 +69,7 @@
 #include "replacers.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
+#include "rollout-sharers.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
 #include "secret-orders.h"
@@ -97,6 +98,7 @@ static void drop_unit(Leader *l, Unit *u) {
         unit_event(l, u, LIFE_IS_UNWANTED);
         retry_controller_forget(l, u);
         disruption_budget_leave(l, u);
+        rollout_sharers_on_unit_gone(l, u);
         pending_forget(l, u);
         wait_walk_over(l, u);
         job_shows_on_unit_gone(l, u);
@@ -123,6 +125,7 @@ static void follow_node(Leader *l, Node *n) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
                 disruption_budget_refresh(l, u); // down, as long as nobody knows more
+                rollout_sharers_on_touched(l, u);
                 recovering_on_touched(l, u);
                 replacers_on_touched(l, u);
         }
@@ -133,6 +136,7 @@ static void follow_node(Leader *l, Node *n) {
 
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
+        rollout_sharers_on_touched(l, u); // updates that it has to do with
         budget_dependents_refresh(l, u); // and those of units that go down with it
         recovering_on_touched(l, u);
         replacers_on_touched(l, u); // those who wait for others of its budget

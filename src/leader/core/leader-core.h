@@ -393,6 +393,7 @@ struct Leader {
         // ---- rollouts
         struct RolloutSurvey *rollout_survey; // of the rollout that is asked for; NULL: none is
         ListNode rollouts;
+        ListNode rollouts_sharing;  // RolloutSharers.all
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         Rebalance *rebalance;       // NULL: none is under way

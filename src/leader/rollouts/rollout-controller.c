@@ -30,6 +30,7 @@
 #include "rollout-networks.h"
 #include "rollout-nodes.h"
 #include "rollout-private.h"
+#include "rollout-sharers.h"
 #include "rollout-survey.h"
 #include "scheduler.h"
 #include "str.h"
@@ -56,6 +57,7 @@ static void rollout_end(Leader *l, Rollout *o) {
         retry_controller_on_rollout_end(l);
         rollout_members_done(&o->members);
         rollout_nodes_free(o);
+        rollout_sharers_free(o);
         free(o->rows.touched);
         walk_forget(l, &o->walk);
         free(o);
@@ -341,36 +343,54 @@ static size_t merge(const Argosy__RolloutRecord *r, Argosy__RolloutNode **fresh,
         return n;
 }
 
-// Gives the nodes their turn, in one record.
+typedef struct TurnOfNodes {
+        Leader *l;
+        BatchBuilder *b;
+        const Argosy__RolloutRecord *r;
+        const NetworkChange *networks;
+} TurnOfNodes;
+
+static int change_sharer_of_node(Unit *v, void *userdata) {
+        const TurnOfNodes *t = userdata;
+
+        return rollout_networks_put(t->l, t->b, t->networks, v, rollout_is_returning(t->r));
+}
+
+// Gives the nodes their turn, in one record, with all there that share networks which change.
 static int change_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
                         const Unit *u, const size_t *chosen, size_t n_chosen) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **turns = calloc(n_chosen + 1, sizeof(*turns));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + n_chosen + 1, sizeof(*nodes));
+        TurnOfNodes turn = {l, b, r, o->sharers ? &o->sharers->change : NULL};
+        _cleanup_free_ char *words = turn.networks ? network_change_names(turn.networks, " ") : NULL;
         Argosy__RolloutRecord next = *r;
         size_t n = 0;
+        int k = 0;
 
-        if (!fresh || !turns || !nodes)
+        if (!fresh || !turns || !nodes || (turn.networks && !words))
                 return -ENOMEM;
-        for (size_t c = 0; c < n_chosen; c++) {
-                const size_t k = chosen[c];
-                const Node *node = node_find(l, o->nodes->nodes[k]);
+        for (size_t c = 0; c < n_chosen && k == 0; c++) {
+                const size_t at = chosen[c];
+                const Node *node = node_find(l, o->nodes->nodes[at]);
 
-                if (is_held(l, r, u, node, NULL)) {
+                if (is_held(l, r, u, node, words)) {
                         o->held = true;
                         continue;
                 }
                 budget_dependents_take(l, u, node);
+                if (turn.networks)
+                        k = rollout_networks_each(l, turn.networks, u, node, change_sharer_of_node, &turn);
                 argosy__rollout_node__init(&fresh[n]);
                 fresh[n].node = node->number;
                 fresh[n].back = rollout_is_returning(r);
                 fresh[n].kept =
-                        (o->in_place && o->nodes->items[k].up) || has_kept_content(r, &o->nodes->items[k]);
+                        (o->in_place && o->nodes->items[at].up) || has_kept_content(r, &o->nodes->items[at]);
                 turns[n] = &fresh[n];
                 n++;
         }
-        if (n == 0)
-                return 0;
+        if (n == 0 || k < 0)
+                return k;
         qsort(turns, n, sizeof(*turns), by_node);
         next.nodes = nodes;
         next.n_nodes = merge(r, turns, n, nodes);
@@ -430,11 +450,14 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
         return batch_builder_put_unit(b, &next, bump, e->record->revision);
 }
 
-static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
-                const char *why) {
+int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
+                 const char *why) {
         char reason[ROLLOUT_REASON_SIZE];
 
-        str_fit(reason, sizeof(reason), "%s on %s: %s", unit, n ? n->name : "-", why);
+        if (unit)
+                str_fit(reason, sizeof(reason), "%s on %s: %s", unit, n ? n->name : "-", why);
+        else
+                str_fit(reason, sizeof(reason), "%s", why);
         log_unit(LOG_WARNING, r->name, "%s: its %s %s: %s.", r->name,
                  rollout_is_update(r) ? "update" : "restart", rollout_is_update(r) ? "goes back" : "stops",
                  reason);
@@ -525,7 +548,7 @@ static int change_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Ro
                         k = take_turn(&one, m->unit, then, &held);
                         o->held |= held;
                         if (k == ROLLOUT_NO_NODE)
-                                return fail(l, b, r, m->unit->name, m->unit->node,
+                                return rollout_fail(l, b, r, m->unit->name, m->unit->node,
                                             "no node takes it with the new content");
                         if (k < 0)
                                 return k;
@@ -546,20 +569,40 @@ static int end_without_unit(BatchBuilder *b, const Argosy__RolloutRecord *r) {
 }
 
 static void note_look(Rollout *o, size_t n_items, size_t n_down, size_t left, size_t max, uint64_t next_us) {
+        uint64_t shared_us = rollout_sharers_next_us(o);
+
         o->n_items = n_items;
         o->n_down = n_down;
         o->left = left;
         o->max = max;
-        o->next_us = next_us;
+        o->next_us = next_us && shared_us ? MIN_OF(next_us, shared_us) : next_us ?: shared_us;
 }
 
-// What shares networks with its units has them, too, before it is over.
-static int end_with_networks(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                             const RolloutSums *sums) {
-        int k = rollout_is_update(r) && !rollout_is_returning(r) ? rollout_networks_finish(l, b, r) : 0;
+// What shares networks with its units has them, too, and is well with them, before it is over.
+static int end_with_sharers(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                            const RolloutSums *sums) {
+        return rollout_sharers_left(o) > 0 ? rollout_sharers_step(l, b, o, r) : finish(l, b, r, sums);
+}
 
-        o->held |= k == 1;
-        return k == 0 ? finish(l, b, r, sums) : MIN_OF(k, 0);
+// A unit that went along has failed. False: none has; else *ret is what came of it.
+static bool fail_for_sharer(Leader *l, BatchBuilder *b, const Rollout *o, const Argosy__RolloutRecord *r,
+                            int *ret) {
+        const char *why;
+        const Unit *u = rollout_sharers_failed(l, o, r, &why);
+
+        if (u)
+                *ret = rollout_fail(l, b, r, u->node ? u->name : NULL, u->node, why);
+        return u;
+}
+
+// None of its own goes down before those that went along with others are well.
+static bool waits_for_sharers(const Rollout *o, const Argosy__RolloutRecord *r) {
+        return !rollout_is_returning(r) && rollout_sharers_are_awaited(o);
+}
+
+static void look_on(Leader *l, Rollout *o) {
+        o->due = true;
+        leader_mark(l);
 }
 
 static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r, Unit *u,
@@ -567,10 +610,10 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         _cleanup_free_ size_t *chosen = NULL;
         RolloutView rules;
         RolloutStep step;
+        int k;
 
-        if (!rollout_nodes_look(l, o, r, u, e)) {
-                o->due = true; // the rest of the look
-                leader_mark(l);
+        if (!rollout_nodes_look(l, o, r, u, e) || !rollout_sharers_look(l, o, r)) {
+                look_on(l, o);
                 return 0;
         }
         chosen = calloc(o->nodes->n + 1, sizeof(*chosen));
@@ -579,14 +622,16 @@ static int step_nodes(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         rules = rollout_rules_of_nodes(l, r, e, o->nodes->items, o->nodes->n);
         step = rollout_policy_step(&rules, chosen);
         note_look(o, o->nodes->n, step.n_down, step.left, rules.max, step.next_us);
-        switch (step.action) {
-        case ROLLOUT_FAILED:
-                return fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]), step.failure);
-        case ROLLOUT_OVER:
-                return end_with_networks(l, b, o, r, &(RolloutSums){});
-        default:
-                return step.n_chosen > 0 ? change_nodes(l, b, o, r, u, chosen, step.n_chosen) : 0;
-        }
+        if (step.action == ROLLOUT_FAILED)
+                return rollout_fail(l, b, r, u->name, node_find(l, o->nodes->nodes[step.culprit]),
+                                    step.failure);
+        if (fail_for_sharer(l, b, o, r, &k))
+                return k;
+        if (step.action == ROLLOUT_OVER)
+                return end_with_sharers(l, b, o, r, &(RolloutSums){});
+        return step.n_chosen > 0 && !waits_for_sharers(o, r)
+                       ? change_nodes(l, b, o, r, u, chosen, step.n_chosen)
+                       : 0;
 }
 
 static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
@@ -594,10 +639,10 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
         RolloutMembers *m = &o->members;
         RolloutView rules;
         RolloutSums sums;
+        int k;
 
-        if (!rollout_look(l, o, r)) {
-                o->due = true; // the rest of the look
-                leader_mark(l);
+        if (!rollout_look(l, o, r) || !rollout_sharers_look(l, o, r)) {
+                look_on(l, o);
                 return 0;
         }
         rules = rollout_rules(l, o, r);
@@ -610,11 +655,13 @@ static int step_units(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Roll
                 const char *why = rollout_policy_failure(&rules, &item);
 
                 if (why)
-                        return fail(l, b, r, u->name, u->node, why);
+                        return rollout_fail(l, b, r, u->name, u->node, why);
         }
+        if (fail_for_sharer(l, b, o, r, &k))
+                return k;
         if (sums.left > 0)
-                return change_units(l, b, o, r, &rules, sums, scheduler);
-        return end_with_networks(l, b, o, r, &sums);
+                return waits_for_sharers(o, r) ? 0 : change_units(l, b, o, r, &rules, sums, scheduler);
+        return end_with_sharers(l, b, o, r, &sums);
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,

@@ -39,60 +39,70 @@ int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange
                                        : 0;
 }
 
-// From its former content to its own. As network_change_of().
-static int change_of_rollout(const Leader *l, const Argosy__RolloutRecord *r, NetworkChange *ret) {
+int rollout_networks_of_record(const Leader *l, const Argosy__RolloutRecord *r, NetworkChange *ret) {
         const SpecEntry *before = rollout_spec(l, &r->spec_before), *spec = rollout_spec(l, &r->spec);
+        const SpecEntry *from = rollout_is_returning(r) ? spec : before,
+                        *to = rollout_is_returning(r) ? before : spec;
 
         *ret = (NetworkChange){};
-        return before && spec ? network_change_of(r->name, before->content, before->len, spec->content,
-                                                  spec->len, ret)
-                              : 0;
+        return rollout_is_update(r) && from && to ? network_change_of(r->name, from->content, from->len,
+                                                                      to->content, to->len, ret)
+                                                  : 0;
 }
 
 // ----------------------------------------------------------------------------------------------- who shares
 
-typedef struct Sharers {
+typedef struct Sharing {
         const Leader *l;
         const NetworkChange *change;
-        Unit **list;
-        size_t n, allocated;
+        size_t at; // the network that is looked at
+        const Unit *but;
+        const Node *node;
+        int (*each)(Unit *v, void *userdata);
+        void *userdata;
         int r;
-} Sharers;
+} Sharing;
 
-static void add(const char *name, void *userdata) {
-        Sharers *s = userdata;
-        const UnitEntry *e = cluster_state_find_unit(s->l->state, name);
-        Unit *u = unit_find(s->l, name);
+static void look_at_user(const char *name, void *userdata) {
+        Sharing *s = userdata;
+        Unit *v = s->r == 0 ? unit_find(s->l, name) : NULL;
+        const UnitEntry *e = v && v != s->but && v->node == s->node
+                                     ? cluster_state_find_unit(s->l->state, name)
+                                     : NULL;
+        const NetworkChange earlier = {.list = s->change->list, .n = s->at};
 
-        if (s->r < 0 || !e || !u || !network_change_concerns(s->change, e->spec))
-                return;
-        s->r = ARRAY_GROW(s->list, s->allocated, s->n + 1);
-        if (s->r >= 0)
-                s->list[s->n++] = u;
+        if (e && network_change_concerns(s->change, e->spec) && !network_change_concerns(&earlier, e->spec))
+                s->r = s->each(v, s->userdata);
 }
 
-// The list is the caller's, also on failure.
-static int find(Leader *l, const NetworkChange *c, Sharers *ret) {
-        *ret = (Sharers){.l = l, .change = c};
-        for (size_t i = 0; i < c->n && ret->r >= 0; i++)
-                stop_dependents_each(&l->network_users, c->list[i].file, add, ret);
-        return MIN_OF(ret->r, 0);
+static size_t count_users(const Leader *l, const NetworkChange *c) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n; i++)
+                n += stop_dependents_count(&l->network_users, c->list[i].file);
+        return n;
 }
 
+// Whichever are fewer: those of the network, or those of the node.
 int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
                           int (*each)(Unit *v, void *userdata), void *userdata) {
-        int r = 0;
+        Sharing s = {.l = l, .change = c, .but = u, .node = n, .each = each, .userdata = userdata};
 
         if (!n)
                 return 0;
+        if (count_users(l, c) < n->n_placed) {
+                for (; s.at < c->n && s.r == 0; s.at++)
+                        stop_dependents_each(&l->network_users, c->list[s.at].file, look_at_user, &s);
+                return s.r;
+        }
         list_foreach_safe (i, &n->placed) {
                 Unit *v = CONTAINER_OF(i, Unit, placed);
                 const UnitEntry *e = v != u ? cluster_state_find_unit(l->state, v->name) : NULL;
 
-                if (r == 0 && e && network_change_concerns(c, e->spec))
-                        r = each(v, userdata);
+                if (s.r == 0 && e && network_change_concerns(c, e->spec))
+                        s.r = each(v, userdata);
         }
-        return r;
+        return s.r;
 }
 
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v, bool back) {
@@ -117,6 +127,8 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
         }
         if (r < 0)
                 return r;
+        if (v->node && !back)
+                disruption_budget_take(l, (Unit *) v);
         next.spec = hash_field(&spec);
         next.extra = unit_extra_with_trial(&extra, e->record, tried ? &trial : NULL);
         return batch_builder_put_unit(b, &next, starts ? BATCH_BUMP_START : 0, e->record->revision);
@@ -128,6 +140,7 @@ typedef struct InTheWay {
         Leader *l;
         const char *name; // of the group that is about to change
         const NetworkChange *change;
+        const DisruptionBudget *judged; // the last group, whose update changes no network
         const char *found;
         int r;
 } InTheWay;
@@ -135,7 +148,7 @@ typedef struct InTheWay {
 // Whether the rollout changes a network.
 static int changes_networks(const Leader *l, const Argosy__RolloutRecord *r) {
         NetworkChange c;
-        int k = change_of_rollout(l, r, &c);
+        int k = rollout_networks_of_record(l, r, &c);
         bool any = c.n > 0;
 
         network_change_done(&c);
@@ -150,8 +163,9 @@ static void look_at(const char *name, void *userdata) {
                                                  ? cluster_state_find_rollout(w->l->state, g->name)
                                                  : NULL;
 
-        if (w->r < 0 || w->found || !rollout_is_under_way(r))
+        if (w->r < 0 || w->found || g == w->judged || !rollout_is_under_way(r))
                 return;
+        w->judged = g;
         w->r = w->change->n > 0 ? 1 : changes_networks(w->l, r);
         if (w->r == 1)
                 w->found = name;
@@ -179,65 +193,4 @@ int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *be
         network_change_done(&change);
         *ret = w.found;
         return r;
-}
-
-// ------------------------------------------------------------------------------------------------ the rest
-
-static int by_node(const void *a, const void *b) {
-        const Unit *x = *(Unit *const *) a, *y = *(Unit *const *) b;
-        uint32_t n = x->node ? x->node->number : 0, m = y->node ? y->node->number : 0;
-
-        return n != m ? (n > m) - (n < m) : strcmp(x->name, y->name);
-}
-
-// By nodes, each once: it may share several of them. How many there are.
-static size_t sort(Unit **list, size_t n) {
-        size_t kept = 1;
-
-        qsort(list, n, sizeof(*list), by_node);
-        for (size_t i = 1; i < n; i++)
-                if (list[i] != list[kept - 1])
-                        list[kept++] = list[i];
-        return kept;
-}
-
-// All of one node, or none.
-static int put_node(Leader *l, BatchBuilder *b, const NetworkChange *c, Unit *const *list, size_t n) {
-        _cleanup_free_ char *words = network_change_names(c, " ");
-        int r = words ? 0 : -ENOMEM;
-
-        if (r == 0 && budget_dependents_with_networks_in_the_way(l, list[0], list[0]->node, words))
-                return 1;
-        for (size_t i = 0; i < n && r == 0; i++) {
-                if (list[i]->node)
-                        disruption_budget_take(l, list[i]);
-                r = rollout_networks_put(l, b, c, list[i], false);
-        }
-        return r;
-}
-
-int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
-        NetworkChange c;
-        Sharers s = {};
-        bool waits = false;
-        int k = change_of_rollout(l, r, &c);
-
-        if (k == 0 && c.n > 0)
-                k = find(l, &c, &s);
-        if (s.n > 1)
-                s.n = sort(s.list, s.n);
-        for (size_t i = 0, n; i < s.n && k == 0; i += n) {
-                for (n = 1; i + n < s.n && s.list[i]->node && s.list[i + n]->node == s.list[i]->node;)
-                        n++;
-                if (!batch_builder_takes_request(b, n)) { // whole, as a request
-                        k = -EBUSY;
-                        break;
-                }
-                k = put_node(l, b, &c, s.list + i, n);
-                waits |= k == 1;
-                k = MIN_OF(k, 0);
-        }
-        free(s.list);
-        network_change_done(&c);
-        return k < 0 ? k : waits;
 }

@@ -9,6 +9,9 @@
 
 // What the unit's networks become with that content. As network_change_of().
 int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange *ret) _warn_unused_;
+// What changes on the way that the rollout goes. As network_change_of().
+int rollout_networks_of_record(const Leader *l, const Argosy__RolloutRecord *r,
+                               NetworkChange *ret) _warn_unused_;
 // Calls `each` for all other units on the node that have another file of one of them. What it returns but 0
 // ends it.
 int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u, const Node *n,
@@ -21,7 +24,3 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
 // one, which lives as long as that, or NULL. 0 or -ENOMEM.
 int rollout_networks_in_the_way(Leader *l, const char *name, const SpecEntry *before,
                                 const ChangeContent *next, const char **ret) _warn_unused_;
-// All of the rollout's own have had their turn: what shares the networks on other nodes, or waits for one,
-// gets them, too, as far as its budgets allow. 0: all have them, or get them with this entry; 1: some have
-// to wait; or as above.
-int rollout_networks_finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) _warn_unused_;

@@ -33,6 +33,9 @@ Rollout *rollout_find(const Leader *l, const char *name); // that is under way, 
 int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec);
 // From here on it goes back, or ends where it is if there is nothing to go back to. As above.
 int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
+// For that unit, on that node (NULL: on none); `unit` NULL: `why` says of which.
+int rollout_fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *unit, const Node *n,
+                 const char *why);
 
 // rollout-view.c
 // A global unit on one node, where it is wanted; and the rules for all of these.
@@ -40,6 +43,10 @@ void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const Un
                        const Node *n, RolloutItem *item);
 RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e,
                                    const RolloutItem *items, size_t n);
+// How a unit is there, into its item; `s` NULL: it is not on its node. And the rules for it alone, whatever
+// others do.
+void rollout_view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item);
+RolloutView rollout_rules_of_one(const Leader *l, const Argosy__RolloutRecord *r);
 // One unit of a group. Busy: the batch in the making touches it.
 RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const Unit *u, bool busy);
 // What is marked of the group's units is looked at, or as much of it as one turn takes. False: there is

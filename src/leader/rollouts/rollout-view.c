@@ -42,7 +42,7 @@ static const char *restarted(const Leader *l, const UnitOnNode *s, const UnitEnt
 
 // What is not restarted for what it gets has been up before: the gate begins with its answer, which is by
 // this leader's clock.
-static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
+void rollout_view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
         const DisruptionBudget *g = s ? s->unit->budget : NULL;
         bool in_place = g && g->rollout && g->rollout->in_place;
 
@@ -57,6 +57,8 @@ static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEn
                 item->failure = restarted(l, s, e, in_place);
         // also of one that is up, if its node has kept the old content there
         item->failure = unit_on_node_failure(l, s, e) ?: item->failure;
+        if (s->comes_back && !s->up) // its host starts it again, with what it went down with
+                item->failure = NULL;
 }
 
 typedef struct Looked {
@@ -108,7 +110,7 @@ RolloutItem rollout_item(const Leader *l, const Argosy__RolloutRecord *r, const 
         item.mine &= !is_left_out(r, u->node);
         item.changed = is_changed(r, e->record);
         item.unplaced = e->record->node == 0;
-        view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
+        rollout_view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, &item);
         item.moves =
                 item.unreachable && (unit_is_being_placed(u) || (u->node && !node_loss_strands(l, u, e)));
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
@@ -126,7 +128,7 @@ void rollout_node_item(const Leader *l, const Argosy__RolloutRecord *r, const Un
                 .changed = turn && !turn->back,
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };
-        view_unit_on_node(l, unit_on_node_find(u, n), e, item);
+        rollout_view_unit_on_node(l, unit_on_node_find(u, n), e, item);
 }
 
 // A share of nothing said is `otherwise`.
@@ -160,6 +162,10 @@ static RolloutView rules_of(const Leader *l, const Argosy__RolloutRecord *r, siz
                 .now_us = leader_now(l),
                 .beat_us = l->config.beat_ms * USEC_PER_MSEC,
         };
+}
+
+RolloutView rollout_rules_of_one(const Leader *l, const Argosy__RolloutRecord *r) {
+        return rules_of(l, r, 0);
 }
 
 RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e,

@@ -22,6 +22,7 @@ typedef struct StopUnit {
         ListNode origins;    // StopLink.of_dependent
         ListNode declared;   // StopLink.of_owner
         size_t n_links;      // in which it is anything
+        size_t n_dependents;
         char name[];
 } StopUnit;
 
@@ -56,9 +57,20 @@ static void unlink_unit(StopDependents *m, StopUnit *u) {
         drop_if_unused(m, u);
 }
 
+// What follows it among those of its origin; NULL: nothing.
+static StopLink *link_after(const StopLink *link) {
+        return link->of_origin.next == &link->origin->dependents
+                       ? NULL
+                       : CONTAINER_OF(link->of_origin.next, StopLink, of_origin);
+}
+
 static void drop_link(StopDependents *m, StopLink *link) {
         StopUnit *units[] = {link->origin, link->dependent, link->owner};
 
+        for (StopWalk *w = m->walks; w; w = w->next)
+                if (w->at == link)
+                        w->at = link_after(link);
+        link->origin->n_dependents--;
         list_unlink(&link->of_origin);
         list_unlink(&link->of_dependent);
         list_unlink(&link->of_owner);
@@ -90,6 +102,10 @@ static int add_link(StopDependents *m, const char *origin, const char *dependent
         list_append(&link->owner->declared, &link->of_owner);
         for (size_t i = 0; i < ELEMENTSOF(units); i++)
                 units[i]->n_links++;
+        link->origin->n_dependents++;
+        for (StopWalk *w = m->walks; w; w = w->next)
+                if (!w->at && streq(w->name, origin))
+                        w->at = link;
         return 0;
 }
 
@@ -128,6 +144,23 @@ bool stop_dependents_has_origin(const StopDependents *m, const char *name) {
         return u && !list_is_empty(&u->origins);
 }
 
+size_t stop_dependents_count(const StopDependents *m, const char *name) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        return u ? u->n_dependents : 0;
+}
+
+bool stop_dependents_links(const StopDependents *m, const char *name, const char *dependent) {
+        const StopUnit *u = map_find_str(&m->names, dependent);
+
+        if (!u)
+                return false;
+        list_foreach (i, &u->origins)
+                if (streq(CONTAINER_OF(i, const StopLink, of_dependent)->origin->name, name))
+                        return true;
+        return false;
+}
+
 void stop_dependents_each(const StopDependents *m, const char *name,
                           void (*each)(const char *name, void *userdata), void *userdata) {
         const StopUnit *u = map_find_str(&m->names, name);
@@ -146,6 +179,36 @@ void stop_dependents_each_origin(const StopDependents *m, const char *name,
                 return;
         list_foreach (i, &u->origins)
                 each(CONTAINER_OF(i, const StopLink, of_dependent)->origin->name, userdata);
+}
+
+// ---- walks
+
+void stop_walk_begin(StopWalk *w, StopDependents *m, const char *name) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        *w = (StopWalk){.of = m, .name = name, .next = m->walks};
+        if (u && !list_is_empty(&u->dependents))
+                w->at = CONTAINER_OF(u->dependents.next, StopLink, of_origin);
+        m->walks = w;
+}
+
+void stop_walk_end(StopWalk *w) {
+        StopWalk **at = w->of ? &w->of->walks : NULL;
+
+        while (at && *at && *at != w)
+                at = &(*at)->next;
+        if (at && *at)
+                *at = w->next;
+        *w = (StopWalk){};
+}
+
+const char *stop_walk_next(StopWalk *w) {
+        const StopLink *link = w->at;
+
+        if (!link)
+                return NULL;
+        w->at = link_after(link);
+        return link->dependent->name;
 }
 
 static void stop_unit_free(void *unit) {

@@ -57,9 +57,6 @@ typedef struct Walk {
         Map seen;
 } Walk;
 
-typedef void (*WalkEach)(const StopDependents *m, const char *name,
-                         void (*each)(const char *name, void *userdata), void *userdata);
-
 static bool runs_on(const Unit *u, const Node *n) {
         const UnitOnNode *s = unit_on_node_find(u, n);
 
@@ -82,9 +79,30 @@ static void on_linked(const char *name, void *userdata) {
                 add(w, u);
 }
 
-static void follow(Walk *w, WalkEach each) {
+// Those that are stopped with one of that name: of thousands in the cluster only those on the node.
+static void add_dependents(Walk *w, const char *name) {
+        const StopDependents *m = &w->l->stop_dependents;
+
+        if (!w->node || stop_dependents_count(m, name) <= w->node->n_units_on_node) {
+                stop_dependents_each(m, name, on_linked, w);
+                return;
+        }
+        list_foreach (i, &w->node->units_on_node) {
+                Unit *u = CONTAINER_OF(i, UnitOnNode, by_node)->unit;
+
+                if (stop_dependents_links(m, name, u->name))
+                        add(w, u);
+        }
+}
+
+static void follow(Walk *w) {
         for (size_t i = 0; i < w->n; i++)
-                each(&w->l->stop_dependents, w->units[i]->name, on_linked, w);
+                add_dependents(w, w->units[i]->name);
+}
+
+static void follow_origins(Walk *w) {
+        for (size_t i = 0; i < w->n; i++)
+                stop_dependents_each_origin(&w->l->stop_dependents, w->units[i]->name, on_linked, w);
 }
 
 // Those that have one of the networks go with it, too.
@@ -96,14 +114,14 @@ static void add_sharers(Walk *w, const char *networks) {
                 _cleanup_free_ char *unit = quadlet_beside_unit(file, len);
 
                 if (unit)
-                        stop_dependents_each(&w->l->stop_dependents, unit, on_linked, w);
+                        add_dependents(w, unit);
         }
 }
 
-static void walk(Walk *w, const Leader *l, const Unit *u, const Node *n, WalkEach each) {
+static void walk(Walk *w, const Leader *l, const Unit *u, const Node *n, void (*each)(Walk *w)) {
         *w = (Walk){.l = l, .node = n};
         add(w, (Unit *) u);
-        follow(w, each);
+        each(w);
 }
 
 static void walk_done(Walk *w) {
@@ -162,7 +180,7 @@ DisruptionBudget *budget_dependents_with_networks_in_the_way(const Leader *l, co
         w = (Walk){.l = l, .node = n};
         add(&w, (Unit *) u);
         add_sharers(&w, networks);
-        follow(&w, stop_dependents_each);
+        follow(&w);
         found = w.n > 1 ? without_room(l, &w, u, n) : NULL;
         walk_done(&w);
         return found;
@@ -174,7 +192,7 @@ bool budget_dependents_goes_down(const Leader *l, const Unit *u) {
 
         if (!u->node || !stop_dependents_has_origin(&l->stop_dependents, u->name))
                 return false;
-        walk(&w, l, u, u->node, stop_dependents_each_origin);
+        walk(&w, l, u, u->node, follow_origins);
         for (size_t i = 1; !goes && i < w.n; i++)
                 goes = !disruption_budget_is_settled(l, w.units[i], u->node);
         walk_done(&w);
@@ -186,7 +204,7 @@ void budget_dependents_refresh(Leader *l, const Unit *u) {
 
         if (!stop_dependents_has(&l->stop_dependents, u->name))
                 return;
-        walk(&w, l, u, NULL, stop_dependents_each); // it may have gone from there
+        walk(&w, l, u, NULL, follow); // it may have gone from there
         for (size_t k = 1; k < w.n; k++)
                 disruption_budget_refresh(l, w.units[k]);
         walk_done(&w);
@@ -197,7 +215,7 @@ void budget_dependents_take(Leader *l, const Unit *u, const Node *n) {
 
         if (!n || !stop_dependents_has(&l->stop_dependents, u->name))
                 return;
-        walk(&w, l, u, n, stop_dependents_each);
+        walk(&w, l, u, n, follow);
         for (size_t i = 1; i < w.n; i++)
                 if (counts(w.units[i], n))
                         disruption_budget_take_one(l, w.units[i]);

@@ -197,6 +197,14 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
                 leader_mark(l);
 }
 
+void disruption_budget_follow(Leader *l, Unit *u) {
+        const UnitEntry *e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
+
+        if (!u->budget)
+                list_foreach (i, &u->on_nodes)
+                        refresh_unit_on_node(l, CONTAINER_OF(i, UnitOnNode, by_unit), e);
+}
+
 // That a unit has left it is a change of the group, too: the unit is gone, or is by that revision elsewhere.
 static void note_left(const Leader *l, DisruptionBudget *g, const Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);

@@ -15,6 +15,8 @@ int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e); // that it i
 int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record; 0 or -ENOMEM
 void disruption_budget_leave(Leader *l, Unit *u);
 void disruption_budget_refresh(Leader *l, Unit *u); // follows what is seen of it
+// Of one that is in no budget: since when it is up where, for an update that it has to do with.
+void disruption_budget_follow(Leader *l, Unit *u);
 // Whether a unit that runs on the node is to run there, as it does.
 bool disruption_budget_is_settled(const Leader *l, const Unit *u, const Node *n);
 // How many of the budget may be down by the units' own options; SIZE_MAX: any number.

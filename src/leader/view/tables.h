@@ -222,6 +222,11 @@ struct Rollout {
         uint64_t revision;       // of the record by which these were looked at; 0: by none yet
         bool returning;          // and its way
         LeaderWalk walk;               // through the members
+        // units that share networks which it changes (rollouts/rollout-sharers.h), once they were looked at;
+        // NULL: it changes none
+        struct RolloutSharers *sharers;
+        uint64_t shares_as_of; // as `revision` and `returning`, of the sharers
+        bool shares_back;
 };
 
 // The units that a unit has preempted, and the one by which it was preempted, as long as that is known

@@ -118,6 +118,17 @@ static int append_note(const PreviewUnit *u, char **message) {
         return *message ? 0 : -ENOMEM;
 }
 
+// On its node the network is made anew, which takes down all that have it.
+static int append_networks(const PreviewUnit *u, char **message) {
+        _cleanup_free_ char *before = *message;
+
+        *message = !u->networks ? TAKE_PTR(before)
+                   : u->along   ? str_printf("%s: it shares %s, which changes", before, u->networks)
+                   : u->node    ? str_printf("%s; %s is made anew there", before, u->networks)
+                                : TAKE_PTR(before);
+        return *message ? 0 : -ENOMEM;
+}
+
 static int describe_held(const Words *w, Argosy__Response__UnitResult *result, const PreviewUnit *u) {
         const char *node = w->node_name(u->node, w->userdata);
         _cleanup_free_ char *message = str_printf(
@@ -182,13 +193,16 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
         if (wanted && !u->node && !next->global)
                 message = strdup(moves ? "would stop where it is and wait for a node"
                                        : "would wait for a node");
+        else if (u->along && u->networks && !wanted)
+                message = strdup("would get the new file");
         else
                 message = str_printf("%s%s%s%s%s",
                                      e ? action_of_known(e->record, next, u->node, u->by, change)
                                        : action_of_new(next),
                                      node && wanted ? " on " : "", node && wanted ? node : "",
                                      warning && *warning ? "; " : "", warning ?: "");
-        r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
+        r = r < 0 || !message ? -ENOMEM : append_networks(u, &message);
+        r = r < 0 ? r : append_wait(u, &message);
         r = r < 0 ? r : append_reason(u, &message);
         r = r < 0 ? r : append_note(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
@@ -220,6 +234,7 @@ static int add_results(Argosy__Response__Change *change, Map *by_name, PreviewUn
 
                 if (map_find_str(by_name, name))
                         continue;
+                units[i]->along = units[i]->networks;
                 r = FIELD_APPEND(change->units, change->n_units, unit_result_new(name));
                 if (r >= 0)
                         r = map_add_str(by_name, change->units[change->n_units - 1]->name,

@@ -24,6 +24,8 @@ typedef struct PreviewUnit {
         bool brought;   // the change does not touch it: it only follows
         bool held;      // it stays where it is: `by` replaces it, and too many of its group are down
         char *note;     // besides; NULL: nothing. Freed with the unit
+        char *networks; // files of networks of which its content has another one; NULL: none. Likewise
+        bool along;     // the change does not name it: it shares these with one that it names
         const char *waits_for; // such a unit on its node, which it replaces; NULL: none
         Argosy__FileChange file_change; // it runs and stays where it is, and gets nothing new but files
         bool refused;    // by a node to which it came: the name is somebody else's there

@@ -42,6 +42,7 @@
 #include "disruption-budget.h"
 #include "preview-units.h"
 #include "message.h"
+#include "network-change.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "pending.h"
@@ -120,6 +121,7 @@ Preview *preview_free(Preview *p) {
                         message_free(p->units[i]->refusals[k]);
                 free(p->units[i]->refusals);
                 free(p->units[i]->note);
+                free(p->units[i]->networks);
                 free(p->units[i]);
         }
         map_done(&p->contents);
@@ -772,13 +774,32 @@ static int note_file_change(const Preview *p, PreviewUnit *u, Compared *c) {
         return r;
 }
 
+static int note_networks(const Preview *p, PreviewUnit *u) {
+        const char *name = u->record->name;
+        const UnitEntry *e = cluster_state_find_unit(p->alone.leader->state, name);
+        NetworkChange change = {};
+        ProtobufCBinaryData content;
+        int r = 0;
+
+        if (!e || record_has_spec_of(e->record, u->record) || !content_of(p, u, &content))
+                return 0;
+        r = network_change_of(name, e->spec->content, e->spec->len, content.data, content.len, &change);
+        if (r == 0 && change.n > 0) {
+                free(u->networks);
+                u->networks = network_change_names(&change, ", ");
+                r = u->networks ? 0 : -ENOMEM;
+        }
+        network_change_done(&change);
+        return r;
+}
+
 int preview_describe(Preview *p, Argosy__Response **ret) {
         Leader *l = p->alone.leader;
         int r = index_contents(p);
         Compared compared = {};
 
         for (size_t i = 0; i < p->n && r >= 0; i++)
-                r = note_file_change(p, p->units[i], &compared);
+                r = note_file_change(p, p->units[i], &compared) ?: note_networks(p, p->units[i]);
         if (r >= 0)
                 r = preview_units_describe(l->state, p->units, p->n, p->response, name_of_node, l);
 

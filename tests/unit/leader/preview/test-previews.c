@@ -423,6 +423,47 @@ static void a_leader_that_ends_has_no_plan(void **state) {
         start_as_planned(UNITS, UNIT(""), plan(UNITS, UNIT("")), 0);
 }
 
+// ---- networks that containers share
+
+#define SHARER(image, subnet)                                                                              \
+        "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n[X-Argosy]\nHost=n2\n\n"        \
+        "# front.network\n[Network]\nSubnet=" subnet "\n"
+
+static const char *said_of(const Argosy__Response__Change *c, const char *name) {
+        for (size_t i = 0; i < c->n_units; i++)
+                if (streq(c->units[i]->name, name))
+                        return c->units[i]->message;
+        return "";
+}
+
+static void a_plan_says_who_stops_because_a_network_changes(void **state) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        Argosy__Request__Change m =
+                MESSAGE_OF(request__change, .verb = START, .preview = true, .replace = true);
+        const Argosy__Response__Change *c;
+        char *name = (char *) "web.service";
+        uint8_t of[16] = {1, 2, 3};
+
+        for (uint32_t i = 1; i <= HOSTS; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) rig_change(&g, START, "web.service", SHARER("web", "1"));
+        (void) rig_change(&g, START, "app.service", SHARER("app", "1"));
+        (void) rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "idle.service", SHARER("idle", "1"));
+        file.name = file.path = name;
+        file.content = (ProtobufCBinaryData){strlen(SHARER("web", "2")), (uint8_t *) SHARER("web", "2")};
+        m.id = (ProtobufCBinaryData){sizeof(of), of};
+        m.names = &name;
+        m.n_names = 1;
+        m.files = &files;
+        m.n_files = 1;
+        c = rig_change_answered(rig_ask_and_settle(&g, A_REQUEST(CHANGE, change, &m)));
+        assert_non_null(strstr(said_of(c, "web.service"), "; front.network is made anew there"));
+        assert_string_equal(said_of(c, "app.service"), "would stop and start again with the new file on n2: "
+                                                       "it shares front.network, which changes");
+        assert_string_equal(said_of(c, "idle.service"),
+                            "would get the new file: it shares front.network, which changes");
+}
+
 RUN_TESTS(
         RIG_TEST(many_are_planned_some_in_each_turn),
         RIG_TEST(who_has_to_do_with_each_other_is_planned_in_one_turn),
@@ -435,6 +476,7 @@ RUN_TESTS(
         RIG_TEST(many_of_several_roles_are_planned_some_in_each_turn),
         RIG_TEST(many_of_which_one_is_named_twice_are_refused),
         RIG_TEST(few_plans_of_an_author_wait_for_nodes_at_a_time),
+        RIG_TEST(a_plan_says_who_stops_because_a_network_changes),
         RIG_TEST(a_plan_that_waits_goes_with_its_client),
         RIG_TEST(what_only_a_plan_has_asked_for_is_found_when_it_is_started),
         RIG_TEST(a_leader_that_ends_has_no_plan)

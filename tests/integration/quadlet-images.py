@@ -152,7 +152,7 @@ def test_a_host_that_cannot_pull_leaves_the_update(c: Cluster):
     before = c.invocation(on_n3)
     n3.write("/etc/containers/registries.conf.d/test.conf", f'[[registry]]\nlocation="{registry(c)}"\nblocked=true\n')
     said = c.ctl_result("update --pull work@.service", "n1")
-    assert "n3 keeps the file of before" in said.err + said.out and "blocked" in said.err + said.out, said
+    assert "keeps the file of before: n3: " in said.err + said.out and "blocked" in said.err + said.out, said
     assert digests(c) == {"n1": [second], "n2": [second], "n3": [first]}
     assert c.invocation(on_n3) == before
     serve(c)

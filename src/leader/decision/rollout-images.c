@@ -20,6 +20,7 @@
 #include "disruption-budget.h"
 #include "image-pulls.h"
 #include "quadlet.h"
+#include "refusal-words.h"
 #include "registry.h"
 #include "request-repeats.h"
 #include "response.h"
@@ -35,12 +36,14 @@ typedef struct RolloutImages {
         bool listed;       // whoever needs an image is known to image-pulls.c
         uint64_t revision; // of the cluster, as of which that is so
         uint32_t *without; // PendingRequest.without.nodes
+        char *why;         // PendingRequest.without.why
 } RolloutImages;
 
 static void images_free(PendingRequest *t, RequestWork *work) {
         RolloutImages *i = CONTAINER_OF(work, RolloutImages, work);
 
         free(i->without);
+        free(i->why);
         free(i);
 }
 
@@ -200,11 +203,30 @@ static int list(PendingRequest *t, const Argosy__Request__Rollout *m) {
 
 // ------------------------------------------------------------------------------------------ who leaves
 
+// What the hosts that cannot have it say. NULL: out of memory.
+static char *words_of_failed(const PendingRequest *t) {
+        size_t n = image_pulls_count(t), n_failed = 0, at = 0;
+        _cleanup_free_ Argosy__Refusal *list = calloc(n + 1, sizeof(*list));
+        _cleanup_free_ Argosy__Refusal **pointers = calloc(n + 1, sizeof(*pointers));
+        const char *why;
+        uint32_t node;
+
+        while (list && pointers && (why = image_pulls_next_failed(t, &at, &node))) {
+                const Node *of = node_find(t->leader, node);
+
+                argosy__refusal__init(&list[n_failed]);
+                list[n_failed].node = of ? of->name : (char *) "a node that went";
+                list[n_failed].reason = (char *) why;
+                pointers[n_failed] = &list[n_failed];
+                n_failed++;
+        }
+        return list && pointers ? refusal_words(pointers, n_failed) : NULL;
+}
+
 // Those whose hosts cannot have it. Returns how many, or -ENOMEM.
 static int note_failed(PendingRequest *t) {
         RolloutImages *i = images_of(t);
         size_t n = image_pulls_count(t), at = 0;
-        const char *why;
         uint32_t node;
 
         if (!i)
@@ -215,14 +237,14 @@ static int note_failed(PendingRequest *t) {
                 return -ENOMEM;
         t->without.nodes = i->without;
         t->without.n = 0;
-        while ((why = image_pulls_next_failed(t, &at, &node))) {
+        while (image_pulls_next_failed(t, &at, &node))
                 t->without.nodes[t->without.n++] = node;
-                t->without.why = why;
-        }
-        return (int) t->without.n;
+        free(i->why);
+        t->without.why = i->why = words_of_failed(t);
+        return i->why ? (int) t->without.n : -ENOMEM;
 }
 
-static const char *first_why(const PendingRequest *t) {
+static bool has_any_failed(const PendingRequest *t) {
         size_t at = 0;
         uint32_t node;
 
@@ -240,7 +262,7 @@ int rollout_images_admit(PendingRequest *t, const Argosy__Request__Rollout *m) {
                 r = image_pulls_ask(t);
         if (r != 0)
                 return r < 0 ? r : PLAN_SETTLED;
-        if (!first_why(t))
+        if (!has_any_failed(t))
                 return STEP_PASSED;
         r = note_failed(t);
         if (r < 0 || (size_t) r < image_pulls_count(t))
@@ -248,5 +270,5 @@ int rollout_images_admit(PendingRequest *t, const Argosy__Request__Rollout *m) {
         return request_repeats_refuse(
                 t, response_error(EIO, "%s: no host can have %s image, so nothing was changed: %s", m->name,
                                   m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "its new" : "its",
-                                  first_why(t)));
+                                  t->without.why));
 }

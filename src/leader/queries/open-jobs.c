@@ -31,6 +31,7 @@
 #include "message.h"
 #include "oom.h"
 #include "open-jobs-private.h"
+#include "refusal-words.h"
 #include "registry.h"
 #include "response.h"
 #include "str.h"
@@ -217,6 +218,16 @@ static Argosy__Response__UnitResult *explain(Leader *l, const JobItem *item, con
         return v->status == 0 ? NULL : waiter_result(l, item->verb, item->wait.revision, item->wait.unit, v);
 }
 
+// A job's record has no room for what each node says: a line has the reasons.
+static void say_refusals(Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *before = oom_checked(strdup(result->message)), *words = NULL;
+
+        if (result->n_refusals == 0)
+                return;
+        words = oom_checked(refusal_words(result->refusals, result->n_refusals));
+        (void) field_printf(&result->message, "%s: %s", before, words);
+}
+
 // How a unit ends for this job if it is another job's by now.
 static Argosy__UnitEnd end_by(const OpenJob *job, uint64_t by) {
         return open_job_was_cancelled_by(job, by) ? ARGOSY__UNIT_END__END_CANCELLED
@@ -305,6 +316,7 @@ void open_job_judge(Leader *l, WaiterItem *wait, const WaitSeen *seen) {
         w.end = job_end_of_unit(&v);
         result = explain(l, item, &v);
         if (result) {
+                say_refusals(result);
                 w.node = result->node;
                 w.message = result->message;
         }

@@ -398,12 +398,11 @@ static int say_failed(PendingRequest *t, const Plan *p) {
 }
 
 // Hosts that cannot have the image leave the update before it begins.
-static int say_without(const Leader *l, PendingRequest *t) {
-        const Node *n = node_find(l, t->without.nodes[t->without.n - 1]);
-
+static int say_without(PendingRequest *t) {
         return field_printf(&t->response->change->units[0]->message,
-                            "what is on %s%s keeps the file of before: %s", n ? n->name : "a node that went",
-                            t->without.n > 1 ? ", and on others," : "", t->without.why);
+                            "%s without its image keep%s the file of before: %s",
+                            t->without.n > 1 ? "nodes" : "a node", t->without.n > 1 ? "" : "s",
+                            t->without.why);
 }
 
 static int plan_begin(Leader *l, PendingRequest *t, BatchBuilder *b, Plan *p) {
@@ -445,7 +444,7 @@ static int plan_begin(Leader *l, PendingRequest *t, BatchBuilder *b, Plan *p) {
                 r = into_batch(t, m);
         if (r == PLAN_IN_BATCH && update && p->n_different == 0 && p->failed && say_failed(t, p) < 0)
                 return -ENOMEM;
-        if (r == PLAN_IN_BATCH && t->without.n > 0 && say_without(l, t) < 0)
+        if (r == PLAN_IN_BATCH && t->without.n > 0 && say_without(t) < 0)
                 return -ENOMEM;
         return r;
 }

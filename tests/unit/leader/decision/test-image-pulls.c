@@ -3,6 +3,7 @@
 // Hosts have the image that what runs there is to get before anything stops, and who cannot have it leaves:
 // of an update, of an undo, and of a change at once.
 #include <errno.h>
+#include <inttypes.h>
 
 #include "content-image.h"
 #include "leader-asks.h"
@@ -133,8 +134,9 @@ static void a_host_that_cannot_have_it_leaves_the_update(void **state) {
         pulls.lacks = host;
         const Argosy__Response *r = rig_last(update(NEXT));
         assert_int_equal(r->status, 0);
-        assert_non_null(strstr(r->change->units[0]->message,
-                               "keeps the file of before: dial tcp: connection refused"));
+        _cleanup_free_ char *words =
+                str_printf("keeps the file of before: n%" PRIu32 ": dial tcp: connection refused", host);
+        assert_non_null(strstr(r->change->units[0]->message, words));
         rig_pass_ms(&g, 60000);
         assert_int_equal(count("reg.example/web:2"), N - 1);
         assert_string_equal(image_of(3), "reg.example/web:1");

@@ -4,6 +4,9 @@
 //   podman (Request.Verify) -> refused: nothing is stored, and the generator's line is told
 //                                      '-> taken, or nobody can say within WITHIN_MS: the request is decided
 //
+// A host that goes before it has answered, or cannot say it, is no answer: the next one that may run the
+// file is asked, as long as WITHIN_MS are not over since the first.
+//
 // What a generator refuses would be refused by each node that gets it (agent-verify.h), one after the other,
 // with the unit stored and nowhere. Another podman may take what this one refuses, and the other way round:
 // nodes judge for themselves in any case, so one host's word is enough here, and none at all is only noted
@@ -17,6 +20,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "clock.h"
 #include "cluster-state.h"
 #include "image-files.h"
 #include "node-calls.h"
@@ -37,13 +41,19 @@
 enum {
         WITHIN_MS = 5000,
         ASKED_MAX = 64, // files of one request; more are unchecked
+        HOSTS_MAX = 5,  // that are asked about one file
 };
 
 typedef struct ContainerFile {
         char *unit; // the file's name
+        size_t number; // of the file, among those of the request
         uint64_t call; // 0: no host is asked at present
+        uint32_t asked[HOSTS_MAX]; // nodes
+        size_t n_asked;
+        uint64_t until_us; // for so long hosts are asked
         char *why;     // it is refused; NULL: it is not
-        bool is_unchecked;
+        bool is_unchecked; // nobody has said it
+        bool is_to_ask;    // the next host
 } ContainerFile;
 
 typedef struct ContainerCheck {
@@ -130,6 +140,7 @@ static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answ
                 return;
         file->call = 0;
         file->is_unchecked = !said || is_of_no_podman(said);
+        file->is_to_ask = file->is_unchecked;
         if (refusal)
                 file->why = str_printf("podman's generator on %s: %s", n->name, refusal);
         if (refusal && !file->why)
@@ -138,17 +149,29 @@ static void on_verified(PendingRequest *t, Node *n, const Argosy__Response *answ
 
 // ------------------------------------------------------------------------------------------------ asking
 
+// Of a millisecond that has begun as much as of a whole one. 0: it is too late.
+static uint32_t left_ms(const Leader *l, const ContainerFile *file) {
+        uint64_t now = leader_now(l);
+
+        return file->until_us > now ? (uint32_t) ((file->until_us - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC)
+                                    : 0;
+}
+
 static int ask(PendingRequest *t, const Argosy__NamedFile *f, const UnitFile *file, ContainerFile *ret) {
         Argosy__Request__Verify question = ARGOSY__REQUEST__VERIFY__INIT;
         Argosy__NamedFile *files[] = {(Argosy__NamedFile *) f};
-        Node *n = image_files_find_node(t->leader, f, file, f->name, NULL, 0);
+        bool may_ask = ret->n_asked < HOSTS_MAX && left_ms(t->leader, ret) > 0;
+        Node *n = may_ask ? image_files_find_node(t->leader, f, file, f->name, ret->asked, ret->n_asked)
+                          : NULL;
 
         ret->is_unchecked = !n;
+        ret->is_to_ask = false;
         if (!n)
                 return 0;
+        ret->asked[ret->n_asked++] = n->number;
         question.files = files;
         question.n_files = 1;
-        question.within_ms = WITHIN_MS;
+        question.within_ms = left_ms(t->leader, ret);
         return node_calls_ask_verify(t->leader, t, n, &question, on_verified, t, &ret->call);
 }
 
@@ -160,7 +183,27 @@ static bool is_taken(const PendingRequest *t, const Argosy__NamedFile *f) {
                !cluster_state_find_unit(t->leader->state, f->name);
 }
 
-static int look_at(PendingRequest *t, const Argosy__NamedFile *f) {
+// Asks the next host about files of which the one before has not said it.
+static int ask_again(PendingRequest *t, ContainerCheck *c) {
+        int r = 0;
+
+        for (size_t i = 0; i < c->n && r == 0; i++) {
+                ContainerFile *file = &c->list[i];
+                _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
+                const Argosy__NamedFile *f;
+
+                if (!file->is_to_ask)
+                        continue;
+                file->is_to_ask = false;
+                f = image_files_at(t, file->number);
+                if (unit_file_parse(f->name, f->content.data, f->content.len, &parsed, NULL) >= 0)
+                        r = ask(t, f, parsed, file);
+        }
+        return r;
+}
+
+static int look_at(PendingRequest *t, size_t number) {
+        const Argosy__NamedFile *f = image_files_at(t, number);
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         ContainerCheck *c = check_of(t);
         Hash hash = hash_of(f->content.data, f->content.len);
@@ -174,7 +217,10 @@ static int look_at(PendingRequest *t, const Argosy__NamedFile *f) {
         r = ARRAY_GROW(c->list, c->allocated, c->n + 1);
         if (r < 0)
                 return r;
-        c->list[c->n] = (ContainerFile){.unit = strdup(f->name), .is_unchecked = c->n >= ASKED_MAX};
+        c->list[c->n] = (ContainerFile){.unit = strdup(f->name),
+                                        .number = number,
+                                        .until_us = leader_now(t->leader) + WITHIN_MS * USEC_PER_MSEC,
+                                        .is_unchecked = c->n >= ASKED_MAX};
         if (!c->list[c->n].unit)
                 return -ENOMEM;
         c->n++;
@@ -189,7 +235,7 @@ static int begin(PendingRequest *t) {
                 return r;
         request_add_work(t, &check_kind, &c->work);
         for (size_t i = 0; r == 0 && i < image_files_count(t); i++)
-                r = look_at(t, image_files_at(t, i));
+                r = look_at(t, i);
         return r;
 }
 
@@ -206,8 +252,7 @@ int container_check_admit(PendingRequest *t) {
 
         if (!image_files_are_brought(t) || t->lent || request_was_carried_out(t))
                 return STEP_PASSED;
-        if (!check_of(t))
-                r = begin(t);
+        r = check_of(t) ? ask_again(t, check_of(t)) : begin(t);
         if (r < 0)
                 return r;
         if (container_check_waits(t))

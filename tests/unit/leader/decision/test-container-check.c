@@ -9,18 +9,21 @@
 #define REFUSAL "podman's generator on n"
 
 static unsigned n_asked; // files that hosts were asked about
+static uint32_t asked, within_ms; // whom, last; and how long that one may take
 
 static void on_host_message(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_CALL && m->call->request &&
             m->call->request->what_case == ARGOSY__REQUEST__WHAT_VERIFY) {
                 n_asked++;
-                assert_int_equal(m->call->request->verify->within_ms, 5000);
+                assert_int_equal(m->call->request->verify->within_ms, within_ms);
+                asked = host;
         }
 }
 
 FIXTURE(setup_podman) {
         setup(state);
         n_asked = 0;
+        within_ms = 5000;
         g.on_host_message = on_host_message;
         for (uint32_t i = 2; i <= 3; i++) { // host 1 has no podman
                 rig_host_set_labels(&g, i, "podman", "5.4");
@@ -114,6 +117,40 @@ static void a_host_that_goes_leaves_it_unchecked(void **state) {
         assert_non_null(strstr(taken(rig_last(a)), "so that is unchecked"));
 }
 
+// It has gone with its answer, the other one has all the time that is left.
+static void the_next_host_is_asked_if_the_first_one_goes(void **state) {
+        enum { SHORT_MS = 1000 };
+        static const char *const contents[] = {UNHEARD, BOX};
+
+        for (size_t i = 0; i < ELEMENTSOF(contents); i++) {
+                uint64_t id[2] = {++g.id, 55};
+                RigAnswer *a;
+                uint32_t first;
+
+                n_asked = 0;
+                within_ms = 5000;
+                rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+                a = rig_change_with_and_settle(&g, SUBMIT, "web.service", contents[i], false,
+                                               (const uint8_t *) id);
+                assert_int_equal(a->n, 0);
+                first = asked;
+                rig_host(&g, 5 - first)->mute = false;
+                rig_pass_ms(&g, SHORT_MS);
+                within_ms = 5000 - SHORT_MS;
+                rig_host_off(&g, first);
+                rig_host_on(&g, first, false); // a new session
+                rig_settle(&g);
+                assert_int_equal(n_asked, 2);
+                assert_int_equal(asked, 5 - first);
+                assert_true(a->final);
+                if (i == 0)
+                        assert_non_null(strstr(rig_last(a)->message, "unsupported key 'Unheard'"));
+                else
+                        assert_string_equal(taken(rig_last(a)), "");
+                rig_host(&g, first)->mute = false;
+        }
+}
+
 // His file is dropped, and he starts what somebody else has made meanwhile.
 static void who_may_bring_nothing_by_then_is_told_of_no_file(void **state) {
         Argosy__Author alice = user("alice", 1000);
@@ -144,5 +181,6 @@ RUN_TESTS(
         CHECK_TEST(a_file_that_is_not_taken_is_not_asked_about),
         CHECK_TEST(a_service_s_file_is_not_asked_about),
         CHECK_TEST(without_a_host_that_could_say_it_is_taken_and_noted),
+        CHECK_TEST(the_next_host_is_asked_if_the_first_one_goes),
         CHECK_TEST(a_host_that_goes_leaves_it_unchecked)
 )

@@ -21,7 +21,7 @@
 // disk is full hands over to a voter that has written more. Every voter watches its own disk, so no message
 // is needed for it.
 //
-// Tests: store/disk, store/install-marker, store/cluster.
+// Tests: store/disk, store/log-marker, store/cluster.
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "install-marker.h"
+#include "log-marker.h"
 #include "log.h"
 #include "process-end.h"
 #include "raft-store.h"
@@ -63,7 +63,7 @@ static void on_installed(struct raft_io_snapshot_put *ours, int status) {
         if (status == 0) {
                 // Before any entry behind the snapshot can be written: the marker says that open segments
                 // are old.
-                r = install_marker_remove(s->dir);
+                r = log_marker_remove(s->dir, INSTALL_MARKER);
                 if (r < 0)
                         raft_store_fatal(s, "cannot remove %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));
         } else if (!s->raft_closing)
@@ -83,7 +83,7 @@ static int put_installed(RaftStore *s, struct raft_io_snapshot_put *req,
         *install = (Install){.owner = s, .done = done, .req = req};
         install->ours.data = install;
         raft_gate_drop_writes(s); // the log goes on behind the snapshot
-        r = install_marker_put(s->dir, snapshot->index); // guard 3
+        r = log_marker_put(s->dir, INSTALL_MARKER, snapshot->index); // guard 3
         if (r < 0)
                 raft_store_fatal(s, "cannot write %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));
         r = s->uv_io.snapshot_put(&s->io, 0, &install->ours, snapshot, on_installed);

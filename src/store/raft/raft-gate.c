@@ -53,6 +53,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "log-marker.h"
 #include "process-end.h"
 #include "raft-store.h"
 #include "segments.h"
@@ -135,6 +136,7 @@ static void on_written(struct raft_io_append *ours, int status) {
         (void) raft_disk_must_work(s, status, "entries");
         bundle_end(b, status);
         s->gate.writing = false; // not before: what `done` makes libraft write waits for the worker, too
+        raft_snapshot_go_on(s);
         if (!list_is_empty(&s->gate.writes))
                 knock(s);
 }
@@ -270,8 +272,10 @@ static int on_truncate(struct raft_io *io, raft_index index) {
         if (index == s->gate.next_index)
                 return 0;
         s->gate.next_index = index;
-        if (is_open(s))
+        if (is_open(s)) {
+                s->gate.truncated = index;
                 return raft_disk_must_work(s, s->uv_io.truncate(io, index), "truncation");
+        }
         return queue_write(s, (Write){.index = index});
 }
 
@@ -410,11 +414,24 @@ bool raft_gate_ends(RaftStore *s) {
         return false;
 }
 
-void raft_gate_note_truncation(RaftStore *s, bool begins) {
-        // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No other
-        // has been written yet.
-        if (!begins && !s->raft_closing && !segments_are_truncated(s->dir, s->gate.truncated))
+// Guard 20: the marker stands while a worker truncates, and stays if that fails.
+static void mark_truncation(RaftStore *s, bool begins) {
+        int r = 0;
+
+        if (begins)
+                r = log_marker_put(s->dir, TRUNCATION_MARKER, s->gate.truncated);
+        else if (segments_are_truncated(s->dir, s->gate.truncated))
+                r = log_marker_remove(s->dir, TRUNCATION_MARKER);
+        else if (!s->raft_closing)
+                // libraft goes on after a failure, with what replaces the entries behind them (guard 8). No
+                // other has been written yet.
                 raft_store_fatal(s, "cannot truncate the log");
+        if (r < 0)
+                raft_store_fatal(s, "cannot mark the log as being truncated: %s", strerror(-r));
+}
+
+void raft_gate_note_truncation(RaftStore *s, bool begins) {
+        mark_truncation(s, begins);
         s->gate.truncating = begins;
         if (s->closing && !begins)
                 drain_mark(&s->drain); // the close waited for this

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
-#include "install-marker.h"
+#include "log-marker.h"
 #include "raft-store.h"
 #include "segments.h"
 #include "str.h"
@@ -166,7 +166,7 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
                 *ret_why = str_printf("there is no log in %s", dir);
                 return -ENOENT;
         }
-        r = install_marker_finish(dir);
+        r = log_markers_finish(dir);
         if (r >= 0)
                 r = segments_undo_truncation(dir);
         if (r < 0) {

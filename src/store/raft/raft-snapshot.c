@@ -6,8 +6,8 @@
 //   libraft: snapshot_put()  a worker encodes it, piece by piece, each hashed as it comes; between two of
 //                            them the loop
 //                            looks whether it is still wanted
-//                            the last: the owner's is released, the digest goes into the head (guard 2), and
-//                            libraft
+//                            the last: the owner's is released, the digest goes into the head (guard 2)
+//   entries written          it waits until the log has on the disk what it has (guard 24); then libraft
 //                            writes the pieces, without ever copying them
 //   written                  a worker frees the pieces, and libraft is told
 //
@@ -31,13 +31,23 @@
 // Guard 11: libraft has a place for a snapshot that is sent while it takes one, but forgets it before it
 // looks there (takeSnapshotCb() in its legacy code), and follows a NULL pointer.
 //
+// Guard 24: a voter applies what most others have before it has written it, and may take a snapshot of
+// that. The name of an open segment does not say which entries it has: libraft takes the first one for
+// what follows the newest closed segment, or without any (in a log that was sent a snapshot or begun
+// empty) for what follows the newest snapshot. If the entries that a snapshot has were written behind it,
+// a crash would give them numbers behind it, and they would be applied twice. So a snapshot waits until
+// they are written. libraft then closes their segment before the snapshot gets its name, and from then on
+// there is always a closed segment that ends where the snapshot does, or later. libraft's memory needs the
+// same: it looks for what was written among the entries that it has kept, and counts nothing as written if
+// the first of them is not there.
+//
 // Guard 18: the snapshot for a member that is far behind is read by a worker, too, and may be a newer one
 // than libraft knew when it asked: one that has just been written, and that it has not been told of. libraft
 // sends its index then, but the older one's term, with which the member cannot agree with anybody any more,
 // or votes for somebody who has not all. It sends it when it has been closed meanwhile, from memory that is
 // free soon. And if it could not be read, libraft frees what it never had.
 //
-// Tests: store/snapshot.
+// Tests: store/snapshot, store/numbers.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +65,7 @@ struct Taking {
         RaftStore *owner;
         const StoreOps *ops;
         bool working; // a worker has it
+        bool waiting; // until the entries that it has are written
         bool unwanted;
 
         void *snapshot; // the owner's; NULL: released
@@ -169,6 +180,15 @@ static void write_pieces(Taking *t) {
                 end(t, r);
 }
 
+void raft_snapshot_go_on(RaftStore *s) {
+        Taking *t = s->taking;
+
+        if (!t || !t->waiting || s->raft.last_stored < t->whole.index)
+                return;
+        t->waiting = false;
+        write_pieces(t);
+}
+
 // ---- encoding
 
 static int add_buf(Taking *t, void *base, size_t len) {
@@ -245,7 +265,8 @@ static void on_encoded(PoolWork *work) {
         }
         release(t);
         if (t->result == 0 && is_wanted(t)) {
-                write_pieces(t);
+                t->waiting = true;
+                raft_snapshot_go_on(s);
                 return;
         }
         if (t->result < 0)
@@ -358,7 +379,14 @@ const struct raft_message *raft_snapshot_send(RaftStore *s, const struct raft_me
 // ---- what the store asks
 
 bool raft_snapshot_give_up(RaftStore *s) {
-        if (s->taking)
-                s->taking->unwanted = true;
-        return s->taking && s->taking->working;
+        Taking *t = s->taking;
+
+        if (!t)
+                return false;
+        t->unwanted = true;
+        if (t->waiting) {
+                t->waiting = false;
+                end(t, RAFT_CANCELED);
+        }
+        return t->working;
 }

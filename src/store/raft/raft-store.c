@@ -23,13 +23,14 @@
 #include <unistd.h>
 
 #include "fileio.h"
-#include "install-marker.h"
+#include "log-marker.h"
 #include "log.h"
 #include "process-end.h"
 #include "raft-store.h"
 #include "random.h"
 #include "reserve.h"
 #include "segments.h"
+#include "snapshot-files.h"
 #include "str.h"
 
 enum {
@@ -98,18 +99,10 @@ int raft_store_errno(int raft_error) {
 
 // ---- what libraft calls
 
-// Guard 24. A follower applies what most others have before it has written it, and may take a snapshot of
-// that. libraft then looks for what was written among the entries that it has kept, and counts nothing as
-// written if the first of them is not there: its log waits for the disk for good, its commit index falls
-// back, and the next snapshot is that of an index which its state is ahead of.
 void raft_store_set_compaction(RaftStore *s) {
-        raft_index last = raft_last_index(&s->raft);
-
         raft_set_snapshot_threshold(&s->raft,
                                     compaction_is_due(&s->compaction) ? 1 : STORE_SNAPSHOT_ENTRIES);
-        raft_set_snapshot_trailing(
-                &s->raft, trailing_log_entries(&s->trailing,
-                                               last > s->raft.last_stored ? last - s->raft.last_stored : 0));
+        raft_set_snapshot_trailing(&s->raft, trailing_log_entries(&s->trailing));
 }
 
 // Fatal at run time, an error of store_open() before.
@@ -453,7 +446,7 @@ static int prepare_dir(RaftStore *s, bool bootstrap, char **ret_why) {
         else if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
                 r = -errno;
         if (r >= 0)
-                r = finished = install_marker_finish(s->dir);
+                r = finished = log_markers_finish(s->dir);
         if (r >= 0)
                 r = segments_undo_truncation(s->dir); // guard 20
         if (r < 0 && !*ret_why)
@@ -477,11 +470,17 @@ static int init_handles(RaftStore *s) {
 
 // libraft's code; what went wrong may be in s->open_error as well.
 static int load(RaftStore *s, const char **ret_why) {
-        int r = raft_start(&s->raft);
+        uint64_t newest;
+        int r = snapshot_files_newest(s->dir, &newest); // before libraft gives numbers by it: guard 28
 
         *ret_why = s->raft.errmsg;
+        if (r < 0)
+                return fail(s, r, r == -EBADMSG ? "the newest snapshot is damaged" : strerror(-r));
+        r = raft_start(&s->raft);
         if (r != 0 || s->open_error < 0)
                 return r;
+        if (s->raft.trail.snapshot.index != newest)
+                return fail(s, -EBADMSG, "the newest snapshot cannot be read");
         *ret_why = s->io.errmsg;
         r = raft_disk_begin_term(s);
         if (r != 0)

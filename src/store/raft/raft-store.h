@@ -16,6 +16,8 @@
 //   raft-offline.c        offline tools
 //   reserve.c             room for the moment of opening, on a full disk
 //   segments.c            the files of the log, by their names: guard 20
+//   log-marker.c          what says that such names are being changed: guards 3 and 20
+//   snapshot-files.c      the files of the snapshots: guard 28
 //   transport.c, bridge.c the way to the peers
 //
 // The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
@@ -24,8 +26,8 @@
 //                                                            raft
 //   2  snapshots carry our digest and schema version         record.c, raft-snapshot.c     store/record,
 //                                                            raft
-//   3  an interrupted snapshot install is finished           install-marker.c, raft-disk.c
-//                                                            store/install-marker,
+//   3  an interrupted snapshot install is finished           log-marker.c, raft-disk.c
+//                                                            store/log-marker,
 //                                                                                          cluster
 //   4  a failed disk write ends the process                  raft-disk.c                   store/disk
 //   5  no automatic "recovery" of a damaged log              raft-store.c                  store/raft
@@ -48,17 +50,20 @@
 //   17 who leads alone begins a term, too                    raft-disk.c, raft-store.c     store/cluster
 //   18 a snapshot is sent with its own term, by the living   raft-snapshot.c, raft-disk.c  store/snapshot
 //   19 a promotion is not forgotten                          raft-disk.c, raft-member.c    store/cluster
-//   20 an interrupted truncation is no damage                segments.c, raft-store.c      store/cluster
+//   20 an interrupted truncation is no damage                segments.c, log-marker.c,     store/cluster,
+//                                                            raft-gate.c                   log-marker,
+//                                                                                          numbers
 //   21 no room for a moment is no full disk                  raft-submit.c                 store/room
 //   22 a part of a long message is a sign of life            raft-authority.c, raft-disk.c
 //                                                            store/long-message
 //   23 what is on its way is not sent again                  raft-window.c                 store/repeat,
 //                                                            slow-link
-//   24 a snapshot keeps what is not written yet              judgement.c, raft-store.c     store/judgement,
-//                                                            sim/hosts-raft
+//   24 a snapshot waits until what it has is written         raft-snapshot.c, raft-gate.c  store/numbers
 //   25 who does not know yet that it votes does              raft-disk.c                   store/cluster
 //   26 a segment that is not closed ends the process         raft-disk.c                   store/disk
 //   27 who has taken a snapshot since it was heard goes on   raft-disk.c                   store/repeat
+//   28 the newest snapshot is the one that is read           snapshot-files.c, raft-store.c
+//                                                            store/numbers
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -232,6 +237,8 @@ const struct raft_message *raft_snapshot_send(RaftStore *s, const struct raft_me
 // What is being encoded is not wanted any more. Whether a worker is at it: it ends with raft_gate_go_on()
 // and, if the store closes, a mark at the drain.
 bool raft_snapshot_give_up(RaftStore *s);
+// Guard 24: entries were written.
+void raft_snapshot_go_on(RaftStore *s);
 
 // raft-submit.c
 int raft_store_submit(Store *store, const void *data, size_t len, StoreDone done, void *userdata);

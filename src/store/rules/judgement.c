@@ -86,6 +86,6 @@ void trailing_log_add(TrailingLog *t, uint32_t bytes) {
                 drop_oldest(t);
 }
 
-unsigned trailing_log_entries(const TrailingLog *t, uint64_t unwritten) {
-        return (unsigned) MIN_OF(MAX_OF((uint64_t) t->n, unwritten + 1), (uint64_t) UINT_MAX);
+unsigned trailing_log_entries(const TrailingLog *t) {
+        return MAX_OF(t->n, 1U);
 }

@@ -77,6 +77,5 @@ typedef struct TrailingLog { // zero-initialised: none
 
 void trailing_log_add(TrailingLog *t, uint32_t bytes);
 // How many entries libraft, which counts nothing else, is to keep: those that have STORE_TRAILING_BYTES
-// together, and those that are not on the disk yet, with the one before them (guard 24). Never none, which
-// would tell its disk code that a snapshot was installed.
-unsigned trailing_log_entries(const TrailingLog *t, uint64_t unwritten);
+// together. Never none, which would tell its disk code that a snapshot was installed.
+unsigned trailing_log_entries(const TrailingLog *t);

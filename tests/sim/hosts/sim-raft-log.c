@@ -47,8 +47,8 @@ void __real_raft_store_note_applied(RaftStore *s, BatchId id);
 void __wrap_raft_store_note_applied(RaftStore *s, BatchId id);
 void __real_raft_set_snapshot_threshold(struct raft *r, unsigned n);
 void __wrap_raft_set_snapshot_threshold(struct raft *r, unsigned n);
-unsigned __real_trailing_log_entries(const TrailingLog *t, uint64_t unwritten);
-unsigned __wrap_trailing_log_entries(const TrailingLog *t, uint64_t unwritten);
+unsigned __real_trailing_log_entries(const TrailingLog *t);
+unsigned __wrap_trailing_log_entries(const TrailingLog *t);
 
 typedef struct Open { // by host
         Store *store;     // NULL: none is
@@ -80,10 +80,10 @@ void __wrap_raft_set_snapshot_threshold(struct raft *r, unsigned n) {
                                                                          : n);
 }
 
-unsigned __wrap_trailing_log_entries(const TrailingLog *t, uint64_t unwritten) {
+unsigned __wrap_trailing_log_entries(const TrailingLog *t) {
         TrailingLog fewer = {.n = MIN_OF(t->n, sim_log.trailing)};
 
-        return __real_trailing_log_entries(sim_log.trailing > 0 ? &fewer : t, unwritten);
+        return __real_trailing_log_entries(sim_log.trailing > 0 ? &fewer : t);
 }
 
 // ------------------------------------------------------------------------------------------ what is applied
@@ -343,6 +343,11 @@ void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t 
         // a log in which a failed sync has left holes is damaged for good, and nobody here removes a voter
         // and lets it join again
         sim_disk_forgive();
+}
+
+void sim_store_keep(unsigned snapshot_after, unsigned trailing) {
+        sim_log.snapshot_after = snapshot_after;
+        sim_log.trailing = trailing;
 }
 
 void sim_store_end(void) {

@@ -26,6 +26,9 @@
 // that entry.
 void sim_store_begin(const uint32_t *hosts, size_t n, const void *entry, size_t len);
 void sim_store_end(void);
+// With libraft, of stores that are opened or apply something from now on: after how many entries a snapshot
+// is taken, and how many are kept behind it.
+void sim_store_keep(unsigned snapshot_after, unsigned trailing);
 
 // What an entry is, for checks: the state of no store is asked. All of this is of the story's cluster.
 typedef struct SimEntry {

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "install-marker.h"
+#include "log-marker.h"
 #include "macro.h"
 #include "store-cluster.h"
 #include "str.h"

@@ -72,18 +72,18 @@ static void add(TrailingLog *t, unsigned n, uint32_t bytes) {
 static void some_entries_are_always_kept(void **state) {
         TrailingLog t = {};
 
-        assert_int_equal(trailing_log_entries(&t, 0), 1);
+        assert_int_equal(trailing_log_entries(&t), 1);
         add(&t, 1, STORE_TRAILING_BYTES + 1);
-        assert_int_equal(trailing_log_entries(&t, 0), 1);
+        assert_int_equal(trailing_log_entries(&t), 1);
 }
 
 static void small_entries_are_kept_by_their_number(void **state) {
         TrailingLog t = {};
 
         add(&t, 1000, 8);
-        assert_int_equal(trailing_log_entries(&t, 0), 1000);
+        assert_int_equal(trailing_log_entries(&t), 1000);
         add(&t, 2 * STORE_TRAILING_MAX, 8);
-        assert_int_equal(trailing_log_entries(&t, 0), STORE_TRAILING_MAX);
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_MAX);
         assert_int_equal(t.bytes, 8 * STORE_TRAILING_MAX);
 }
 
@@ -93,21 +93,10 @@ static void of_large_entries_no_more_are_kept_than_have_so_many_bytes(void **sta
 
         add(&t, 2000, 8);
         add(&t, 8, 1024 * 1024);
-        assert_int_equal(trailing_log_entries(&t, 0), STORE_TRAILING_BYTES / (1024 * 1024));
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_BYTES / (1024 * 1024));
         add(&t, 3, 8);
-        assert_int_equal(trailing_log_entries(&t, 0), STORE_TRAILING_BYTES / (1024 * 1024) - 1 + 3);
+        assert_int_equal(trailing_log_entries(&t), STORE_TRAILING_BYTES / (1024 * 1024) - 1 + 3);
         assert_true(t.bytes <= STORE_TRAILING_BYTES);
-}
-
-// libraft would not find them when they are written: guard 24.
-static void what_is_not_written_yet_is_kept_whatever_it_has(void **state) {
-        TrailingLog t = {};
-
-        add(&t, 8, 1024 * 1024);
-        assert_int_equal(trailing_log_entries(&t, STORE_TRAILING_BYTES / (1024 * 1024) - 1),
-                         STORE_TRAILING_BYTES / (1024 * 1024));
-        assert_int_equal(trailing_log_entries(&t, 8), 8 + 1);
-        assert_int_equal(trailing_log_entries(&t, UINT64_C(1) << 40), UINT_MAX);
 }
 
 static void a_leader_with_a_full_disk_leaves_to_who_has_written_most(void **state) {
@@ -169,6 +158,5 @@ RUN_TESTS(
         cmocka_unit_test(one_that_is_asked_for_is_due_once),
         cmocka_unit_test(some_entries_are_always_kept),
         cmocka_unit_test(small_entries_are_kept_by_their_number),
-        cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes),
-        cmocka_unit_test(what_is_not_written_yet_is_kept_whatever_it_has)
+        cmocka_unit_test(of_large_entries_no_more_are_kept_than_have_so_many_bytes)
 )

@@ -13,7 +13,7 @@
 
 #include "macro.h"
 #include "raft-store.h"
-#include "store-cluster.h"
+#include "store-peer.h"
 #include "str.h"
 
 enum { PIECES = 5, MEGABYTES = 9, MANY = 1000 };
@@ -212,44 +212,6 @@ static void what_is_cut_is_given_up(void **state) {
 
 // ---- guard 11
 
-static uint8_t *make_state(uint64_t n_applied, size_t *ret_len) {
-        struct {
-                uint64_t n_applied;
-                Hash chain;
-        } bytes = {.n_applied = n_applied};
-        Hash digest = hash_of(&bytes, sizeof(bytes));
-        uint8_t *record = raft_malloc(SNAPSHOT_HEADER_SIZE + sizeof(bytes));
-
-        snapshot_record_seal(record, sizeof(bytes), &digest);
-        memcpy(record + SNAPSHOT_HEADER_SIZE, &bytes, sizeof(bytes));
-        *ret_len = SNAPSHOT_HEADER_SIZE + sizeof(bytes);
-        return record;
-}
-
-static void receive_snapshot(StoreNode *f, uint32_t from, uint64_t index, uint64_t n_applied) {
-        RaftStore *s = raft_store(f->store);
-        struct raft_message m = {
-                .type = RAFT_INSTALL_SNAPSHOT,
-                .server_id = from,
-                .server_address = from == 1 ? "1" : "2",
-                .install_snapshot =
-                        {
-                                .term = raft_current_term(&s->raft),
-                                .last_index = index,
-                                .last_term = raft_current_term(&s->raft),
-                                .conf_index = 1,
-                        },
-        };
-        struct raft_install_snapshot *install = &m.install_snapshot;
-
-        raft_configuration_init(&install->conf);
-        for (unsigned i = 1; i <= 2; i++)
-                assert_int_equal(raft_configuration_add(&install->conf, i, i == 1 ? "1" : "2", RAFT_VOTER),
-                                 0);
-        install->data.base = make_state(n_applied, &install->data.len);
-        raft_disk_receive(&s->io, &m);
-}
-
 static bool was_restored(void *userdata) {
         return ((StoreNode *) userdata)->n_restores > 0;
 }
@@ -265,7 +227,7 @@ static void guard_11_a_snapshot_of_the_leader_waits_until_none_is_taken(void **s
         write_until_due(c);
         store_run_until(&c->loop, stands, NULL, STORE_PATIENCE_MS, "a worker that encodes");
         store_stats(f->store, &stats);
-        receive_snapshot(f, leader->raft_id, stats.last_index + 100, 12345);
+        store_peer_snapshot(f, store_term(f), stats.last_index + 100, 12345);
         store_run_for(&c->loop, 20);
         assert_int_equal(f->n_restores, 0);
         let_all_go();
@@ -327,68 +289,11 @@ static StoreNode *follower(StoreCluster *c) {
         return store_cluster_leader(c) == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
 }
 
-static uint64_t last_term(const RaftStore *s) {
-        const struct raft_trail *t = &s->raft.trail;
-
-        return t->records[(t->back + t->size - 1) % t->size].term;
-}
-
-static void receive_entries(StoreNode *f, uint32_t from, uint64_t term, uint64_t behind,
-                            uint64_t behind_term, unsigned n) {
-        RaftStore *s = raft_store(f->store);
-        struct raft_message m = {
-                .type = RAFT_APPEND_ENTRIES,
-                .server_id = from,
-                .server_address = from == 1 ? "1" : "2",
-                .append_entries =
-                        {
-                                .term = term,
-                                .prev_log_index = behind,
-                                .prev_log_term = behind_term,
-                                .entries = raft_malloc(n * sizeof(struct raft_entry)),
-                                .n_entries = n,
-                        },
-        };
-        uint8_t *batch = raft_calloc(n, 8);
-
-        for (unsigned i = 0; i < n; i++)
-                m.append_entries.entries[i] = (struct raft_entry){.term = term,
-                                                                  .type = RAFT_BARRIER,
-                                                                  .buf = {batch + (size_t) 8 * i, 8},
-                                                                  .batch = batch};
-        raft_disk_receive(&s->io, &m);
-}
-
-typedef struct Stored {
-        const StoreNode *node;
-        uint64_t term, last;
-} Stored;
-
-static bool is_stored(void *userdata) {
-        const Stored *stored = userdata;
-        const RaftStore *s = raft_store(stored->node->store);
-
-        return raft_current_term(&s->raft) == stored->term && s->raft.last_stored == stored->last &&
-               raft_last_index((struct raft *) &s->raft) == stored->last && !s->gate.writing;
-}
-
-// It goes on with what is on its disk at this moment.
-static void crash(StoreCluster *c, StoreNode *n) {
-        _cleanup_free_ char *image = str_printf("%s/image", c->base);
-
-        store_dir_copy(n->dir, image);
-        store_node_close(n);
-        store_dir_remove(n->dir);
-        assert_int_equal(rename(image, n->dir), 0);
-        store_node_open(n, false, NULL, NULL);
-}
-
 // Three entries that were never committed give way to one of the next leader's, while a worker puts a
 // snapshot in place.
 static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **state) {
         _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
-        uint32_t from = f->raft_id == 1 ? 2 : 1;
         char path[600];
 
         hang_at(&hangs_at, path, f->dir);
@@ -397,21 +302,21 @@ static void guard_16_a_truncation_waits_until_a_snapshot_is_in_place(void **stat
         store_cluster_write(c, 1, 100); // to a segment that was opened meanwhile
         store_cluster_agree(c);
         store_node_close(store_cluster_leader(c));
-        uint64_t term = raft_current_term(&raft_store(f->store)->raft);
+        uint64_t term = store_term(f);
         uint64_t before = raft_last_index(&raft_store(f->store)->raft);
-        uint64_t before_term = last_term(raft_store(f->store));
-        receive_entries(f, from, term, before, before_term, 3);
-        store_run_until(&c->loop, is_stored, &(Stored){f, term, before + 3}, STORE_PATIENCE_MS,
-                        "three entries");
-        receive_entries(f, from, term + 1, before, before_term, 1);
+        uint64_t before_term = store_last_term(f);
+        store_peer_entries(f, term, before, before_term, 3, false, 0);
+        store_run_until(&c->loop, store_peer_is_stored, &(StorePeerStored){f, term, before + 3},
+                        STORE_PATIENCE_MS, "three entries");
+        store_peer_entries(f, term + 1, before, before_term, 1, false, 0);
         store_run_for(&c->loop, 100);
         hangs_at = NULL;
         store_run_until(&c->loop, is_over, f, STORE_PATIENCE_MS, "a snapshot");
-        store_run_until(&c->loop, is_stored, &(Stored){f, term + 1, before + 1}, STORE_PATIENCE_MS,
-                        "one entry");
-        crash(c, f);
+        store_run_until(&c->loop, store_peer_is_stored, &(StorePeerStored){f, term + 1, before + 1},
+                        STORE_PATIENCE_MS, "one entry");
+        store_node_crash(c, f);
         assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 1);
-        assert_int_equal(last_term(raft_store(f->store)), term + 1);
+        assert_int_equal(store_last_term(f), term + 1);
 }
 
 // Of a follower with a slow disk some entries wait for an append to end when the leader's snapshot comes:
@@ -420,20 +325,19 @@ static void what_waits_to_be_written_does_not_follow_the_leaders_snapshot(void *
         _cleanup_(store_cluster_freep) StoreCluster *c = store_cluster_of(2);
         StoreNode *f = follower(c);
         RaftStore *s = raft_store(f->store);
-        uint32_t from = f->raft_id == 1 ? 2 : 1;
 
         store_cluster_write_to_all(c, 1, 100);
         store_node_close(store_cluster_leader(c));
         uint64_t before = raft_last_index(&s->raft);
         s->gate.writing = true;
-        receive_entries(f, from, raft_current_term(&s->raft), before, last_term(s), 3);
+        store_peer_entries(f, raft_current_term(&s->raft), before, store_last_term(f), 3, false, 0);
         assert_false(list_is_empty(&s->gate.writes));
-        receive_snapshot(f, from, before + 100, 12345);
+        store_peer_snapshot(f, store_term(f), before + 100, 12345);
         store_run_until(&c->loop, was_restored, f, STORE_PATIENCE_MS, "the leader's snapshot");
         s->gate.writing = false;
         raft_gate_go_on(s);
         store_run_for(&c->loop, 100);
-        crash(c, f);
+        store_node_crash(c, f);
         assert_int_equal(raft_last_index(&raft_store(f->store)->raft), before + 100);
 }
 
@@ -489,7 +393,7 @@ static bool sends_what_libraft_does_not_know(void) {
         hang_at(&hangs_at, path, leader->dir);
         write_until_due(c);
         store_run_until(&c->loop, somebody_waits, NULL, STORE_PATIENCE_MS, "another snapshot");
-        term = last_term(raft_store(leader->store));
+        term = store_last_term(leader);
         const struct raft_trail *known = &raft_store(leader->store)->raft.trail;
         if (still_leads(leader, led))
                 assert_int_not_equal(known->snapshot.term, term);

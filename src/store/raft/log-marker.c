@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// A file that marks the installation of a snapshot as under way, so that a crash in it can be finished
-// (guard 3).
+// A file that marks the installation of a snapshot, or a truncation, as under way, so that a crash in it can
+// be finished (log-marker.h).
 //
-//      install_marker_put() -> libraft writes the snapshot -> install_marker_remove()
+//      log_marker_put() -> libraft changes names of files -> log_marker_remove()
 //      a crash
-//          -> install_marker_finish() at the next start: if the snapshot is whole, drop older segments
+//          -> log_markers_finish() at the next start: older segments go if the snapshot is whole, and
+//             segments from a truncation's index on
 //
 // Names are libraft's: "snapshot-TERM-INDEX-TIMESTAMP" and the same with ".meta", closed segments
 // "FIRST-LAST" (16 digits each), open segments "open-N". Failures: errno; -EBADMSG for a marker that is no
@@ -20,7 +21,7 @@
 
 #include "buf.h"
 #include "fileio.h"
-#include "install-marker.h"
+#include "log-marker.h"
 #include "segments.h"
 #include "str.h"
 
@@ -35,30 +36,30 @@ static void closedirp(DIR **d) {
                 closedir(*d);
 }
 
-int install_marker_put(const char *dir, uint64_t index) {
+int log_marker_put(const char *dir, const char *marker, uint64_t index) {
         _cleanup_(closep) int fd = open_dir(dir);
         char text[32];
 
         if (fd < 0)
                 return fd;
         snprintf(text, sizeof(text), "%" PRIu64 "\n", index);
-        return file_replace(fd, INSTALL_MARKER, text, strlen(text), 0600, FILE_SYNC);
+        return file_replace(fd, marker, text, strlen(text), 0600, FILE_SYNC);
 }
 
-int install_marker_remove(const char *dir) {
+int log_marker_remove(const char *dir, const char *marker) {
         _cleanup_(closep) int fd = open_dir(dir);
 
         if (fd < 0)
                 return fd;
-        if (unlinkat(fd, INSTALL_MARKER, 0) < 0)
+        if (unlinkat(fd, marker, 0) < 0)
                 return errno == ENOENT ? 0 : -errno;
         return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int read_marker(int fd, uint64_t *ret) {
+static int read_marker(int fd, const char *marker, uint64_t *ret) {
         _cleanup_buf_ Buf b = {};
         _cleanup_free_ char *text = NULL;
-        int r = file_read(fd, INSTALL_MARKER, 64, &b);
+        int r = file_read(fd, marker, 64, &b);
 
         if (r < 0)
                 return r;
@@ -78,12 +79,6 @@ static bool is_meta_of(const char *name, uint64_t index) {
                name[end] == 0 && at == index;
 }
 
-static bool is_stale_segment(const char *name, uint64_t index) {
-        unsigned long long first, last;
-
-        return str_has_prefix(name, "open-") || (segment_is_closed(name, &first, &last) && last <= index);
-}
-
 static bool snapshot_is_complete(int fd, DIR *d, uint64_t index) {
         struct dirent *e;
 
@@ -100,26 +95,51 @@ static bool snapshot_is_complete(int fd, DIR *d, uint64_t index) {
         return false;
 }
 
-static int unlink_stale_segments(int fd, DIR *d, uint64_t index) {
+static bool is_segment(const char *name, uint64_t index) {
+        unsigned long long first, last;
+
+        return str_has_prefix(name, "open-") || segment_is_closed(name, &first, &last);
+}
+
+static bool begins_behind(const char *name, uint64_t index) {
+        unsigned long long first, last;
+
+        return segment_is_closed(name, &first, &last) && first >= index;
+}
+
+static int unlink_segments(int fd, DIR *d, bool (*has_to_go)(const char *name, uint64_t index),
+                           uint64_t index) {
         struct dirent *e;
 
         rewinddir(d);
         while ((e = readdir(d)))
-                if (is_stale_segment(e->d_name, index) && unlinkat(fd, e->d_name, 0) < 0)
+                if (has_to_go(e->d_name, index) && unlinkat(fd, e->d_name, 0) < 0)
                         return -errno;
         return fsync(fd) < 0 ? -errno : 0;
 }
 
-int install_marker_finish(const char *dir) {
+static int finish_install(int fd, DIR *d, uint64_t index) {
+        int r;
+
+        if (!snapshot_is_complete(fd, d, index))
+                return 0;
+        r = unlink_segments(fd, d, is_segment, index);
+        return r < 0 ? r : 1;
+}
+
+static int finish_truncation(int fd, DIR *d, uint64_t index) {
+        return unlink_segments(fd, d, begins_behind, index);
+}
+
+static int finish(const char *dir, const char *marker, int (*act)(int fd, DIR *d, uint64_t index)) {
         _cleanup_(closep) int fd = open_dir(dir);
         _cleanup_(closedirp) DIR *d = NULL;
         uint64_t index;
-        bool complete;
-        int r;
+        int r, done;
 
         if (fd < 0)
                 return fd;
-        r = read_marker(fd, &index);
+        r = read_marker(fd, marker, &index);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
@@ -127,12 +147,18 @@ int install_marker_finish(const char *dir) {
         d = opendir(dir);
         if (!d)
                 return -errno;
-        complete = snapshot_is_complete(fd, d, index);
-        if (complete) {
-                r = unlink_stale_segments(fd, d, index);
-                if (r < 0)
-                        return r;
-        }
-        r = install_marker_remove(dir);
-        return r < 0 ? r : complete;
+        done = act(fd, d, index);
+        if (done < 0)
+                return done;
+        r = log_marker_remove(dir, marker);
+        return r < 0 ? r : done;
+}
+
+int log_markers_finish(const char *dir) {
+        int installed = finish(dir, INSTALL_MARKER, finish_install), r;
+
+        if (installed < 0)
+                return installed;
+        r = finish(dir, TRUNCATION_MARKER, finish_truncation);
+        return r < 0 ? r : installed;
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Guard 28: libraft passes over a snapshot that it cannot read, and begins with the one before it. Entries
+// that this server has acknowledged may be in the newer one alone; and if no closed segment is there, it
+// gives those of the open ones numbers behind the older one. So the newest must be the one that it reads.
+//
+// These block on the disk. Test: store/numbers.
+
+#include <stdint.h>
+
+// Of the snapshot that libraft would read first; 0: there is none. -EBADMSG: its description is damaged.
+// Negative errno.
+int snapshot_files_newest(const char *dir, uint64_t *ret_index);

@@ -543,7 +543,7 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "hosts-sim --seed N | --file PATH [--prose] [--events] [--messages] "
                                 "[--until STEP] [--shrink --write PATH]\n"
                                 "hosts-sim --seeds A..B [--twice] [--figures] [--first-red]\n"
-                                "hosts-sim --sweep all|start|update|join|leave|empty|away|vote|recover "
+                                "hosts-sim --sweep all|start|update|join|leave|empty|away|vote|sent|recover "
                                 "[--every N] [--fault FAULT] [--point FAULT:HOST:N[:A:B] [--prose]]\n");
                 return 2;
         }

@@ -454,6 +454,37 @@ static void end_vote(void) {
         must_come(all_vote, NULL, "that all three vote");
 }
 
+// ---- a voter was off while the others took snapshots: it is sent one, and at once has so many entries
+// behind it that it takes one of its own
+
+enum { AWAY = 3, SOON = 3, NEVER = 1000, UPDATES = 5 };
+
+static void update_often(void) {
+        for (unsigned i = 0; i < UPDATES; i++)
+                change_until_well(ARGOSY__VERB__VERB_START, i % 2 ? CONTENT("one") : CONTENT("three"));
+}
+
+static void before_sent(void) {
+        must_come(all_vote, NULL, "that all three vote");
+        sim_machine_power_off(sim_machine(AWAY));
+        sim_store_keep(SOON, 1);
+        update_often();
+        sim_store_keep(NEVER, 1); // or the one that is sent had them all
+        update_often();
+        sim_store_keep(SOON, 1);
+}
+
+static void play_sent(void) {
+        sim_machine_start(sim_machine(AWAY));
+        (void) sim_run_until(all_vote, NULL, PATIENCE_US);
+        play_update();
+}
+
+static void end_sent(void) {
+        end_update();
+        end_vote();
+}
+
 // n2 loses its disk, n3 its power; n3 comes back when n1 is the cluster, and votes again. What ran on n2
 // begins elsewhere.
 enum { SURVIVOR = 1, COMES_BACK = 3 };
@@ -497,6 +528,7 @@ static const struct {
         {"empty", 3, before_empty, play_leave, end_empty},
         {"away", 1, before_away, play_away, end_away},
         {"vote", 1, NULL, play_vote, end_vote},
+        {"sent", 3, before_sent, play_sent, end_sent},
         {"recover", 3, before_recover, play_recover, end_recover},
 };
 

@@ -117,7 +117,7 @@ static void *sorted_pointers(const PagedView *v, int (*compare)(const void *a, c
 static Argosy__UnitRecord **sorted_units(const PagedView *v) {
         _cleanup_free_ NameKey *keys = calloc((size_t) v->n_used + 1, sizeof *keys);
         Argosy__UnitRecord **units = calloc((size_t) v->n_used + 1, sizeof *units);
-        const UnitVersion *unit;
+        Argosy__UnitRecord *const *unit;
         uint32_t iter = 0;
         size_t n = 0;
 
@@ -126,7 +126,7 @@ static Argosy__UnitRecord **sorted_units(const PagedView *v) {
                 return NULL;
         }
         while ((unit = paged_view_next(v, &iter)))
-                keys[n++] = name_key(unit->record->name, unit->record);
+                keys[n++] = name_key((*unit)->name, *unit);
         name_keys_sort(keys, n);
         for (size_t i = 0; i < n; i++)
                 units[i] = keys[i].thing;

@@ -33,12 +33,7 @@ typedef struct NodeIndex {
         ListNode tombstones; // oldest first
 } NodeIndex;
 
-// What the table of units holds, at UnitEntry.number.
-static_assert(CLUSTER_UNITS_MAX < 1 << 28);
-typedef struct UnitVersion {
-        Argosy__UnitRecord *record;
-        SpecEntry *spec;
-} UnitVersion;
+static_assert(CLUSTER_UNITS_MAX < 1 << 28); // UnitEntry.number
 
 // What the table of contents holds, at SpecEntry.number.
 typedef struct SpecVersion {
@@ -209,7 +204,7 @@ typedef struct StateView {
         Argosy__ClusterRecord *cluster;
         uint64_t revision;
         uint32_t last_host, last_node, last_raft_id;
-        PagedView units, specs, hosts, tombstones; // UnitVersion, SpecVersion; pointers to the others
+        PagedView units, specs, hosts, tombstones; // specs: SpecVersion; else pointers
         Argosy__TokenRecord **tokens;
         Argosy__RolloutRecord **rollouts;
         Argosy__RoleRecord **roles;

@@ -28,7 +28,7 @@ Argosy__UnitRecord *state_make_twin(const UnitEntry *u) {
 }
 
 int state_put_twin(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *twin) {
-        int r = paged_table_set(&s->unit_records, u->number, &(UnitVersion){twin, u->spec});
+        int r = paged_table_set(&s->unit_records, u->number, &twin);
 
         if (r < 0) {
                 free(twin);

@@ -79,7 +79,7 @@ static int link_unit(ClusterState *s, UnitEntry *u, SpecEntry *spec) {
         if (r == 0)
                 r = state_join_set(s, u);
         if (r == 0)
-                r = paged_table_add(&s->unit_records, &(UnitVersion){u->record, spec}, &number);
+                r = paged_table_add(&s->unit_records, &u->record, &number);
         if (r < 0) {
                 unlink_placed(s, u);
                 state_leave_set(s, u);
@@ -121,7 +121,7 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
                        SpecEntry *spec) {
         Argosy__UnitRecord *before = u->record;
         bool moves = !streq(before->set, record->set);
-        int r = paged_table_set(&s->unit_records, u->number, &(UnitVersion){record, spec});
+        int r = paged_table_set(&s->unit_records, u->number, &record);
 
         if (r < 0) {
                 message_free(record);

@@ -126,7 +126,7 @@ static const char *unit_name_of(const void *unit) {
 void state_init(ClusterState *s, SnapshotClock *clock) {
         *s = (ClusterState){.clock = clock, .build_level = FEATURE_LEVEL, .units.name_of = unit_name_of};
         state_init_lists(s);
-        paged_table_init(&s->unit_records, clock, sizeof(UnitVersion));
+        paged_table_init(&s->unit_records, clock, sizeof(Argosy__UnitRecord *));
         paged_table_init(&s->spec_entries, clock, sizeof(SpecVersion));
         paged_table_init(&s->host_records, clock, sizeof(Argosy__HostRecord *));
         paged_table_init(&s->tombstone_entries, clock, sizeof(Tombstone *));

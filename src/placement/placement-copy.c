@@ -156,6 +156,7 @@ static void units_own(Placement *c, bool named) {
         for (uint32_t i = 0; !named && i < c->units_allocated; i++)
                 c->units[i].name = NULL;
         c->links = duplicate_used(c->links, c->link_slots.n, sizeof *c->links, &c->links_allocated);
+        c->ties = duplicate_used(c->ties, c->ties_allocated, sizeof *c->ties, &c->ties_allocated);
         c->exclusions = duplicate_used(c->exclusions, c->exclusion_slots.n, sizeof *c->exclusions,
                                        &c->exclusions_allocated);
         c->first_exclusion = duplicate_used(c->first_exclusion, c->first_exclusion_allocated,

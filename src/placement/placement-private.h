@@ -136,11 +136,14 @@ typedef struct PlacedUnit {
         uint32_t shape, node, home;
         uint32_t prev, next;                    // on the node
         uint32_t queue, queue_prev, queue_next; // PLACEMENT_NONE: it does not wait
-        uint32_t follows, followed;             // Link
         uint16_t role;
         int16_t priority;
         uint8_t flags;
 } PlacedUnit;
+
+typedef struct Ties { // of a unit, the first Link of each + 1; 0: it has none
+        uint32_t follows, followed;
+} Ties;
 
 typedef struct Link { // `unit` follows `target`
         uint32_t unit, target, next_of_unit, next_of_target;
@@ -208,9 +211,10 @@ struct Placement {
         Queue *queues;
         PlacedUnit *units;
         Link *links;
+        Ties *ties; // by unit, as far as any had a link
         uint32_t hosts_allocated, nodes_allocated, classes_allocated, selectors_allocated, shapes_allocated,
                 globs_allocated, groups_allocated, spreads_allocated, roles_allocated, queues_allocated,
-                units_allocated, links_allocated;
+                units_allocated, links_allocated, ties_allocated;
         Map classes_by_key, selectors_by_key, shapes_by_key, globs_by_text, groups_by_name, keys_by_name,
                 pairs_by_text, queues_by_key; // number + 1 as the value
         Key *keys;
@@ -336,6 +340,16 @@ void node_readmit_all(Placement *p, uint32_t node); // it goes
 // Where it is; PLACEMENT_NONE: on no node.
 static inline uint32_t unit_node(const Placement *p, uint32_t unit) {
         return p->units[unit].node;
+}
+// The first link by which it follows another; by which it is followed. PLACEMENT_NONE: there is none.
+static inline uint32_t unit_follows(const Placement *p, uint32_t unit) {
+        return unit < p->ties_allocated ? p->ties[unit].follows - 1 : PLACEMENT_NONE;
+}
+static inline uint32_t unit_followed(const Placement *p, uint32_t unit) {
+        return unit < p->ties_allocated ? p->ties[unit].followed - 1 : PLACEMENT_NONE;
+}
+static inline bool unit_is_tied(const Placement *p, uint32_t unit) {
+        return unit_follows(p, unit) != PLACEMENT_NONE || unit_followed(p, unit) != PLACEMENT_NONE;
 }
 static inline const Class *unit_class(const Placement *p, const PlacedUnit *u) {
         return &p->classes[p->shapes[u->shape].class];

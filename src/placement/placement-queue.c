@@ -323,14 +323,14 @@ void queues_refresh_freed(Placement *p) {
 
 // A unit that follows another, is followed or is excluded somewhere may be refused what others of its kind
 // get: its queue is its own.
-static bool is_special(const PlacedUnit *u) {
-        return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE || u->flags & UNIT_EXCLUDED;
+static bool is_special(const Placement *p, uint32_t unit) {
+        return unit_is_tied(p, unit) || p->units[unit].flags & UNIT_EXCLUDED;
 }
 
 static void queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
         const PlacedUnit *u = &p->units[unit];
         const uint32_t key[QUEUE_KEY] = {u->role, u->shape, (uint16_t) u->priority,
-                                         is_special(u) ? unit + 1 : 0};
+                                         is_special(p, unit) ? unit + 1 : 0};
         uint32_t number, *kept;
 
         number = (uint32_t) (uintptr_t) map_find(&p->queues_by_key, key, sizeof key);
@@ -369,7 +369,7 @@ void wait_again(Placement *p, uint32_t unit) {
 
         // One of several shares its queue with its kind, and stays in its place there if it is still one of
         // them.
-        if (u->queue == PLACEMENT_NONE || (p->queues[u->queue].n > 1 && !is_special(u)))
+        if (u->queue == PLACEMENT_NONE || (p->queues[u->queue].n > 1 && !is_special(p, unit)))
                 return;
         passed_from = p->queues[p->units[unit].queue].passed_from;
         wait_take(p, unit);

@@ -42,7 +42,7 @@ static bool stays(const PlacedUnit *u) {
 // Where a unit's targets hold it. `b` are those that move with it.
 static void inspect_targets(const Placement *p, const Bundle *b, uint32_t unit, Held *ret) {
         *ret = (Held){.pin = PLACEMENT_NONE};
-        for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+        for (uint32_t l = unit_follows(p, unit); l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 uint32_t target = p->links[l].target;
                 const PlacedUnit *t = &p->units[target];
 
@@ -60,7 +60,7 @@ static void gather(const Placement *p, uint32_t unit, Bundle *b) {
         b->units[0] = unit;
         b->n = 1;
         for (uint32_t i = 0; i < b->n; i++)
-                for (uint32_t l = p->units[b->units[i]].followed; l != PLACEMENT_NONE;
+                for (uint32_t l = unit_followed(p, b->units[i]); l != PLACEMENT_NONE;
                      l = p->links[l].next_of_target) {
                         uint32_t f = p->links[l].unit;
                         Held held;
@@ -180,11 +180,10 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
 
 // NOT_BLOCKED and *ret_node, or why not now.
 static Blocked grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
-        PlacedUnit *u = &p->units[unit];
         Blocked why;
         Bundle b;
 
-        if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
+        if (!unit_is_tied(p, unit))
                 b.units[0] = unit, b.n = 1;
         else
                 gather(p, unit, &b);
@@ -383,7 +382,7 @@ bool host_would_have_room(const Placement *p, const PlacedHost *h, uint32_t unit
         const PlacedUnit *u = &p->units[unit];
         PlacementVector room = h->free;
 
-        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE)
+        if (u->priority <= p->lowest_priority || unit_follows(p, unit) != PLACEMENT_NONE)
                 return false;
         for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
                 for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE; i = p->units[i].next)
@@ -404,7 +403,8 @@ static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, 
         Victims best = {0}, v;
 
         *ret_done = *ret_limited = false;
-        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE || (own && !may_swap(p, u)))
+        if (u->priority <= p->lowest_priority || unit_follows(p, unit) != PLACEMENT_NONE ||
+            (own && !may_swap(p, u)))
                 return;
         *ret_limited = p->n_preempted >= budget->disruptions;
         if (*ret_limited)

@@ -63,7 +63,7 @@ void unit_leave(Placement *p, uint32_t unit) {
 }
 
 void unit_call_colocated(Placement *p, uint32_t unit) {
-        for (uint32_t l = p->units[unit].followed; l != PLACEMENT_NONE; l = p->links[l].next_of_target)
+        for (uint32_t l = unit_followed(p, unit); l != PLACEMENT_NONE; l = p->links[l].next_of_target)
                 if (p->units[p->links[l].unit].queue != PLACEMENT_NONE)
                         queue_unblock(p, p->units[p->links[l].unit].queue);
 }
@@ -92,7 +92,7 @@ void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
 static bool is_held_elsewhere(const Placement *p, uint32_t unit, uint32_t node) {
         bool is_there = p->units[unit].node == node;
 
-        for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+        for (uint32_t l = unit_follows(p, unit); l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 const PlacedUnit *t = &p->units[p->links[l].target];
                 bool at_home = t->node != PLACEMENT_NONE && t->queue == PLACEMENT_NONE;
 
@@ -154,8 +154,6 @@ void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t
                                       .node = PLACEMENT_NONE,
                                       .home = PLACEMENT_NONE,
                                       .queue = PLACEMENT_NONE,
-                                      .follows = PLACEMENT_NONE,
-                                      .followed = PLACEMENT_NONE,
                                       .role = (uint16_t) role,
                                       .priority = priority};
         p->roles[role].n_units++;
@@ -169,8 +167,8 @@ void placement_unit_remove(Placement *p, uint32_t unit) {
         unit_leave(p, unit);
         placement_unit_readmit(p, unit, PLACEMENT_NONE);
         placement_unit_unfollow(p, unit);
-        while (u->followed != PLACEMENT_NONE)
-                placement_unit_unfollow(p, p->links[u->followed].unit);
+        for (uint32_t l; (l = unit_followed(p, unit)) != PLACEMENT_NONE;)
+                placement_unit_unfollow(p, p->links[l].unit);
         if (p->reservation.unit == unit)
                 reservation_end(p);
         p->roles[u->role].n_units--;
@@ -267,7 +265,7 @@ uint32_t placement_unit_end(const Placement *p) {
 }
 
 bool placement_unit_colocated(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret) {
-        uint32_t link = p->units[unit].followed;
+        uint32_t link = unit_followed(p, unit);
 
         while (link != PLACEMENT_NONE && i-- > 0)
                 link = p->links[link].next_of_target;
@@ -302,9 +300,9 @@ static uint32_t walk(Placement *p, uint32_t unit, bool tied, uint32_t found[PLAC
         p->units[unit].flags |= UNIT_MARKED;
         for (uint32_t i = 0; i < n && fits; i++)
                 for (int way = tied ? 0 : 1; way < 2; way++) {
-                        const PlacedUnit *u = &p->units[found[i]];
+                        uint32_t first = way ? unit_follows(p, found[i]) : unit_followed(p, found[i]);
 
-                        for (uint32_t l = way ? u->follows : u->followed; l != PLACEMENT_NONE && fits;
+                        for (uint32_t l = first; l != PLACEMENT_NONE && fits;
                              l = way ? p->links[l].next_of_unit : p->links[l].next_of_target) {
                                 uint32_t other = way ? p->links[l].target : p->links[l].unit;
 
@@ -346,26 +344,34 @@ int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
                 return -E2BIG;
         slots_take(&p->link_slots, &link);
         table_grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
+        table_grow(&p->ties, &p->ties_allocated, MAX_OF(unit, target) + 1, sizeof *p->ties);
         p->links[link] = (Link){.unit = unit,
                                 .target = target,
-                                .next_of_unit = p->units[unit].follows,
-                                .next_of_target = p->units[target].followed};
-        p->units[unit].follows = p->units[target].followed = link;
+                                .next_of_unit = unit_follows(p, unit),
+                                .next_of_target = unit_followed(p, target)};
+        p->ties[unit].follows = p->ties[target].followed = link + 1;
         wait_again(p, unit);
         wait_again(p, target);
         return 0;
 }
 
+static void leave_target(Placement *p, uint32_t link) {
+        uint32_t target = p->links[link].target, next = p->links[link].next_of_target,
+                 before = unit_followed(p, target);
+
+        if (before == link) {
+                p->ties[target].followed = next + 1;
+                return;
+        }
+        while (p->links[before].next_of_target != link)
+                before = p->links[before].next_of_target;
+        p->links[before].next_of_target = next;
+}
+
 void placement_unit_unfollow(Placement *p, uint32_t unit) {
-        PlacedUnit *u = &p->units[unit];
-
-        while (u->follows != PLACEMENT_NONE) {
-                uint32_t link = u->follows, *at = &p->units[p->links[link].target].followed;
-
-                u->follows = p->links[link].next_of_unit;
-                while (*at != link)
-                        at = &p->links[*at].next_of_target;
-                *at = p->links[link].next_of_target;
+        for (uint32_t link; (link = unit_follows(p, unit)) != PLACEMENT_NONE;) {
+                p->ties[unit].follows = p->links[link].next_of_unit + 1;
+                leave_target(p, link);
                 wait_again(p, p->links[link].target);
                 slots_give(&p->link_slots, link);
         }

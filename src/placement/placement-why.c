@@ -215,8 +215,8 @@ static char *room_text(const Placement *p, const PlacedHost *h, const PlacementV
         return *ret_is ? buf_take_string(&text) : NULL;
 }
 
-static const char *target_elsewhere(const Placement *p, const PlacedUnit *u, uint32_t node) {
-        for (uint32_t l = u->follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+static const char *target_elsewhere(const Placement *p, uint32_t unit, uint32_t node) {
+        for (uint32_t l = unit_follows(p, unit); l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 const PlacedUnit *t = &p->units[p->links[l].target];
 
                 if (t->node != node)
@@ -263,7 +263,7 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         const Term *lacks = unmatched_term(p, c, node);
-        const char *target = target_elsewhere(p, u, node), *state = state_text(&p->nodes[node]);
+        const char *target = target_elsewhere(p, unit, node), *state = state_text(&p->nodes[node]);
         char *text;
 
         *ret_is = true;

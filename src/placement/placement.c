@@ -275,6 +275,7 @@ static size_t things_bytes(const Placement *p) {
                p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
                p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
                p->units_allocated * sizeof *p->units + p->links_allocated * sizeof *p->links +
+               p->ties_allocated * sizeof *p->ties +
                p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs;
 }
 
@@ -381,6 +382,7 @@ static void free_tables(Placement *p) {
         FREE_TABLE(p, queues);
         FREE_TABLE(p, units);
         FREE_TABLE(p, links);
+        FREE_TABLE(p, ties);
         FREE_TABLE(p, exclusions);
         FREE_TABLE(p, first_exclusion);
         FREE_TABLE(p, keys);

@@ -227,10 +227,6 @@ static void try_unit(Search *s, uint32_t unit, Trial *ret) {
         shift_back(s->p, unit, from);
 }
 
-static bool is_tied(const PlacedUnit *u) {
-        return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE;
-}
-
 // A round moves it, or its owner when it is released.
 static bool goes_anyway(const Placement *p, uint32_t unit) {
         return unit_must_go(p, unit) && !placement_unit_only_mismatches(p, unit);
@@ -243,7 +239,8 @@ static bool may_move(Search *s, uint32_t unit) {
         if (!s->may[unit])
                 s->may[unit] =
                         u->node != PLACEMENT_NONE && u->flags & UNIT_WANTED && !goes_anyway(p, unit) &&
-                                        !is_tied(u) && p->nodes[u->node].state == PLACEMENT_OPEN &&
+                                        !unit_is_tied(p, unit) &&
+                                        p->nodes[u->node].state == PLACEMENT_OPEN &&
                                         (unit_class(p, u)->spec.policy != PLACEMENT_BEST_FIT ||
                                          placement_unit_mismatches(p, unit)) &&
                                         (!s->rules->may_move || s->rules->may_move(unit, s->rules->userdata))
@@ -548,7 +545,7 @@ bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
         uint32_t from = u->node;
         Trial t;
 
-        if (from == PLACEMENT_NONE || from == to || goes_anyway(p, unit) || is_tied(u) ||
+        if (from == PLACEMENT_NONE || from == to || goes_anyway(p, unit) || unit_is_tied(p, unit) ||
             !slots_has(&p->node_slots, to) || !node_takes(p, unit, to))
                 return false;
         shift(p, unit, to, &t);

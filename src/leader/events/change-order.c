@@ -16,17 +16,27 @@
 #include "array.h"
 #include "sorted.h"
 
-enum { CHUNK_SLOTS = 512 };
-
-typedef struct Slot {
-        uint64_t seq;
-        void *object; // NULL: it has changed since
-} Slot;
+enum { CHUNK_SLOTS = 680 }; // a chunk takes 8 KiB, which is a size that allocators have
 
 struct ChangeOrderChunk {
-        size_t n, n_objects; // slots that were filled, and those that still are
-        Slot slots[CHUNK_SLOTS];
+        uint64_t seq;                // at or before that of the first slot
+        uint32_t n, n_objects;       // slots that were filled, and those that still are
+        void *objects[CHUNK_SLOTS];  // NULL: it has changed since
+        uint32_t behind[CHUNK_SLOTS]; // its sequence, counted from that of the chunk
 };
+
+static uint64_t seq_of(const ChangeOrderChunk *c, size_t slot) {
+        return c->seq + c->behind[slot];
+}
+
+static bool has_room_until(const ChangeOrderChunk *c, uint64_t seq) {
+        return seq - c->seq <= UINT32_MAX;
+}
+
+static void put(ChangeOrderChunk *c, uint64_t seq, void *object) {
+        c->objects[c->n] = object;
+        c->behind[c->n++] = (uint32_t) (seq - c->seq);
+}
 
 void change_order_done(ChangeOrder *o) {
         for (size_t i = 0; i < o->n_chunks; i++)
@@ -38,15 +48,16 @@ void change_order_done(ChangeOrder *o) {
 int change_order_add(ChangeOrder *o, uint64_t seq, void *object) {
         ChangeOrderChunk *last = o->n_chunks > 0 ? o->chunks[o->n_chunks - 1] : NULL;
 
-        assert(object && (!last || last->slots[last->n - 1].seq < seq));
-        if (!last || last->n == CHUNK_SLOTS) {
+        assert(object && (!last || seq_of(last, last->n - 1) < seq));
+        if (!last || last->n == CHUNK_SLOTS || !has_room_until(last, seq)) {
                 if (ARRAY_GROW(o->chunks, o->allocated, o->n_chunks + 1) < 0 ||
                     !(last = malloc(sizeof(*last))))
                         return -ENOMEM;
+                last->seq = seq;
                 last->n = last->n_objects = 0;
                 o->chunks[o->n_chunks++] = last;
         }
-        last->slots[last->n++] = (Slot){seq, object};
+        put(last, seq, object);
         last->n_objects++;
         o->n_objects++;
         return 0;
@@ -54,14 +65,14 @@ int change_order_add(ChangeOrder *o, uint64_t seq, void *object) {
 
 // The last chunk that begins at or before that sequence; 0 if there is none.
 static size_t find_chunk(const ChangeOrder *o, uint64_t seq) {
-        size_t n = SORTED_COUNT(o->n_chunks, i, o->chunks[i]->slots[0].seq <= seq);
+        size_t n = SORTED_COUNT(o->n_chunks, i, o->chunks[i]->seq <= seq);
 
         return n > 0 ? n - 1 : 0;
 }
 
 // How many of its slots stand before that sequence, or under it.
 static size_t count_until(const ChangeOrderChunk *c, uint64_t seq) {
-        return SORTED_COUNT(c->n, i, c->slots[i].seq <= seq);
+        return SORTED_COUNT(c->n, i, seq_of(c, i) <= seq);
 }
 
 static void drop_chunk(ChangeOrder *o, size_t i) {
@@ -70,29 +81,28 @@ static void drop_chunk(ChangeOrder *o, size_t i) {
         memmove(o->chunks + i, o->chunks + i + 1, (o->n_chunks - i) * sizeof(*o->chunks));
 }
 
-static void close_holes(ChangeOrderChunk *c) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < c->n; i++)
-                if (c->slots[i].object)
-                        c->slots[n++] = c->slots[i];
-        c->n = n;
+// The first n of a chunk, also of the same one whose number is 0 by now, but for holes.
+static void take_objects(ChangeOrderChunk *to, const ChangeOrderChunk *from, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++)
+                if (from->objects[i])
+                        put(to, seq_of(from, i), from->objects[i]);
 }
 
 // True: the one behind is a part of it now.
 static bool put_together(ChangeOrder *o, size_t i) {
         ChangeOrderChunk *a, *b;
+        uint32_t n;
 
         if (i + 1 >= o->n_chunks)
                 return false;
         a = o->chunks[i];
         b = o->chunks[i + 1];
-        if (a->n_objects + b->n_objects > CHUNK_SLOTS / 2)
+        if (a->n_objects + b->n_objects > CHUNK_SLOTS / 2 || !has_room_until(a, seq_of(b, b->n - 1)))
                 return false;
-        close_holes(a);
-        close_holes(b);
-        memcpy(a->slots + a->n, b->slots, b->n * sizeof(*b->slots));
-        a->n += b->n;
+        n = a->n;
+        a->n = 0;
+        take_objects(a, a, n);
+        take_objects(a, b, b->n);
         a->n_objects += b->n_objects;
         drop_chunk(o, i + 1);
         if (a->n == 0)
@@ -100,7 +110,7 @@ static bool put_together(ChangeOrder *o, size_t i) {
         return true;
 }
 
-static Slot *find(const ChangeOrder *o, uint64_t seq, size_t *ret_chunk) {
+static void set(ChangeOrder *o, uint64_t seq, void *object, size_t *ret_chunk) {
         ChangeOrderChunk *c;
         size_t n;
 
@@ -108,14 +118,14 @@ static Slot *find(const ChangeOrder *o, uint64_t seq, size_t *ret_chunk) {
         *ret_chunk = find_chunk(o, seq);
         c = o->chunks[*ret_chunk];
         n = count_until(c, seq);
-        assert(n > 0 && c->slots[n - 1].seq == seq && c->slots[n - 1].object);
-        return &c->slots[n - 1];
+        assert(n > 0 && seq_of(c, n - 1) == seq && c->objects[n - 1]);
+        c->objects[n - 1] = object;
 }
 
 void change_order_remove(ChangeOrder *o, uint64_t seq) {
         size_t i;
 
-        find(o, seq, &i)->object = NULL;
+        set(o, seq, NULL, &i);
         o->n_objects--;
         o->chunks[i]->n_objects--;
         if (!put_together(o, i) && i > 0)
@@ -129,7 +139,7 @@ void change_order_replace(ChangeOrder *o, uint64_t seq, void *object) {
         size_t i;
 
         assert(object);
-        find(o, seq, &i)->object = object;
+        set(o, seq, object, &i);
 }
 
 void *change_order_next(const ChangeOrder *o, uint64_t seq, uint64_t *ret_seq) {
@@ -139,9 +149,9 @@ void *change_order_next(const ChangeOrder *o, uint64_t seq, uint64_t *ret_seq) {
                 const ChangeOrderChunk *c = o->chunks[i];
 
                 for (size_t k = count_until(c, seq); k < c->n; k++)
-                        if (c->slots[k].object) {
-                                *ret_seq = c->slots[k].seq;
-                                return c->slots[k].object;
+                        if (c->objects[k]) {
+                                *ret_seq = seq_of(c, k);
+                                return c->objects[k];
                         }
         }
         return NULL;

@@ -110,8 +110,30 @@ static void another_takes_the_place(void **state) {
         assert_int_equal(seq, 2);
 }
 
+// More events may come between two changes than a chunk can count.
+static void sequences_may_be_far_apart(void **state) {
+        _cleanup_(change_order_done) ChangeOrder o = {};
+        uint64_t last = 0;
+
+        seed = 2;
+        memset(seqs, 0, sizeof(seqs));
+        for (unsigned round = 0; round < 5000; round++) {
+                size_t i = draw(200);
+
+                if (seqs[i])
+                        change_order_remove(&o, seqs[i]);
+                last += draw(4) ? draw(1000) : UINT64_C(1) << (28 + draw(6));
+                put(&o, i, &last);
+                if (round % 50 == 0)
+                        assert_whole(&o);
+        }
+        assert_next(&o, seqs[7] - 1);
+        assert_next(&o, seqs[7]);
+}
+
 RUN_TESTS(
         cmocka_unit_test(objects_stand_in_the_order_of_their_last_changes),
         cmocka_unit_test(holes_are_closed),
+        cmocka_unit_test(sequences_may_be_far_apart),
         cmocka_unit_test(another_takes_the_place)
 )

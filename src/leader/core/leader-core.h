@@ -15,6 +15,7 @@
 #include "lease.h"
 #include "list.h"
 #include "map.h"
+#include "mark-queue.h"
 #include "name-table.h"
 #include "secret-users.h"
 #include "stop-dependents.h"
@@ -177,14 +178,14 @@ typedef struct Tallies {
 
 // Objects with news for watchers, until the stream of this term has pulled them.
 typedef struct EventNews {
-        ListNode due;      // EventObject.due: something of it may have changed
-        ListNode nodes;    // Node.units_due: something of each of its units may have changed
-        ListNode gone;     // GoneObject.kept
-        UnitOnNode **rows; // those that may say something else than they did; NULL: it is gone
-        size_t n_rows, rows_allocated, n_rows_followed;
-        uint64_t *jobs;    // numbers of jobs that have ended, and are not told of yet
+        MarkQueue due;      // EventObject.due: something of it may have changed
+        ListNode rows_gone; // GoneObject.row, the newest first: looked at before all that is due
+        ListNode nodes;     // Node.units_due: something of each of its units may have changed
+        ListNode gone;      // GoneObject.kept
+        MarkQueue rows;     // UnitOnNode.event_due: it may say something else than it did
+        uint64_t *jobs;     // numbers of jobs that have ended, and are not told of yet
         size_t n_jobs, jobs_allocated;
-        bool kept;         // there are watchers, or were a short while ago
+        bool kept; // there are watchers, or were a short while ago
 } EventNews;
 
 typedef struct WatcherLists {

@@ -51,7 +51,7 @@ void event_stream_on_object_gone(Leader *l, EventObject *o, const char *name) {
         GoneObject *g;
 
         if (!l->events || o->seq == 0) {
-                list_unlink(&o->due);
+                mark_queue_drop(&l->event_news.due, &o->due);
                 return;
         }
         g = event_mark_gone(l, o, name);

@@ -219,7 +219,8 @@ int event_draft_state(Leader *l, const UnitOnNode *s, EventDraft *d) {
                 return -ENOMEM;
         return EVENT_DRAFT_SET(d, s->unit->name, s->node->name, load_state_to_string(s->load),
                                active_state_to_string(s->active), unit_on_node_sub(s),
-                               unit_on_node_result(s), unit_on_node_error(s), s->drift ? "1" : "",
+                               unit_on_node_result(s), unit_on_node_error(s),
+                               s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED ? "1" : "",
                                s->file_stale ? "1" : "", s->since_us > 0 ? event_draft_text(d, since) : "",
                                notes.len > 0 ? event_draft_text(d, note) : "",
                                s->restarts > 0 ? event_draft_text(d, restarts) : "", s->looping ? "1" : "");

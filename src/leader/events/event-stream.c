@@ -72,7 +72,7 @@ void event_stream_retire(Leader *l) {
         list_foreach_safe (k, &s->gone)
                 gone_object_free(CONTAINER_OF(k, GoneObject, kept));
         event_jobs_done(s->jobs);
-        list_unlink(&s->leader.due);
+        mark_queue_drop(&l->event_news.due, &s->leader.due);
         free(s->leader.reported);
         list_foreach_safe (i, &s->draining)
                 list_unlink(i);
@@ -352,7 +352,7 @@ static void drain_gone(Leader *l, GoneObject *g) {
 }
 
 static void drain_object(Leader *l, EventObject *o) {
-        list_unlink(&o->due);
+        mark_queue_drop(&l->event_news.due, &o->due);
         if (o->gone) {
                 GoneObject *g = CONTAINER_OF(o, GoneObject, event);
 
@@ -429,24 +429,18 @@ static size_t marks_worth(const EventObject *o) {
         return 1 + (rows ? rows->count / EVENT_NODES_OF_A_MARK : 0);
 }
 
-// What was told of a row that went, and that may be there again, stands in front of all else that is due.
-static bool are_rows_gone(const Leader *l) {
-        const EventObject *o = CONTAINER_OF(l->event_news.due.next, const EventObject, due);
-
-        return !list_is_empty(&l->event_news.due) && o->gone &&
-               CONTAINER_OF(o, const GoneObject, event)->node_name;
-}
-
 static size_t drain_gone_rows(Leader *l, size_t left) {
-        for (; left > 0 && are_rows_gone(l); left--)
-                drain_object(l, CONTAINER_OF(l->event_news.due.next, EventObject, due));
+        EventObject *o;
+
+        for (; left > 0 && (o = event_marks_next_row_gone(l)); left--)
+                drain_object(l, o);
         return left;
 }
 
 static size_t drain_due(Leader *l, size_t left, size_t rows) {
-        while (left > rows && !list_is_empty(&l->event_news.due)) {
-                EventObject *o = CONTAINER_OF(l->event_news.due.next, EventObject, due);
+        EventObject *o;
 
+        while (left > rows && (o = event_marks_next(l))) {
                 left -= MIN_OF(left, marks_worth(o));
                 drain_object(l, o);
         }
@@ -470,10 +464,11 @@ StreamState event_stream_drain(Leader *l) {
         mark_drains(l);
         left = event_jobs_drain(l, left);
         left = drain_gone_rows(l, left);
-        rows = MIN_OF(left / 2, l->event_news.n_rows - l->event_news.n_rows_followed);
+        rows = MIN_OF(left / 2, mark_queue_length(&l->event_news.rows));
         // Rows have their share, however many units are marked.
         event_marks_take_rows(l, drain_due(l, left, rows), drain_state);
-        if (list_is_empty(&l->event_news.due) && l->event_news.n_rows == 0 && event_jobs_are_drained(l)) {
+        if (!event_marks_next_row_gone(l) && !event_marks_next(l) &&
+            mark_queue_length(&l->event_news.rows) == 0 && event_jobs_are_drained(l)) {
                 l->events->index = l->trail->last;
                 return STREAM_DRAINED;
         }

@@ -139,7 +139,7 @@ static int add_content(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark, b
         int r = event_draft_content(l, u, &d);
 
         if (r == 0)
-                event_stream_note_reported(l, list_is_linked(&u->event.due), &u->content_reported, &d);
+                event_stream_note_reported(l, u->event.due > 0, &u->content_reported, &d);
         return add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, last));
 }
 
@@ -158,7 +158,7 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
         if (has_kind(w, ARGOSY__EVENT_KIND__EVENT_UNIT)) {
                 r = event_draft_unit(l, u, &d);
                 if (r == 0)
-                        event_stream_note_reported(l, list_is_linked(&u->event.due), &u->event.reported, &d);
+                        event_stream_note_reported(l, u->event.due > 0, &u->event.reported, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !s && !has_content));
         }
         if (r == 0 && has_content)
@@ -168,7 +168,7 @@ static int add_unit(Leader *l, Watcher *w, Unit *u, Argosy__EventMark mark) {
 
                 r = event_draft_state(l, s, &d);
                 if (r == 0)
-                        event_stream_note_reported(l, list_is_linked(&u->event.due) || s->event_due > 0,
+                        event_stream_note_reported(l, u->event.due > 0 || s->event_due > 0,
                                                &s->reported, &d);
                 r = add_draft(l, w, r, &d, mark, resume_seq(w, &u->event, !next));
                 s = next;
@@ -239,7 +239,7 @@ static int add_object(Leader *l, Watcher *w, EventObject *o) {
                 r = event_draft_leader(l, &d);
         if (r == 0 && !o->gone &&
             (o->kind == ARGOSY__EVENT_KIND__EVENT_NODE || event_tables_have((Argosy__EventKind) o->kind)))
-                event_stream_note_reported(l, list_is_linked(&o->due), &o->reported, &d);
+                event_stream_note_reported(l, o->due > 0, &o->reported, &d);
         return add_draft(l, w, r, &d, mark, o->seq);
 }
 

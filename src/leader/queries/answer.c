@@ -89,7 +89,7 @@ int unit_row_fill_states(Leader *l, const Node *n, const UnitOnNode *s, Argosy__
         if (!unit_on_node_is_shown(s))
                 return fill_states(row, "-", "inactive", "dead");
         hash_hex(unit_on_node_seen(s), HASH_SIZE, hex);
-        row->drift = s->drift;
+        row->drift = s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
         row->file_stale = s->file_stale;
         row->restarts = s->restarts;
         row->since = unit_on_node_since_us(s);

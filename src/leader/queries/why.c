@@ -210,7 +210,7 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
         else if (*unit_on_node_error(s) && !outcome_is_unknown(r, n)) {
                 str_fit(ret, REASON_SIZE, "%s", unit_on_node_error(s));
                 missing_unit_explain(l, u->name, n->name, ret, REASON_SIZE);
-        } else if (s->went_along && s->comes_back)
+        } else if (s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND && s->comes_back)
                 str_fit(ret, REASON_SIZE,
                         "it was stopped with a unit that gets a new file, and comes back with it");
         else if (s->looping)

@@ -37,10 +37,10 @@ enum { WOKEN_UNITS = 256 };
 static void refresh_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
         bool up = e && unit_on_node_is_up(l, s, e);
 
-        if (up == s->up && (!up || s->run_us == s->since_us))
+        if (up == s->up && (!up || s->run_counted))
                 return;
         s->up = up;
-        s->run_us = s->since_us;
+        s->run_counted = true;
         s->up_flip_us = leader_now(l);
 }
 

@@ -15,68 +15,45 @@
 #include "turn.h"
 
 void event_mark(Leader *l, EventObject *o) {
-        if (!list_is_linked(&o->due))
-                list_append(&l->event_news.due, &o->due);
+        mark_queue_add(&l->event_news.due, &o->due);
         leader_mark(l);
 }
 
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s) {
         if (!l->event_news.kept || s->event_due) // whoever comes is told of the whole unit
                 return;
-        (void) oom_check(
-                ARRAY_GROW(l->event_news.rows, l->event_news.rows_allocated, l->event_news.n_rows + 1));
-        l->event_news.rows[l->event_news.n_rows++] = s;
-        s->event_due = (uint32_t) l->event_news.n_rows;
+        mark_queue_add(&l->event_news.rows, &s->event_due);
         leader_mark(l);
-}
-
-void event_unmark_row(Leader *l, UnitOnNode *s) {
-        if (s->event_due)
-                l->event_news.rows[s->event_due - 1] = NULL;
-        s->event_due = 0;
-}
-
-static void unmark_rows(EventNews *news) {
-        for (size_t i = news->n_rows_followed; i < news->n_rows; i++)
-                if (news->rows[i])
-                        news->rows[i]->event_due = 0;
-        news->n_rows = news->n_rows_followed = 0;
 }
 
 void event_marks_keep(Leader *l, bool kept) {
         l->event_news.kept = kept;
         if (!kept)
-                unmark_rows(&l->event_news);
-}
-
-// The rows that are left over from this turn stay where they are; those that were looked at make room for
-// new ones.
-static void forget_followed(EventNews *news) {
-        size_t n = news->n_rows - news->n_rows_followed;
-
-        if (n > news->n_rows_followed)
-                return;
-        if (n > 0)
-                memmove(news->rows, news->rows + news->n_rows_followed, n * sizeof(*news->rows));
-        news->n_rows = n;
-        news->n_rows_followed = 0;
-        for (size_t i = 0; i < n; i++)
-                if (news->rows[i])
-                        news->rows[i]->event_due = (uint32_t) i + 1;
+                mark_queue_clear(&l->event_news.rows);
 }
 
 void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s)) {
-        EventNews *news = &l->event_news;
+        MarkQueue *rows = &l->event_news.rows;
 
-        for (; most > 0 && news->n_rows_followed < news->n_rows; most--) {
-                UnitOnNode *s = news->rows[news->n_rows_followed++];
+        for (; most > 0 && mark_queue_length(rows) > 0; most--) {
+                QueueMark *mark = mark_queue_take(rows);
 
-                if (!s)
-                        continue;
-                s->event_due = 0;
-                each(l, s);
+                if (mark)
+                        each(l, CONTAINER_OF(mark, UnitOnNode, event_due));
         }
-        forget_followed(news);
+}
+
+// What a row that went was told of, and that may be there again, is looked at in front of all else.
+EventObject *event_marks_next_row_gone(const Leader *l) {
+        const ListNode *first = l->event_news.rows_gone.next;
+
+        return first == &l->event_news.rows_gone ? NULL : &CONTAINER_OF(first, GoneObject, row)->event;
+}
+
+EventObject *event_marks_next(Leader *l) {
+        QueueMark *mark = mark_queue_first(&l->event_news.due);
+
+        return mark ? CONTAINER_OF(mark, EventObject, due) : NULL;
 }
 
 size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)) {
@@ -95,16 +72,15 @@ void event_marks_let_go(Leader *l) {
         EventNews *news = &l->event_news;
 
         news->kept = false;
-        free(news->rows);
-        news->rows = NULL;
-        news->n_rows = news->n_rows_followed = news->rows_allocated = 0;
+        mark_queue_done(&news->rows);
         free(news->jobs);
         news->jobs = NULL;
         news->n_jobs = news->jobs_allocated = 0;
 }
 
 void event_marks_retire(Leader *l) {
-        list_init(&l->event_news.due);
+        mark_queue_done(&l->event_news.due);
+        list_init(&l->event_news.rows_gone);
         list_init(&l->event_news.nodes);
         list_init(&l->event_news.gone);
 }
@@ -150,14 +126,14 @@ static GoneObject *gone_new(Leader *l, Argosy__EventKind kind, const char *name)
         g->event.kind = kind;
         g->event.gone = true;
         list_append(&l->event_news.gone, &g->kept);
-        event_mark(l, &g->event);
+        leader_mark(l);
         return g;
 }
 
 void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         GoneObject *g;
 
-        event_unmark_row(l, s);
+        mark_queue_drop(&l->event_news.rows, &s->event_due);
         if (!l->event_news.kept) // whoever comes is told of the whole unit
                 return;
         g = gone_new(l, ARGOSY__EVENT_KIND__EVENT_STATE, s->unit->name);
@@ -165,15 +141,14 @@ void event_mark_unit_on_node_gone(Leader *l, UnitOnNode *s) {
         g->node_name = oom_checked(strdup(s->node->former_name ?: s->node->name));
         g->event.reported = TAKE_PTR(s->reported);
         g->event.role = s->unit->event.role;
-        // In front of all others, and before any row is looked at: the row may come again, as it was.
-        list_unlink(&g->event.due);
-        list_insert_before(l->event_news.due.next, &g->event.due);
+        list_insert_before(l->event_news.rows_gone.next, &g->row);
 }
 
 GoneObject *event_mark_gone(Leader *l, EventObject *o, const char *name) {
         GoneObject *g = gone_new(l, o->kind, name);
 
-        list_unlink(&o->due);
+        mark_queue_drop(&l->event_news.due, &o->due);
+        event_mark(l, &g->event);
         g->event.reported = TAKE_PTR(o->reported);
         if (o->kind == ARGOSY__EVENT_KIND__EVENT_UNIT)
                 g->content_reported = TAKE_PTR(CONTAINER_OF(o, Unit, event)->content_reported);
@@ -197,8 +172,8 @@ void event_mark_job(Leader *l, uint64_t number) {
 }
 
 void gone_object_free(GoneObject *g) {
-        list_unlink(&g->event.due);
         list_unlink(&g->kept);
+        list_unlink(&g->row);
         free(g->event.reported);
         free(g->content_reported);
         free(g->node_name);

@@ -12,8 +12,6 @@ typedef struct GoneObject GoneObject;
 void event_mark(Leader *l, EventObject *o);
 // Marks that one node's report of the unit may have changed. The unit itself is marked by unit_touch().
 void event_mark_unit_on_node(Leader *l, UnitOnNode *s);
-// What was marked so is dropped.
-void event_unmark_row(Leader *l, UnitOnNode *s);
 // it was touched since that was asked last, so all that nodes say of it is to be looked at
 bool event_take_rows_due(Unit *u);
 // Marks each unit that is seen on that node, or placed there: the node is noted, and its units are marked
@@ -33,6 +31,10 @@ void event_marks_keep(Leader *l, bool kept);
 // are marked no more.
 void event_marks_take_rows(Leader *l, size_t most, void (*each)(Leader *l, UnitOnNode *s));
 size_t event_marks_take_jobs(Leader *l, size_t most, void (*each)(Leader *l, uint64_t number)); // how many
+// The next object that is marked, which stays so; in front of them all are units on nodes that are gone.
+// NULL: there is none.
+EventObject *event_marks_next_row_gone(const Leader *l);
+EventObject *event_marks_next(Leader *l);
 void event_marks_let_go(Leader *l); // a term ends: nothing more is noted
 void event_marks_retire(Leader *l); // a term is over: marks of objects go with their tables
 void gone_object_free(GoneObject *g);

@@ -107,7 +107,7 @@ void node_free(Leader *l, Node *n) {
                 unit_touch(l, u);
                 unit_mark_refusals(l, u); // it may be bound to its data there
         }
-        list_unlink(&n->event.due);
+        mark_queue_drop(&l->event_news.due, &n->event.due);
         for (unsigned mark = 0; mark < NODE_MARKS; mark++)
                 list_unlink(&n->marks[mark]);
         list_unlink(&n->units_due);
@@ -392,7 +392,7 @@ void unit_discard(Unit *u) {
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         row_walk_end(l, u);
-        list_unlink(&u->event.due);
+        mark_queue_drop(&l->event_news.due, &u->event.due);
         data_nodes_unbind(l, u);
         unit_work_free(l, u);
         name_table_take(&l->units, u->name);

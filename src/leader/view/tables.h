@@ -42,13 +42,13 @@ typedef enum OrderHold {
 
 // What the stream of events knows of an object (events/event-stream.c), which alone reads it.
 typedef struct EventObject {
-        ListNode due;      // in EventNews.due: it is to be looked at
-        uint32_t *reported;    // hashes of what was told of it last; owned. NULL: nothing
-        uint64_t seq : 45; // of its last change; 0: it has none yet
+        uint32_t *reported; // hashes of what was told of it last; owned. NULL: nothing
+        uint64_t seq;       // of its last change; 0: it has none yet
+        QueueMark due;           // in EventNews.due: it is to be looked at
         // of a unit or a rollout: whose it was when it was told of last (event-stream-roles.c); 0: not known
-        uint64_t role : 10;
-        uint64_t gone : 1; // it is a GoneObject
-        uint64_t kind : 8; // Argosy__EventKind
+        uint16_t role;
+        uint8_t kind; // Argosy__EventKind
+        bool gone;    // it is a GoneObject
 } EventObject;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
@@ -295,7 +295,7 @@ struct Unit {
         bool rows_due : 1;      // for the stream: whatever nodes say of it is to be looked at, not only what
                                 // is marked
         EventObject event;
-        uint32_t *content_reported; // as EventObject.told; owned
+        uint32_t *content_reported; // as EventObject.reported; owned
         char name[];
 };
 
@@ -303,6 +303,7 @@ struct Unit {
 typedef struct GoneObject {
         EventObject event;
         ListNode kept;   // in EventNews.gone
+        ListNode row;    // in EventNews.rows_gone
         uint32_t node;   // of a unit on a node
         char *node_name; // its name; owned. NULL: it is no unit on a node
         uint32_t *content_reported; // of a unit; owned
@@ -333,7 +334,11 @@ typedef struct SeenSpec {
         size_t users; // units on nodes
 } SeenSpec;
 
-// As many as units: what few of them need at a time is behind pointers.
+#define HOST_MS_BITS 48   // of a time on a host's clock, in milliseconds: 8,900 years
+#define SMALL_UNKNOWN 15U // of what has 4 bits
+
+// As many as units: what few of them need at a time is behind pointers, and small numbers share words. It
+// takes 160 bytes, which is a size that allocators have.
 struct UnitOnNode {
         Unit *unit;
         Node *node;
@@ -342,40 +347,41 @@ struct UnitOnNode {
         HostSpec *spec;    // counted; NULL: none was sent for it in this session, or it is to let go of it
         uint64_t ordered_revision; // of the last order of this session
         uint64_t had_revision;     // of the last one of these to have it by its record
-        uint32_t event_due; // its number in EventNews.rows + 1; 0: nothing is to be looked at for the stream
-        UnitOnNodeLife life : 8; // changed by unit_on_node_event() alone
-        OrderHold hold : 8;      // what its order waits for besides
-        // by how much failed_restarts has grown with the last report; of the first nobody knows
-        uint16_t new_failures;
         uint64_t up_flip_us; // since when `up`, below, is what it is, by our clock
-        uint64_t run_us;     // since_us of the run that is up
 
         // What its host said last.
         uint64_t revision, since_us;
-        uint64_t changed_ms; // on its host's clock, as Host.reported_ms; 0: not said
-        // likewise; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
-        uint64_t probation_ms;
-        uint32_t restarts, failed_restarts;
         SeenSpec *seen;         // counted; unit_on_node_seen(). NULL: none
         UnitOnNodeWords *words; // owned; unit_on_node_sub() and the like. NULL: it has none of them
-        uint32_t *reported; // as EventObject.told; owned
-        uint8_t sub, result; // the place of known ones in known_words + 1; 0: not one of these
-        // Argosy__LoadState and so on; UINT8_MAX: one that this leader does not know
-        uint8_t load, active, down, probation;
-        uint8_t tallied; // in its node's `seen`: the state, + 1; 0: it is not
-        bool up : 1;         // runs as its record says, as far as is seen (disruption-budget.c); kept for
-                             // groups only
-        bool restarts_heard : 1; // there was a report before
+        uint32_t *reported;     // as EventObject.reported; owned
+        uint64_t changed_ms : HOST_MS_BITS; // on its host's clock, as Host.reported_ms; 0: not said
+        // by how much failed_restarts has grown with the last report; of the first nobody knows
+        uint64_t new_failures : 16;
+        // as changed_ms; PROBATION_ON: its process has lived long enough when Host.lived_ms says so
+        uint64_t probation_ms : HOST_MS_BITS;
+        // Argosy__LoadState and so on; SMALL_UNKNOWN: one that this leader does not know
+        uint64_t load : 4, down : 4, probation : 4;
+        uint64_t tallied : 4; // in its node's `seen`: the state, + 1; 0: it is not
+        QueueMark event_due;       // in EventNews.rows: it is to be looked at for the stream
+        uint32_t restarts, failed_restarts;
+        uint32_t active : 4;      // as `load`
+        uint32_t sub : 4, result : 4; // the place of known ones in known_words + 1; 0: not one of these
+        UnitOnNodeLife life : 3;  // changed by unit_on_node_event() alone
+        OrderHold hold : 3;       // what its order waits for besides
+        // runs as its record says, as far as is seen (disruption-budget.c); kept for groups only
+        bool up : 1;
+        bool run_counted : 1;     // up_flip_us is about the run that began at since_us
+        bool restarts_heard : 1;  // there was a report before
         // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         bool stays : 1;
         bool looping : 1;
         bool pulling : 1; // its image
-        bool drift : 1, went_along : 1; // `down` is DOWN_STOPPED, DOWN_BOUND
         bool file_stale : 1, comes_back : 1;
         bool leaving : 1; // it is being removed, and not begun again by any order that it was sent before
         bool lingers : 1; // its host is down, and said that the unit may still run there
         bool counted : 1; // in its node's n_leaving
         bool loop_tallied : 1; // in its node's n_looping
-        bool older_secret_reported : 1; // likewise, that it has an older version of a secret
-        bool mismatch_reported : 1; // watchers were told that the node does not meet its file
+        bool older_secret_reported : 1; // watchers were told that it has an older version of a secret
+        bool mismatch_reported : 1;     // and that the node does not meet its file
 };
+static_assert(sizeof(UnitOnNode) <= 160);

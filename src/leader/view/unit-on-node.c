@@ -93,6 +93,8 @@ static const char *const known_words[] = {
         "signal",  "start",   "listening", "waiting", "mounted", "active",
 };
 
+static_assert(ELEMENTSOF(known_words) < 1 << 4); // UnitOnNode.sub and .result
+
 // Its place + 1; 0: it is none of them.
 static uint8_t known_word(const char *word) {
         for (size_t i = 0; i < ELEMENTSOF(known_words); i++)
@@ -349,9 +351,20 @@ static void keep_seen(Leader *l, UnitOnNode *s, const ProtobufCBinaryData *spec)
         s->seen = seen;
 }
 
+static_assert((unsigned) ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING < SMALL_UNKNOWN &&
+              (unsigned) ARGOSY__DOWN_CAUSE__DOWN_UNSEEN < SMALL_UNKNOWN &&
+              (unsigned) ARGOSY__LOAD_STATE__LOAD_MASKED < SMALL_UNKNOWN &&
+              (unsigned) ARGOSY__PROBATION__PROBATION_ENDED < SMALL_UNKNOWN);
+static_assert((unsigned) ON_NODE_STATES <= 1 << 3 && (unsigned) HOLD_STOP < 1 << 3);
+
 // What this leader does not know stays that.
-static uint8_t small(int value) {
-        return (unsigned) value < UINT8_MAX ? (uint8_t) value : UINT8_MAX;
+static unsigned small(int value) {
+        return MIN_OF((unsigned) value, SMALL_UNKNOWN);
+}
+
+// A time on a host's clock.
+static uint64_t host_ms(uint64_t ms) {
+        return MIN_OF(ms, (UINT64_C(1) << HOST_MS_BITS) - 1);
 }
 
 int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
@@ -359,10 +372,11 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
                 return -ENOMEM;
         s->stays = report->stays;
         s->revision = s->stays ? 0 : report->revision;
+        s->run_counted &= s->since_us == report->since_us;
         s->since_us = report->since_us;
-        s->changed_ms = report->changed_ms;
+        s->changed_ms = host_ms(report->changed_ms);
         s->probation = small((int) report->probation); // what this leader does not know is no reason to wait
-        s->probation_ms = report->probation_ms;
+        s->probation_ms = host_ms(report->probation_ms);
         s->restarts = report->restarts;
         s->new_failures = s->restarts_heard ? (uint16_t) (report->failed_restarts - s->failed_restarts) : 0;
         s->restarts_heard = true;
@@ -373,8 +387,6 @@ int unit_on_node_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
         s->load = small((int) report->load);
         s->active = small((int) report->active);
         s->down = small((int) report->down);
-        s->drift = s->down == ARGOSY__DOWN_CAUSE__DOWN_STOPPED;
-        s->went_along = s->down == ARGOSY__DOWN_CAUSE__DOWN_BOUND;
         s->comes_back = report->comes_back;
         s->file_stale = report->file_stale;
         // A host that cannot ask the manager does not know. One that has not acted on the last order to have

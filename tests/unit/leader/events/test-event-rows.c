@@ -169,7 +169,7 @@ static void ask_about_the_gone(Rig *rig) {
                 if (!unit_find(g.leader, names[i]))
                         pointers[wait.n_items++] = &items[i];
         }
-        if (wait.n_items == 0 || list_is_empty(&g.leader->event_news.due))
+        if (wait.n_items == 0 || mark_queue_length(&g.leader->event_news.due) == 0)
                 return;
         wait.verb = ARGOSY__VERB__VERB_DESTROY;
         wait.items = pointers;

@@ -333,6 +333,16 @@ static void mark_mismatch(Leader *l, const Unit *u) {
                 event_mark_unit_on_node(l, s);
 }
 
+// Others are to be where it is, should it come again: nothing of what it was is left.
+static void forget_options(Leader *l, Unit *u, uint32_t unit) {
+        Placement *p = l->places->placement;
+
+        placement_unit_set_preemptible(p, unit, false);
+        placement_unit_change(p, unit, l->places->anything, l->places->role, 0);
+        placement_unit_unfollow(p, unit);
+        (void) scheduler_set_refusals(l, u);
+}
+
 // A unit whose options cannot be read counts, and demands nothing.
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions *options) {
         uint32_t unit;
@@ -350,7 +360,9 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e, const UnitOptions
         mark_mismatch(l, u);
         if (!e)
                 data_nodes_unbind(l, u);
-        if (!e && !u->followed) {
+        if (!e && u->followed)
+                forget_options(l, u, unit);
+        else if (!e) {
                 placement_unit_remove(l->places->placement, unit);
                 u->scheduling.place = 0;
                 l->places->n_renumbered++;

@@ -12,6 +12,7 @@
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define MATE SERVICE "[X-Argosy]\nMachineOf=hub.service\n"
+#define DATA "[Container]\nImage=localhost/db:1\nVolume=data:/data\n"
 #define START ARGOSY__VERB__VERB_START
 
 RIG_OF(3)
@@ -64,7 +65,51 @@ static void who_is_to_be_with_another_one_from_now_on_goes_there(void **state) {
         assert_int_equal(rig_record(&g, "hub.service")->node, hub);
 }
 
+static void set_modes(Argosy__NodeMode second, Argosy__NodeMode others) {
+        for (uint32_t i = 1; i <= 3; i++)
+                (void) rig_set_host_mode(&g, i, i == 2 ? second : others, 0);
+        rig_settle(&g);
+}
+
+// It was a container whose data was on the second node, and another unit says that it is to be where it is.
+static void who_comes_again_is_not_kept_where_its_data_was(void **state) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        for (uint32_t i = 2; i <= 3; i++) {
+                rig_host_off(&g, i);
+                rig_host_on(&g, i, false);
+        }
+        set_modes(ARGOSY__NODE_MODE__MODE_OPEN, ARGOSY__NODE_MODE__MODE_CORDONED);
+        assert_int_equal(rig_change(&g, START, "hub.service", DATA)->status, 0);
+        assert_int_equal(rig_record(&g, "hub.service")->node, rig_host(&g, 2)->virtual.node);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "mate1.service", MATE)->status, 0);
+        set_modes(ARGOSY__NODE_MODE__MODE_CORDONED, ARGOSY__NODE_MODE__MODE_OPEN);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "hub.service", NULL)->status, 0);
+        rig_settle(&g);
+        assert_string_equal(rig_change(&g, START, "hub.service", SERVICE)->message, "");
+        assert_int_not_equal(rig_record(&g, "hub.service")->node, 0);
+}
+
+// The base is free of them, and of how many they are, once the hub is gone that was to be with it.
+static void who_is_gone_ties_nobody_any_more(void **state) {
+        assert_int_equal(rig_change(&g, START, "base.service", SERVICE)->status, 0);
+        assert_int_equal(rig_change(&g, START, "hub.service", SERVICE "[X-Argosy]\nMachineOf=base.service\n")
+                                 ->status, 0);
+        for (unsigned i = 1; i < PLACEMENT_FOLLOWS_MAX - 1; i++)
+                assert_int_equal(start_mate(i)->status, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "hub.service", NULL)->status, 0);
+        rig_settle(&g);
+        for (unsigned i = 1; i < PLACEMENT_FOLLOWS_MAX; i++) {
+                _cleanup_free_ char *name = str_printf("other%u.service", i);
+
+                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nMachineOf=base.service\n")
+                                         ->status, 0);
+        }
+}
+
 RUN_TESTS(
+        cmocka_unit_test_setup_teardown(who_comes_again_is_not_kept_where_its_data_was, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_gone_ties_nobody_any_more, setup, teardown),
         cmocka_unit_test_setup_teardown(
                 who_is_to_be_with_another_one_from_now_on_goes_there, setup, teardown),
         cmocka_unit_test_setup_teardown(

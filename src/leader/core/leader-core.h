@@ -379,10 +379,12 @@ struct Leader {
         Map held_limits;  // by number of the rule: how many run, and who waits (HeldLimit)
         DeadlineHeap held_due; // HeldJob.due: to be judged, in the order of their numbers
         ListNode held_closed, held_by_rules, held_over; // by the closed queue; by rules; have ended
+        ListNode held_going;      // have a pending request, and have not begun
         size_t n_held_going;      // pending requests of theirs
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
-        uint64_t queue_revision;  // of the rules by which they were judged last
+        uint64_t queue_revision;  // of the rules by which those that wait were judged last
+        uint64_t held_judged_revision; // and those that go
         Map queue_names;          // units that were asked about when requests were compared with the rules
                                   // (QueueName)
         size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked

@@ -3,7 +3,9 @@
 // Held jobs that are due are judged, in the order of their numbers: one that may go becomes a pending
 // request, as if its author had just asked for it; another stands where what holds it will be noticed. What
 // holds it may have changed between the turn in which it may go and the one in which its entry is made: the
-// job is judged again there, and goes back.
+// job is judged again there, and goes back. When the rules change, all that go and have not begun are due
+// again at once: one that another limit counts from then on has its place among those of that limit before
+// anybody else comes, however long it waits for something else, such as a registry.
 //
 // So many units are compared with rules in one turn; the job at which that ends stays due, and goes on in
 // the next.
@@ -102,6 +104,8 @@ static void go(Leader *l, HeldJob *h, const Argosy__StoredRequest *m, const Argo
         request_set_job(t, held_job_has_begun(l, h) ? h->number
                                                     : 0); // of which another leader has written a chunk
         h->pending = t;
+        if (t->job == 0)
+                list_append(&l->held_going, &h->queue);
         l->n_held_going++;
         if (rule && rule->action == ARGOSY__QUEUE_ACTION__QUEUE_LIMIT) {
                 h->limit = held_limit_get(l, rule->number);
@@ -120,6 +124,21 @@ void held_job_put_back(Leader *l, PendingRequest *t) {
         request_stop_answering(t);
         request_free(t);
         held_job_make_due(l, h);
+}
+
+// The rules are other ones than those by which some of those that go were let go. Not while an entry is on
+// its way, which may be theirs; a rebalance that is being planned, or a host that is being removed, is in no
+// queue, or under way, and goes on.
+static void put_all_back(Leader *l) {
+        if (l->held_judged_revision == l->queue_revision || l->batch_flying)
+                return;
+        l->held_judged_revision = l->queue_revision;
+        list_foreach_safe (i, &l->held_going) {
+                PendingRequest *t = CONTAINER_OF(i, HeldJob, queue)->pending;
+
+                if (list_is_linked(&t->queue) && !t->under_way)
+                        held_job_put_back(l, t);
+        }
 }
 
 // Those that it was asked to wait for are done. A rebalance that has no job yet gets one, and is 0 until
@@ -216,6 +235,7 @@ void held_jobs_step(Leader *l) {
         queue_watches_turn(l);
         if (l->pause_us > leader_now(l))
                 return;
+        put_all_back(l);
         for (HeldJob *h; (h = queue_take_changed(l));)
                 held_job_make_due(l, h);
         while (l->held_due.n > 0 && l->n_held_going < l->limits.held_going && n++ < most &&

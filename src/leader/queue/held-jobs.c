@@ -171,11 +171,13 @@ void held_jobs_retire(Leader *l) {
         list_init(&l->held_closed);
         list_init(&l->held_by_rules);
         list_init(&l->held_over);
+        list_init(&l->held_going);
         queue_watches_retire(l);
         map_done(&l->queue_names);
         list_init(&l->queue_changed);
         l->n_queue_groups = 0;
         l->n_held_going = l->n_held_admitted = 0;
+        l->held_judged_revision = 0;
         author_jobs_retire(l); // those of open jobs, too
 }
 
@@ -215,6 +217,8 @@ void held_jobs_wake(Leader *l, uint64_t number) {
 static void begin(Leader *l, HeldJob *h, ListNode *ret_pending) {
         HeldLimit *limit = h->pending ? TAKE_PTR(h->limit) : NULL;
 
+        if (h->pending)
+                list_unlink(&h->queue);
         list_splice(ret_pending, &h->pending_requests);
         tally_leave(l, h);
         h->begun = true;

@@ -212,14 +212,11 @@ static bool may_be_held(const Queued *q, const Argosy__QueueRule **ret_limit) {
 
 // -------------------------------------------------------------------------------------------- what begins
 
-// It is older, waits for the same limit, and could begin when this one was decided. Time has passed since
-// then: one that went by former rules as these came has no place of theirs until the leader has looked at it
-// again, and by then a younger one may have got that.
+// It is older, waits for the same limit, and could begin when this one was decided.
 static bool is_before(const Queued *other, const Queued *q, uint32_t limit) {
         const Argosy__QueueRule *rule;
 
         return other->number < q->number && other->ready_entry > 0 &&
-               other->ready_us < world.rig.now_us &&
                log_truth.jobs[other->number]->state == ARGOSY__JOB_STATE__JOB_HELD &&
                other->ready_entry + STANDS_ENTRIES < log_truth.n_entries && !may_be_held(other, &rule) &&
                rule && rule->number == limit;

@@ -412,21 +412,28 @@ static void reply(uint32_t host, Argosy__ToVoter__ImageAnswer *image) {
         rig_host_send(rig_host(&g, host), ARGOSY__TO_VOTER__MSG_CALL_REPLY, &m);
 }
 
-// It has been let go by another rule, and waits for what a host says of its file while that is deleted: the
-// limit counts for it from then on, and has a place in the moment in which the answer is here.
+// It has been let go by another rule, and waits for what a host says of its file while its unit comes to
+// another role: the limit counts for it from then on, and has a place in the moment in which the answer is
+// here.
 static void who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job(void **state) {
         Argosy__ToVoter__ImageAnswer digest = MESSAGE_OF(to_voter__image_answer, .digest = (char *) OLD);
-        Argosy__QueueRule one = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, "");
-        uint32_t holds = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "web.service"));
-        uint32_t accepts = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, "web.service"));
+        Argosy__QueueRule one = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, ""),
+                          ops = rule(ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, ""),
+                          submits = rule(ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, "");
         unsigned calls[4] = {};
 
+        rig_make_role(&g, "ops");
+        uint32_t holds = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "web.service"));
+        ops.role = (char *) "ops";
+        submits.verb = (char *) "submit";
         one.limit = 1;
+        (void) add_rule(ops);
+        (void) add_rule(submits);
         (void) add_rule(one);
         rig_set_lazy(&g, true);
         uint64_t first = answer((Ask){START, "first.service", SERVICE})->job;
         (void) hold((Ask){START, "older.service", SERVICE});
-        (void) hold((Ask){START, "web.service", IMAGE});
+        (void) hold((Ask){START, "web.service", IMAGE "[X-Argosy]\nRole=ops\n"});
         rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
         assert_int_equal(delete_rule(holds), 0);
         uint32_t host = asked_behind(calls);
@@ -435,7 +442,7 @@ static void who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job
         reply(host, &digest);
         rig_settle(&g);
         host = asked_behind(calls); // whether podman takes it
-        assert_int_equal(delete_rule(accepts), 0);
+        assert_false(answer((Ask){SUBMIT, "web.service", SERVICE})->held);
         assert_null(rig_record(&g, "older.service"));
         (void) wait_for(first);
         g.slow = true;
@@ -450,6 +457,34 @@ static void who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job
         assert_true(is_launched("older.service"));
         assert_true(is_launched("web.service"));
         assert_true(rig_record(&g, "older.service")->revision < rig_record(&g, "web.service")->revision);
+}
+
+// It was let go by another rule, and waits for a registry as that one is deleted: the limit counts for it
+// from then on.
+static void who_goes_by_a_rule_that_is_deleted_has_a_place_of_the_limit_before_who_comes(void **state) {
+        uint32_t holds = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_HOLD, "web.service"));
+        uint32_t accepts = add_rule(rule(ARGOSY__QUEUE_ACTION__QUEUE_ACCEPT, "web.service"));
+        Argosy__ToVoter__ImageAnswer digest = MESSAGE_OF(to_voter__image_answer, .digest = (char *) OLD);
+        Argosy__QueueRule one = rule(ARGOSY__QUEUE_ACTION__QUEUE_LIMIT, "");
+        unsigned calls[4] = {};
+
+        one.limit = 1;
+        (void) add_rule(one);
+        uint64_t job = hold((Ask){START, "web.service", IMAGE});
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = true;
+        assert_int_equal(delete_rule(holds), 0);
+        (void) asked_behind(calls);
+        for (uint32_t h = 2; h <= 3; h++)
+                calls[h] = rig_host(&g, h)->calls;
+        assert_int_equal(delete_rule(accepts), 0);
+        uint32_t host = asked_behind(calls); // it is judged anew, and asks again
+        uint64_t younger = hold((Ask){START, "younger.service", SERVICE});
+        rig_host(&g, 2)->mute = rig_host(&g, 3)->mute = false;
+        reply(host, &digest);
+        rig_pass_ms(&g, 4 * LATER_MS);
+        assert_int_equal(state_of(job), DONE);
+        assert_int_equal(state_of(younger), DONE);
+        assert_true(rig_record(&g, "web.service")->revision < rig_record(&g, "younger.service")->revision);
 }
 
 static void a_held_job_that_is_not_resolved_is_over(void **state) {
@@ -609,6 +644,7 @@ RUN_TESTS(
         IMAGE_TEST(it_runs_with_that_image_everywhere_and_after_undo),
         IMAGE_TEST(a_held_job_is_resolved_when_it_begins),
         IMAGE_TEST(who_goes_by_another_rule_takes_no_place_of_a_limit_from_an_older_job),
+        IMAGE_TEST(who_goes_by_a_rule_that_is_deleted_has_a_place_of_the_limit_before_who_comes),
         IMAGE_TEST(a_held_job_that_is_not_resolved_is_over),
         IMAGE_TEST(unpinned_it_is_taken_as_it_is),
         IMAGE_TEST(an_update_with_pull_resolves_the_same_file_anew),

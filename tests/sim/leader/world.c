@@ -420,7 +420,24 @@ static void play_apart(void (*play)(void)) {
         memcpy(check_premises, premises, sizeof(check_premises));
 }
 
+// The log has it by then that a job has ended: it is told so some time after its units have, and one of
+// these may have got its former file back before.
+static void let_jobs_end(void) {
+        enum { ROUNDS = 4 };
+        unsigned ms = asks.swarm.start_ms + asks.swarm.stop_ms +
+                      2 * world.rig.leader->limits.job_end_delay_ms;
+        uint64_t n;
+
+        for (unsigned i = 0; i < ROUNDS; i++) {
+                n = log_truth.n_entries;
+                rig_pass_ms(&world.rig, ms);
+                if (log_truth.n_entries == n)
+                        return;
+        }
+}
+
 void world_finish(void) {
+        let_jobs_end();
         world.rig.on_entry = NULL;
         world.rig.on_answer = NULL;
         world.rig.on_host_message = NULL;

@@ -92,7 +92,9 @@ bool unit_suits(const Placement *p, uint32_t unit, uint32_t node) {
         return selector_has(p, unit_class(p, &p->units[unit])->base, node);
 }
 
-// On the node where the unit already is, its own entries in the conflict counts are no conflict.
+// On the node where the unit already is, its own entries in the conflict counts are no conflict. It goes to
+// none from which it would drive out a unit that it is to be with: that one would be followed, and driven
+// out again.
 bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
 
@@ -100,6 +102,8 @@ bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node) {
                 return false;
         if (u->node == node)
                 return unit_suits(p, unit, node) && !conflict_with_others(p, unit);
+        if (unit_replaced_mate(p, unit, node) != PLACEMENT_NONE)
+                return false;
         return selector_has(p, p->shapes[u->shape].selector, node);
 }
 

@@ -336,6 +336,8 @@ bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
 bool unit_suits(const Placement *p, uint32_t unit, uint32_t node); // by its labels
 // by its labels and by who is there, and not excluded
 bool unit_admitted(const Placement *p, uint32_t unit, uint32_t node);
+// The unit there that it is to be with, directly or not, and would drive out; PLACEMENT_NONE: none.
+uint32_t unit_replaced_mate(const Placement *p, uint32_t unit, uint32_t node);
 void node_readmit_all(Placement *p, uint32_t node); // it goes
 // Where it is; PLACEMENT_NONE: on no node.
 static inline uint32_t unit_node(const Placement *p, uint32_t unit) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "macro.h"
 #include "placement-private.h"
 
 // ------------------------------------------------------------------------------------------------ on a node
@@ -327,6 +328,26 @@ static bool is_among(const uint32_t *units, uint32_t n, uint32_t unit) {
         return false;
 }
 
+uint32_t unit_replaced_mate(const Placement *p, uint32_t unit, uint32_t node) {
+        uint32_t mates[PLACEMENT_FOLLOWS_MAX] = {unit}, n = 1;
+
+        if (unit_follows(p, unit) == PLACEMENT_NONE || !placement_unit_replaces(p, unit))
+                return PLACEMENT_NONE;
+        for (uint32_t i = 0; i < n; i++)
+                for (uint32_t l = unit_follows(p, mates[i]); l != PLACEMENT_NONE;
+                     l = p->links[l].next_of_unit) {
+                        uint32_t target = p->links[l].target;
+                        const PlacedUnit *t = &p->units[target];
+
+                        if (t->node == node && t->queue == PLACEMENT_NONE &&
+                            placement_unit_replaces_unit(p, unit, target))
+                                return target;
+                        if (n < ELEMENTSOF(mates) && !is_among(mates, n, target))
+                                mates[n++] = target;
+                }
+        return PLACEMENT_NONE;
+}
+
 static bool leads_to(Placement *p, uint32_t from, uint32_t to) {
         uint32_t found[PLACEMENT_FOLLOWS_MAX], n = walk(p, from, false, found);
 
@@ -368,7 +389,18 @@ static void leave_target(Placement *p, uint32_t link) {
         p->links[before].next_of_target = next;
 }
 
+// Those of its bundle that replace units are to be with fewer of these from now on.
+static void call_replacers(Placement *p, uint32_t unit) {
+        uint32_t mates[PLACEMENT_FOLLOWS_MAX], n = walk(p, unit, true, mates);
+
+        for (uint32_t i = 0; i < n; i++)
+                if (p->units[mates[i]].queue != PLACEMENT_NONE && placement_unit_replaces(p, mates[i]))
+                        queue_unblock(p, p->units[mates[i]].queue);
+}
+
 void placement_unit_unfollow(Placement *p, uint32_t unit) {
+        if (unit_follows(p, unit) != PLACEMENT_NONE)
+                call_replacers(p, unit);
         for (uint32_t link; (link = unit_follows(p, unit)) != PLACEMENT_NONE;) {
                 p->ties[unit].follows = p->links[link].next_of_unit + 1;
                 leave_target(p, link);

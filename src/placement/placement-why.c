@@ -264,6 +264,7 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
         const Class *c = unit_class(p, u);
         const Term *lacks = unmatched_term(p, c, node);
         const char *target = target_elsewhere(p, unit, node), *state = state_text(&p->nodes[node]);
+        uint32_t mate = unit_replaced_mate(p, unit, node);
         char *text;
 
         *ret_is = true;
@@ -276,6 +277,8 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
         *ret_kind = PLACEMENT_REASON_AFFINITY;
         if (target)
                 return str_printf("is to be where %s is, which is not there", target);
+        if (mate != PLACEMENT_NONE && u->node != node)
+                return str_printf("would replace %s, with which it is to be", p->units[mate].name);
         *ret_kind = PLACEMENT_REASON_STATE;
         if (state)
                 return strdup(state);

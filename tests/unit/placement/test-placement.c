@@ -125,6 +125,31 @@ static void a_follower_that_has_no_room_does_not_keep_its_target_down(void **sta
         assert_int_equal(at(f, web), PLACEMENT_NONE);
 }
 
+// It would be followed to wherever it goes, and replaced there again.
+static void who_replaces_what_it_is_to_be_with_waits(void **state) {
+        _cleanup_(donep) Fixture *f = hosts(2);
+        uint32_t replaces = class_of(f, &(PlacementSpec){.replaces = (const char *const[]){"db*", NULL}});
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class), cache;
+        PlacementRefusal *why;
+        size_t n;
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, web), at(f, db));
+        cache = add(f, "cache", replaces);
+        assert_int_equal(placement_unit_follow(f->p, cache, web), 0);
+        assert_string_equal(round_at(f, SEC, 0), "");
+        assert_int_equal(at(f, cache), PLACEMENT_NONE);
+        assert_int_equal(placement_why(f->p, cache, &why, &n), 0);
+        assert_int_equal(n, 2);
+        assert_string_equal(why[at(f, db)].reason, "would replace db, with which it is to be");
+        placement_refusals_free(why, n);
+        placement_unit_unfollow(f->p, web);
+        round_at(f, 2 * SEC, 0);
+        assert_int_equal(at(f, cache), at(f, web));
+        assert_true(placement_unit_must_go(f->p, db));
+}
+
 static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
         _cleanup_(donep) Fixture *f = hosts(2);
         uint32_t hates = class_of(f, &(PlacementSpec){.conflicts = (const char *const[]){"db*", NULL}});
@@ -841,6 +866,7 @@ RUN_TESTS(
         cmocka_unit_test(a_pair_starts_together_and_migrates_together),
         cmocka_unit_test(who_follows_nobody_that_runs_waits),
         cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
+        cmocka_unit_test(who_replaces_what_it_is_to_be_with_waits),
         cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
         cmocka_unit_test(what_is_claimed_one_unit_of_a_node_has),
         cmocka_unit_test(what_is_shared_all_units_of_a_node_have_alike),

@@ -90,6 +90,25 @@ static void who_comes_again_is_not_kept_where_its_data_was(void **state) {
         assert_int_not_equal(rig_record(&g, "hub.service")->node, 0);
 }
 
+// Whom it replaces would be followed, and driven out, from one node to the next without end.
+static void who_replaces_what_it_is_to_be_with_waits(void **state) {
+        bool is_said = false;
+
+        assert_int_equal(rig_change(&g, START, "hub.service", SERVICE)->status, 0);
+        assert_int_equal(start_mate(1)->status, 0);
+        (void) rig_change(&g, START, "new.service",
+                          SERVICE "[X-Argosy]\nReplaces=hub.service\nMachineOf=mate1.service\n");
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "new.service")->node, 0);
+        assert_int_not_equal(rig_record(&g, "hub.service")->node, 0);
+        assert_int_equal(rig_record(&g, "mate1.service")->node, rig_record(&g, "hub.service")->node);
+        const Argosy__Response__Status *why = rig_why(&g, "new.service")->status_reply;
+        for (size_t i = 0; i < why->n_refusals; i++)
+                is_said |= streq(why->refusals[i]->reason,
+                                 "would replace hub.service, with which it is to be");
+        assert_true(is_said);
+}
+
 // The base is free of them, and of how many they are, once the hub is gone that was to be with it.
 static void who_is_gone_ties_nobody_any_more(void **state) {
         assert_int_equal(rig_change(&g, START, "base.service", SERVICE)->status, 0);
@@ -110,6 +129,7 @@ static void who_is_gone_ties_nobody_any_more(void **state) {
 RUN_TESTS(
         cmocka_unit_test_setup_teardown(who_comes_again_is_not_kept_where_its_data_was, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_gone_ties_nobody_any_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_replaces_what_it_is_to_be_with_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(
                 who_is_to_be_with_another_one_from_now_on_goes_there, setup, teardown),
         cmocka_unit_test_setup_teardown(

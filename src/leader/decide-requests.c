@@ -203,7 +203,7 @@ static int plan_request(Decision *d, PendingRequest *t, const Handler *h, BatchB
 }
 
 // False: it waits for the next entry, and those behind it with it, so that nobody overtakes it for good.
-static bool decide_request(Decision *d, PendingRequest *t, const Handler *h, ListNode *taken) {
+static bool decide_request(Decision *d, PendingRequest *t, const Handler *h) {
         DecisionMark mark = decision_mark(d);
         int r = plan_request(d, t, h, mark.batch);
 
@@ -216,7 +216,7 @@ static bool decide_request(Decision *d, PendingRequest *t, const Handler *h, Lis
         else if (r == PLAN_IN_BATCH) {
                 answer_cursor_note(d->leader, t);
                 list_unlink(&t->queue);
-                list_append(taken, &t->queue);
+                list_append(&d->taken, &t->queue);
                 // Nothing is placed behind it on a host that goes by this entry.
                 return t->request->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         } else if (r != QUEUE_PUT_BACK && list_is_linked(&t->queue) && h->log.entry != ENTRY_UNITS)
@@ -240,7 +240,7 @@ static bool may_begin(Leader *l, const PendingRequest *t, const Handler *h) {
         return !h->may_begin || h->may_begin(l, t);
 }
 
-void decide_requests(Decision *d, ListNode *taken) {
+void decide_requests(Decision *d) {
         Leader *l = d->leader;
         bool more = true;
         ListNode *next;
@@ -260,7 +260,7 @@ void decide_requests(Decision *d, ListNode *taken) {
                 if (h->log.entry == ENTRY_FULL)
                         request_begins(t);
                 if (!forbid(l, t))
-                        more = decide_request(d, t, h, taken);
+                        more = decide_request(d, t, h);
         }
         author_turns_end(&l->queue);
 }

@@ -376,7 +376,7 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
         mark_everything(l);
 }
 
-static void submit(Decision *d, ListNode *taken) {
+static void submit(Decision *d) {
         Leader *l = d->leader;
         int r;
 
@@ -384,7 +384,7 @@ static void submit(Decision *d, ListNode *taken) {
                                    leader_counted(l) - cluster_state_counted_us(l->state));
         if (r >= 0)
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
-        list_splice(&l->flying, taken);
+        list_splice(&l->flying, &d->taken);
         l->batch_flying = true;
         l->n_refused = cluster_state_figures(l->state).state_operations_refused;
         if (r >= 0)
@@ -393,46 +393,113 @@ static void submit(Decision *d, ListNode *taken) {
                 on_not_submitted(l, r, d->batch.packed.len);
 }
 
-// What this leader decides of its own accord.
-static int decide_ours(Decision *d) {
-        BatchBuilderMark mark;
+// ------------------------------------------------------------------------------------------------ the steps
+
+// What one step looks at is what those before it have put into the batch, too.
+typedef struct DecideStep {
+        DueWhen when;
+        int (*decide)(Decision *d);
+        int (*put)(Leader *l, BatchBuilder *b); // instead
+        bool moves;  // what it moves gets a job of the cluster's own
+        bool always; // also while the log's disk is full: whoever asks is told so
+} DecideStep;
+
+#define MARKED(marks) .when = {marks}
+#define WHEN(...) .when = {.members = {__VA_ARGS__}}
+#define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
+#define MARKED_HOSTS(mark) DUE_LIST(host_marks[mark])
+
+static int decide_retries(Decision *d) {
+        return retry_controller_decide(d->leader, &d->batch, &d->scheduler);
+}
+
+static int decide_rollouts(Decision *d) {
+        return rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout, d);
+}
+
+static int decide_rebalance(Decision *d) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
+        int r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
+
+        return r < 0 ? r : decide_job_put_rebalance(d, mark);
+}
+
+static int decide_voters(Leader *l, BatchBuilder *b) {
+        voters_step(l, b);
+        return 0;
+}
+
+static int decide_asked(Decision *d) {
+        d->batch.judges = true;
+        decide_requests(d);
+        d->batch.judges = false;
+        return 0;
+}
+
+static bool has_something(const Decision *d) {
+        return d->batch.n_ops > 0 || !list_is_empty(&d->taken);
+}
+
+static int decide_own_jobs(Decision *d) {
+        return own_jobs_decide(d, has_something(d));
+}
+
+static int decide_open_jobs(Decision *d) {
+        return open_jobs_decide(d->leader, &d->batch, has_something(d));
+}
+
+static const DecideStep steps[] = {
+        // what this leader decides of its own accord
+        {WHEN(DUE_LIST(jobs_reverting)), reverts_decide},
+        {WHEN(DUE_LIST(moving)), decide_moves, .moves = true},
+        {WHEN(DUE_LIST(retries), DUE_LIST(retries_stuck)), decide_retries, .moves = true},
+        {WHEN(DUE_LIST(outcomes)), decide_outcomes},
+        {WHEN(DUE_LIST(pending_records_due)), decide_hosts},
+        {MARKED(DUE_FEATURES | DUE_SYNTHETIC), .put = feature_controller_decide},
+        {WHEN(DUE_SET(lease_change_us)), .put = host_leases_decide},
+        {MARKED_OR_WHEN(DUE_VOTER_SECRETS, DUE_SET(lacks_voter_secrets)),
+         .put = voter_secrets_controller_decide},
+        {MARKED(DUE_CA), .put = ca_controller_decide},
+        {MARKED(DUE_SECRETS_KEY), .put = secrets_key_controller_decide},
+        {WHEN(DUE_LIST(parting)), .put = tombstones_chunk_decide},
+        {WHEN(DUE_LIST(rollouts), DUE_SET(rollout_due_us)), decide_rollouts},
+        {WHEN(DUE_SET(rebalance), DUE_SET(rebalance_job)), decide_rebalance},
+        {MARKED_OR_WHEN(DUE_VOTERS | DUE_MEMBERS, MARKED_HOSTS(HOST_VOTERS)), .put = decide_voters},
+        // before requests: they were there first
+        {MARKED_OR_WHEN(DUE_PLACEMENT, DUE_LIST(schedule[SCHEDULE_DUE]), DUE_LIST(schedule[SCHEDULE_LAST])),
+         decide_pending,
+         .moves = true},
+        {WHEN(DUE_LIST(queue.waiting)), decide_asked, .always = true},
+        // last: what is cleared along with others costs no entry
+        {WHEN(MARKED_HOSTS(HOST_TOMBSTONES)), .put = tombstones_clear_decide},
+        {WHEN(DUE_SET(token_uses_due)), .put = access_tokens_decide},
+        {MARKED(DUE_OLD_SECRETS), .put = secrets_decide},
+        // after what begins jobs
+        {WHEN(DUE_LIST(held_over)), .put = held_jobs_decide},
+        {WHEN(DUE_SET(n_own_moves), DUE_SET(own_leads), MARKED_HOSTS(HOST_NEWS)), decide_own_jobs},
+        {WHEN(DUE_LIST(jobs_ended)), decide_open_jobs},
+};
+
+static int take_step(Decision *d, const DecideStep *s) {
         int r;
 
-        r = reverts_decide(d);
-        d->batch.moved = own_jobs_on_move;
-        if (r >= 0)
-                r = decide_moves(d);
-        if (r >= 0)
-                r = retry_controller_decide(d->leader, &d->batch, &d->scheduler);
+        if (s->moves)
+                d->batch.moved = own_jobs_on_move;
+        r = s->decide ? s->decide(d) : s->put(d->leader, &d->batch);
         d->batch.moved = NULL;
-        if (r >= 0)
-                r = decide_outcomes(d);
-        if (r >= 0)
-                r = decide_hosts(d);
-        if (r >= 0)
-                r = feature_controller_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = host_leases_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = voter_secrets_controller_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = ca_controller_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = secrets_key_controller_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = tombstones_chunk_decide(d->leader, &d->batch);
-        if (r >= 0)
-                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler, decide_job_put_rollout,
-                                              d);
-        mark = batch_builder_mark(&d->batch);
-        if (r >= 0)
-                r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
-        if (r >= 0)
-                r = decide_job_put_rebalance(d, mark);
-        if (r >= 0)
-                voters_step(d->leader, &d->batch);
         return r;
 }
+
+static int take_steps(Decision *d, bool paused) {
+        int r = 0;
+
+        for (const DecideStep *s = steps; r >= 0 && s < steps + ELEMENTSOF(steps); s++)
+                if ((!paused || s->always) && due_when(d->leader, &s->when))
+                        r = take_step(d, s);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ the entry
 
 // That the leader puts into an entry by itself: half of them if requests wait.
 static size_t units_of_entry(const Leader *l) {
@@ -441,9 +508,19 @@ static size_t units_of_entry(const Leader *l) {
         return author_turns_are_empty(&l->queue) ? all : (all + 1) / 2;
 }
 
-void decide_next(Leader *l) {
+// What the entry before has left, of which nothing came: the log may not even have taken it.
+static void forget_admitted(Leader *l) {
+        rebalance_job_landed(l, false);
+        open_jobs_landed(l, false);
+        own_jobs_landed(l, false);
+        held_limits_settle(l);
+        author_jobs_settle(l);
+}
+
+static void decide(Leader *l) {
         Decision d = {
                 .leader = l,
+                .taken = LIST_INIT(d.taken),
                 .batch = {.previous_nodes = previous_nodes_of_record,
                           .data_node = data_node_of_record,
                           .removed = previous_nodes_of_removed,
@@ -454,53 +531,21 @@ void decide_next(Leader *l) {
                           .soft_units = units_of_entry(l),
                           .most_units = l->limits.requests_units,
                           .feature_level = cluster_state_feature_level(l->state)}};
-        ListNode taken = LIST_INIT(taken);
-        bool paused = l->pause_us > leader_now(l);
-        int r = 0;
+        int r;
 
-        l->n_batches++;
-
-        if (l->batch_flying || !cluster_state_cluster(l->state))
-                return;
-        rebalance_job_landed(l, false); // the log may not even have taken it
-        open_jobs_landed(l, false);
-        own_jobs_landed(l, false);
-        held_limits_settle(l);
-        author_jobs_settle(l);
+        forget_admitted(l);
         decide_pending_anew(l);
         if (!decide_previews(&d))
                 return;
         rebalance_answer(l, &d.scheduler);
-        if (!paused)
-                r = decide_ours(&d);
-        if (r >= 0 && !paused) { // before requests: they were there first
-                d.batch.moved = own_jobs_on_move;
-                r = decide_pending(&d);
-                d.batch.moved = NULL;
-        }
-        d.batch.judges = true;
-        if (r >= 0)
-                decide_requests(&d, &taken);
-        d.batch.judges = false;
-        if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
-                r = tombstones_clear_decide(l, &d.batch);
-        if (r >= 0 && !paused)
-                r = access_tokens_decide(l, &d.batch);
-        if (r >= 0 && !paused)
-                r = secrets_decide(l, &d.batch);
-        if (r >= 0 && !paused) // after what begins jobs
-                r = held_jobs_decide(l, &d.batch);
-        if (r >= 0 && !paused)
-                r = own_jobs_decide(&d, d.batch.n_ops > 0 || !list_is_empty(&taken));
-        if (r >= 0 && !paused)
-                r = open_jobs_decide(l, &d.batch, d.batch.n_ops > 0 || !list_is_empty(&taken));
+        r = take_steps(&d, l->pause_us > leader_now(l));
         if (oom_check(r) == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature "
                           "level.");
         if (r < 0)
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
-        if (d.batch.n_ops || !list_is_empty(&taken))
-                submit(&d, &taken);
+        if (has_something(&d))
+                submit(&d);
         else if (l->one_by_one && list_is_empty(&l->moving)) { // all that is left is for many at once
                 l->one_by_one = false;
                 leader_mark(l);
@@ -508,4 +553,29 @@ void decide_next(Leader *l) {
         batch_builder_done(&d.batch);
         scheduler_free(d.scheduler);
         dependencies_done_all(&d.planned);
+}
+
+// Whether there may be something to decide, or left of the last entry.
+static bool is_due(const Leader *l) {
+        static const DueWhen beside = {
+                DUE_ENQUEUED,
+                {DUE_SET(one_by_one), DUE_SET(preview), DUE_LIST(previews.waiting), DUE_SET(previews_had),
+                 DUE_SET(rebalance_asked)}};
+        static const DueWhen left = {
+                .members = {DUE_SET(rebalance_job), DUE_LIST(jobs_flying), DUE_SET(own_leads_flying),
+                            MARKED_HOSTS(HOST_NEWS_FLYING), DUE_SET(n_own_moves), DUE_SET(n_held_admitted),
+                            DUE_LIST(authors_admitted)}};
+
+        for (const DecideStep *s = steps; s < steps + ELEMENTSOF(steps); s++)
+                if (due_when(l, &s->when))
+                        return true;
+        return due_when(l, &beside) || due_when(l, &left);
+}
+
+void decide_next(Leader *l) {
+        l->n_batches++;
+        if (l->batch_flying || !cluster_state_cluster(l->state))
+                return;
+        if (is_due(l))
+                decide(l);
 }

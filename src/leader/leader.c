@@ -79,7 +79,7 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(Leader *l) {
         uint64_t now = leader_now(l), due;
 
-        due = earlier(term_tables_next_deadline(l), l->pause_us > now ? l->pause_us : 0);
+        due = earlier(term_tables_next_deadline(l, now), l->pause_us > now ? l->pause_us : 0);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;

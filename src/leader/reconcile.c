@@ -300,7 +300,7 @@ static void follow_hosts(Leader *l) {
         while ((n = node_take_marked(l, NODE_GONE)))
                 drop_node(l, n);
         l->drain_due_us = nodes_next_deadline(l);
-        leader_set_due(l, DUE_FEATURES | DUE_CA);
+        leader_set_due(l, DUE_OF_CLUSTER_RECORD);
 }
 
 static void follow_one_early(Leader *l, UnitEntry *e) {
@@ -327,6 +327,7 @@ void reconcile_on_applied(Leader *l) {
         uint64_t hosts = cluster_state_hosts_revision(l->state);
 
         l->n_followed++;
+        leader_set_due(l, DUE_EVENTS);
         if (hosts != l->hosts_revision) {
                 l->hosts_revision = hosts;
                 follow_hosts(l);
@@ -348,9 +349,107 @@ void reconcile_on_applied(Leader *l) {
 
 // What time alone moves, by that time.
 static void follow_wall(Leader *l) {
+        (void) leader_take_due(l, DUE_WALL);
         l->drain_due_us = nodes_next_deadline(l);
         if (cluster_state_access(l->state).n_tokens > 0)
                 authorization_on_wall(l);
+}
+
+// A step of a turn: when it has work, and what it does then.
+typedef struct TurnStep {
+        DueWhen when;
+        void (*step)(Leader *l);
+        bool (*walk)(Leader *l); // instead; false: there is more for the next turn, and nobody decides yet
+} TurnStep;
+
+#define MARKED(marks) .when = {marks}
+#define WHEN(...) .when = {.members = {__VA_ARGS__}}
+#define MARKED_OR_WHEN(marks, ...) .when = {marks, {__VA_ARGS__}}
+#define MARKED_HOSTS(mark) DUE_LIST(host_marks[mark])
+// for reconcile_pull(): what its parts pull
+#define UNPULLED                                                                                     \
+        DUE_LIST(released), DUE_LIST(touched), DUE_LIST(unused), DUE_LIST(node_marks[NODE_TOUCHED]),  \
+                MARKED_HOSTS(HOST_SESSION_ENDED)
+
+static void expire_some(Leader *l) {
+        (void) sessions_expire_some(l);
+}
+
+static bool pull_all(Leader *l) {
+        bool pulled = reconcile_pull(l);
+
+        return pulled && l->leases_due_us == 0;
+}
+
+static void pull_some(Leader *l) {
+        (void) reconcile_pull(l);
+}
+
+static void step_voters(Leader *l) {
+        voters_step(l, NULL);
+}
+
+static const TurnStep before_decisions[] = {
+        {MARKED(DUE_WALL), follow_wall},
+        {WHEN(DUE_SET(grants_due)), authorization_tell_some},
+        {WHEN(DUE_SET(leases_due_us)), expire_some},
+        {WHEN(DUE_SET(secret_users.due)), older_secrets_step},
+        {WHEN(UNPULLED, DUE_SET(leases_due_us)), .walk = pull_all},
+        {MARKED_OR_WHEN(DUE_LABELS, DUE_LIST(node_marks[NODE_NEW])), .walk = scheduler_label_step},
+        {WHEN(DUE_LIST(nodes_emptying)), .walk = nodes_empty_step},
+        {WHEN(DUE_LIST(row_walks)), .walk = orders_rows_step},
+        // What is listed is compared with labels, too.
+        {WHEN(DUE_LIST(listings)), listings_step},
+        {WHEN(DUE_LIST(calls_over), DUE_LIST(verifies.waiting), DUE_LIST(asking)), node_questions_turn},
+        {WHEN(DUE_LIST(whys_due)), why_turn},
+        {WHEN(DUE_LIST(node_lists)), node_lists_turn},
+        {WHEN(DUE_LIST(job_shows)), job_shows_turn},
+        {MARKED_OR_WHEN(DUE_GLOBALS, MARKED_HOSTS(HOST_GLOBALS)), .walk = orders_globals},
+        {WHEN(MARKED_HOSTS(HOST_PLACE), DUE_LIST(node_marks[NODE_NEW])), .walk = scheduler_sync_nodes_step},
+        {MARKED_OR_WHEN(DUE_DATA, DUE_LIST(refusals_due)), .walk = scheduler_sync_refusals_step},
+        {MARKED(DUE_MASS_LOSS), mass_loss_controller_judge},
+        // Before requests are decided: those that may go are among them.
+        {WHEN(DUE_SET(queue_retired), DUE_LIST(queue_changed), DUE_SET(held_due.n)), held_jobs_step},
+};
+
+// What says something that lasts. Without authority it stays noted until leader_on_authority(), or the end.
+static const TurnStep with_authority[] = {
+        {WHEN(MARKED_HOSTS(HOST_BEAT)), sessions_acknowledge},
+        {MARKED_OR_WHEN(DUE_VOTERS | DUE_MEMBERS, MARKED_HOSTS(HOST_VOTERS)), step_voters},
+        {WHEN(MARKED_HOSTS(HOST_BARRIER)), sessions_start_barrier},
+        {MARKED(DUE_PREVIOUS_NODES), orders_mark_awaiting},
+        {WHEN(UNPULLED), pull_some}, // what was touched since
+        {WHEN(DUE_LIST(recovering_walks), DUE_LIST(replacing_due), DUE_LIST(ordering)), ordering_drain},
+        {WHEN(MARKED_HOSTS(HOST_ORDERS)), orders_flush},
+        {WHEN(MARKED_HOSTS(HOST_FILE_QUESTION)), file_pieces_turn},
+        {WHEN(MARKED_HOSTS(HOST_SESSION_BEGUN)), node_calls_on_sessions_begun},
+        {WHEN(UNPULLED), pull_some}, // what is held back, and what has ended
+        {MARKED_OR_WHEN(DUE_WAITS, MARKED_HOSTS(HOST_LIVED), DUE_LIST(waiters_due), DUE_LIST(waited),
+                        DUE_LIST(wait_walks)),
+         waiters_drain},
+        {WHEN(DUE_LIST(jobs_watched), DUE_LIST(jobs_reported)), open_jobs_turn},
+        {WHEN(DUE_LIST(waits)), waits_turn},
+        {WHEN(DUE_LIST(removals)), host_removals_notify},
+        {WHEN(DUE_SET(rebalance)), rebalance_notify},
+        {MARKED_OR_WHEN(DUE_EVENTS, DUE_LIST(event_news.due), DUE_LIST(event_news.nodes),
+                        DUE_SET(event_news.n_rows), DUE_SET(event_news.n_jobs), DUE_SET(event_news.kept),
+                        DUE_LIST(watchers.due), DUE_LIST(watchers.behind)),
+         watchers_turn},
+        {WHEN(DUE_SET(ops.present)), watchers_tell_present},
+        {WHEN(DUE_LIST(outbox)), responses_flush},
+};
+
+// False: a walk has more.
+static bool take_steps(Leader *l, const TurnStep *steps, size_t n) {
+        for (const TurnStep *s = steps; s < steps + n; s++) {
+                if (!due_when(l, &s->when))
+                        continue;
+                if (s->step)
+                        s->step(l);
+                else if (!s->walk(l))
+                        return false;
+        }
+        return true;
 }
 
 // Others go on in the next turn, before anybody decides by what they keep.
@@ -361,49 +460,12 @@ static bool decide_nothing(Leader *l) {
 }
 
 bool reconcile_turn(Leader *l) {
-        bool expired;
-
-        if (leader_take_due(l, DUE_WALL))
-                follow_wall(l);
-        authorization_tell_some(l);
-        expired = sessions_expire_some(l);
-        older_secrets_step(l);
-        if (!reconcile_pull(l) || !expired)
+        if (!take_steps(l, before_decisions, ELEMENTSOF(before_decisions)))
                 return decide_nothing(l);
-        // The same. What is listed is compared with labels, too.
-        if (!scheduler_label_step(l) || !nodes_empty_step(l) || !orders_rows_step(l))
-                return decide_nothing(l);
-        listings_step(l);
-        node_questions_turn(l);
-        why_turn(l);
-        node_lists_turn(l);
-        job_shows_turn(l);
-        if (!orders_globals(l) || !scheduler_sync_nodes_step(l) || !scheduler_sync_refusals_step(l))
-                return decide_nothing(l);
-        mass_loss_controller_judge(l);
-        held_jobs_step(l); // before requests are decided: those that may go are among them
         decide_next(l); // needs no authority: the log takes it from nobody but who leads
-        // What is to be said stays noted until leader_on_authority(), or the end.
         if (!leader_has_authority(l))
                 return false;
-        sessions_acknowledge(l);
-        voters_step(l, NULL);
-        sessions_start_barrier(l);
-        orders_mark_awaiting(l);
-        (void) reconcile_pull(l); // what was touched since
-        ordering_drain(l);
-        orders_flush(l);
-        file_pieces_turn(l);
-        node_calls_on_sessions_begun(l);
-        (void) reconcile_pull(l); // what is held back, and what has ended
-        waiters_drain(l);
-        open_jobs_turn(l);
-        waits_turn(l);
-        host_removals_notify(l);
-        rebalance_notify(l);
-        watchers_turn(l);
-        responses_flush(l);
-        return true;
+        return take_steps(l, with_authority, ELEMENTSOF(with_authority));
 }
 
 // ------------------------------------------------------------------------------------------------ life
@@ -423,7 +485,7 @@ static void end_build(Leader *l) {
         held_jobs_build(l); // after the jobs that run, which count for their limits
         own_jobs_begin(l);
         host_leases_renew(l); // no beats were taken meanwhile
-        leader_set_due(l, DUE_FEATURES | DUE_VOTERS | DUE_VOTER_SECRETS | DUE_CA);
+        leader_set_due(l, DUE_VOTERS | DUE_VOTER_SECRETS | DUE_OF_CLUSTER_RECORD);
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }

@@ -64,13 +64,17 @@ typedef struct TermTable {
         void (*on_applied)(Leader *l);
         void (*on_time)(Leader *l);
         size_t due_us;     // where in Leader its deadline is; 0: it has none, or next_deadline() says it
+        bool later;        // that one counts only as long as it is to come
         unsigned sets_due; // then: of LeaderDue; and it has no deadline any more
+        DueWhen when;      // it may have one
         uint64_t (*next_deadline)(const Leader *l);
         void (*let_go)(Leader *l);
         void (*retire)(Leader *l);
 } TermTable;
 
 #define DUE_AT(field) .due_us = offsetof(Leader, field)
+#define DUE_LATER(field) DUE_AT(field), .later = true
+#define WHEN(...) .when = {.members = {__VA_ARGS__}}
 
 // --------------------------------------------------------------------------------------------- some of them
 
@@ -83,19 +87,22 @@ static uint64_t retries_next_deadline(const Leader *l) {
 static const TermTable tables[] = {
         {.let_go = event_marks_let_go, .retire = event_marks_retire},
         {.begin = event_stream_begin, .let_go = event_stream_retire},
-        {.on_time = sessions_on_time, .retire = sessions_retire},
+        {.on_time = sessions_on_time, DUE_LATER(barriers_pause_us), .retire = sessions_retire},
         {.on_time = node_loss_on_time},
         {.on_time = previous_nodes_on_time},
         {.on_time = retry_controller_on_time,
+         WHEN(DUE_SET(retry_deadlines.n)),
          .next_deadline = retries_next_deadline,
          .retire = retry_controller_retire},
         {.on_time = nodes_on_time, DUE_AT(drain_due_us), .retire = nodes_retire},
-        {.on_time = voters_on_time, .next_deadline = voters_next_deadline, .retire = voters_retire},
+        {.on_time = voters_on_time, DUE_AT(voters_wait_us), .retire = voters_retire},
+        {DUE_LATER(voters_pause_us)},
         {.begin = authorization_begin},
         {.begin = open_jobs_build_begin},
         {.begin = scheduler_open},
         {.begin = older_secrets_begin, .on_applied = older_secrets_follow},
         {.on_applied = open_jobs_on_applied,
+         WHEN(DUE_SET(jobs_due_us), DUE_LIST(jobs_watched)),
          .next_deadline = open_jobs_next_deadline,
          .retire = open_jobs_retire},
         {.on_applied = tombstones_on_applied},
@@ -106,12 +113,17 @@ static const TermTable tables[] = {
         {.on_time = rebalance_on_time, DUE_AT(rebalance_due_us), .let_go = rebalance_retire},
         {.on_time = tombstones_on_time, DUE_AT(tombstones_due_us), .retire = tombstones_retire},
         {.on_time = authorization_on_time, DUE_AT(token_expiry_us)},
-        {.on_time = previews_on_time, .next_deadline = previews_next_deadline},
+        {.on_time = previews_on_time,
+         WHEN(DUE_LIST(previews_asking)),
+         .next_deadline = previews_next_deadline},
         {DUE_AT(ca_due_us), .sets_due = DUE_CA, .retire = ca_controller_retire},
         {DUE_AT(voter_secrets_due_us), .sets_due = DUE_VOTER_SECRETS,
          .retire = voter_secrets_controller_retire},
-        {.next_deadline = own_jobs_next_deadline, .retire = own_jobs_retire},
-        {.next_deadline = unit_deadlines_next, .retire = unit_deadlines_retire},
+        {DUE_LATER(own_leads_due_us), .retire = own_jobs_retire},
+        {DUE_LATER(host_news_due_us)},
+        {WHEN(DUE_SET(unit_deadlines[UNIT_MOVES].n), DUE_SET(unit_deadlines[UNIT_ENDS].n)),
+         .next_deadline = unit_deadlines_next,
+         .retire = unit_deadlines_retire},
         {.let_go = node_calls_retire},
         {.let_go = wait_walks_retire},
         {.retire = secrets_key_controller_retire},
@@ -127,7 +139,7 @@ static const TermTable tables[] = {
         {.retire = pending_retire},
         {.retire = fleet_units_retire},
         {.retire = row_walks_retire},
-        {.next_deadline = host_leases_next_change, .retire = host_leases_retire},
+        {DUE_LATER(lease_change_us), .retire = host_leases_retire},
         {.retire = host_clocks_retire},
         {.retire = host_marks_retire},
         {.retire = tallies_retire},
@@ -168,17 +180,17 @@ void term_tables_on_time(Leader *l) {
                 on_time(l, &tables[i]);
 }
 
-static uint64_t deadline_of(Leader *l, const TermTable *t) {
+static uint64_t deadline_of(Leader *l, const TermTable *t, uint64_t now_us) {
         if (t->due_us > 0)
-                return *deadline_at(l, t);
-        return t->next_deadline ? t->next_deadline(l) : 0;
+                return t->later && *deadline_at(l, t) <= now_us ? 0 : *deadline_at(l, t);
+        return t->next_deadline && due_when(l, &t->when) ? t->next_deadline(l) : 0;
 }
 
-uint64_t term_tables_next_deadline(Leader *l) {
-        uint64_t first = sessions_next_deadline(l);
+uint64_t term_tables_next_deadline(Leader *l, uint64_t now_us) {
+        uint64_t first = lease_table_next(&l->leases);
 
         for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
-                uint64_t due_us = deadline_of(l, &tables[i]);
+                uint64_t due_us = deadline_of(l, &tables[i], now_us);
 
                 if (due_us && (!first || due_us < first))
                         first = due_us;

@@ -5,6 +5,9 @@
 // the pass that decides takes the mark, once a turn at most, and looks at the facts as they are then. No
 // mark names an object: marks of hosts, nodes and units are in view.
 
+#include <stddef.h>
+#include <string.h>
+
 #include "leader-core.h"
 
 typedef enum LeaderDue {
@@ -22,11 +25,53 @@ typedef enum LeaderDue {
         DUE_VOTER_SECRETS = 1 << 7,  // which voter has which secrets
         DUE_OLD_SECRETS = 1 << 8,    // an older version of a secret may be unused
         DUE_FEATURES = 1 << 9,       // whether the log's feature level may rise
-        DUE_CA = 1 << 10,            // the CAs of hosts' certificates
+        DUE_CA = 1 << 10,            // the CAs of hosts' certificates; as long as they change
         DUE_WALL = 1 << 11,          // what leader_wall() moves
         DUE_DATA = 1 << 12,          // a node went or changed its mode: data there may bind no unit any more
+        DUE_LABELS = 1 << 13,        // of all nodes: pools have changed, or what nodes can offer
+        DUE_EVENTS = 1 << 14,        // the log may have news for watchers, or not all was drained
+        DUE_MEMBERS = 1 << 15,       // the log's configuration may be another one
+        DUE_SYNTHETIC = 1 << 16,     // whether the log may have what the next feature level has
+        DUE_SECRETS_KEY = 1 << 17,   // the key of units' secrets; as long as it changes
 } LeaderDue;
+
+enum { // what a change of the cluster's record, or of hosts', makes due
+        DUE_OF_CLUSTER_RECORD = DUE_FEATURES | DUE_SYNTHETIC | DUE_CA | DUE_SECRETS_KEY | DUE_MEMBERS
+};
 
 void leader_set_due(Leader *l, unsigned due); // of LeaderDue, one or more
 bool leader_is_due(const Leader *l, LeaderDue due);
 bool leader_take_due(Leader *l, LeaderDue due); // true: it was due; it is not now
+
+// When a pass has work. Whoever calls many of them looks at this first, so that a turn costs what there is
+// to do, and not how many passes there are. A pass that is called without work does nothing.
+typedef struct DueMember {
+        size_t at;   // of a member of Leader
+        size_t size; // 0: it is a list, and there is work if that has members; else if it is not all zeroes
+} DueMember;
+
+enum { DUE_MEMBERS_MAX = 8 };
+
+typedef struct DueWhen { // any of these
+        unsigned marks;                     // of LeaderDue
+        DueMember members[DUE_MEMBERS_MAX]; // behind the last of them: zeroes
+} DueWhen;
+
+#define DUE_LIST(member) {offsetof(Leader, member), 0}
+#define DUE_SET(member) {offsetof(Leader, member), sizeof(((Leader *) NULL)->member)}
+
+static inline bool due_member(const Leader *l, const DueMember *m) {
+        static const char zeroes[sizeof(uint64_t)];
+        const char *member = (const char *) l + m->at;
+
+        return m->size > 0 ? memcmp(member, zeroes, m->size) != 0
+                           : ((const ListNode *) member)->next != (const ListNode *) member;
+}
+
+static inline bool due_when(const Leader *l, const DueWhen *when) {
+        bool due = l->due & when->marks;
+
+        for (unsigned i = 0; !due && i < DUE_MEMBERS_MAX && when->members[i].at > 0; i++)
+                due = due_member(l, &when->members[i]);
+        return due;
+}

@@ -277,6 +277,7 @@ struct Leader {
         Companions companions; // which templates stand beside which units
         Dependencies dependencies;
         LeaseTable leases;
+        uint64_t lease_change_us; // when the log is to say how long they are for this leader; 0: it says so
         uint32_t hosts_walked; // number of the last that a leader that begins has looked at
         bool hosts_known;      // to one that begins: all of them, and their nodes
         HostCounts n_hosts;
@@ -353,11 +354,14 @@ struct Leader {
                                                               // entry; of the one on its way
         ListNode outcomes, outcomes_flying; // UnitOnNode.outcome_due: for the next entry; of the one on its
                                             // way
-        Voters *voters;           // the steps that make them what they are to be: voters.c alone
+        Voters *voters;           // the steps that make them what they are to be: voters.c alone, with:
+        uint64_t voters_pause_us; // no next step before this time
+        uint64_t voters_wait_us;  // a request waits to hear of the voters until then; 0: none
         VoterSecretsController *voter_secrets; // that are being made: voter-secrets-controller.c alone
         uint64_t
                 // a voter that says that it has not got what it was told is told again; 0: none is
                 voter_secrets_due_us;
+        bool lacks_voter_secrets; // the log names a secret that is not on this disk
         CaController *ca;         // that is being made: ca-controller.c alone
         uint64_t
                 ca_due_us; // hosts that have not answered are asked again for their certificates; 0: none is

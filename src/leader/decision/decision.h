@@ -17,6 +17,7 @@ typedef struct Decision {
         Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
         uint64_t n_jobs;      // that it begins
+        ListNode taken;       // PendingRequest.queue: those of which there is something in the batch
         size_t n_served;      // units of the requests that had their turns
         size_t n_parted;               // requests of which it has the first of several parts
         size_t n_reported; // units of the records by which requests that came again were answered

@@ -38,6 +38,7 @@ struct EventStream {
         ListNode gone; // GoneObject.kept of those in the order, oldest first
         size_t n_gone;
         uint64_t n_rows; // units on nodes that were looked at, one by one
+        bool drained;    // all that had changed when that was looked at last has its sequence
 };
 
 // It has changed last, under that sequence, which is the last one; it is in the order no more.

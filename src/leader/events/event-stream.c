@@ -24,6 +24,7 @@
 #include "answer.h"
 #include "array.h"
 #include "cluster-state.h"
+#include "due.h"
 #include "event-marks.h"
 #include "log-trail.h"
 #include "message.h"
@@ -54,6 +55,7 @@ void event_stream_begin(Leader *l) {
         list_init(&s->gone);
         list_init(&s->draining);
         l->events = s;
+        leader_set_due(l, DUE_EVENTS);
         event_marks_keep(l, false);
         event_jobs_begin(l);
         event_mark(l, &s->leader);
@@ -447,7 +449,7 @@ static size_t drain_due(Leader *l, size_t left, size_t rows) {
         return MAX_OF(left, rows);
 }
 
-StreamState event_stream_drain(Leader *l) {
+static StreamState drain(Leader *l) {
         LeaderWalk *walk = &l->walks.of[WALK_EVENTS];
         size_t left, rows;
 
@@ -475,4 +477,14 @@ StreamState event_stream_drain(Leader *l) {
         walk_sliced(l, walk, 0);
         leader_mark(l);
         return STREAM_DRAINING;
+}
+
+StreamState event_stream_drain(Leader *l) {
+        StreamState state = drain(l);
+
+        (void) leader_take_due(l, DUE_EVENTS);
+        if (state != STREAM_DRAINED || !list_is_empty(&l->events->draining))
+                leader_set_due(l, DUE_EVENTS);
+        l->events->drained = state == STREAM_DRAINED;
+        return state;
 }

@@ -299,13 +299,11 @@ static void serve_some(Leader *l, ListNode *list, Turn *turn, bool drained) {
                 serve(l, CONTAINER_OF(list->next, Watcher, all), turn, drained);
 }
 
-// What is answered in this turn is not known to anybody before this is.
-static void tell_present(const Leader *l, bool drained) {
+void watchers_tell_present(Leader *l) {
         EventCursor c = event_stream_cursor(l);
 
-        if (l->ops.present)
-                l->ops.present(drained ? &c : NULL, authorization_revision(l),
-                               l->ops.authority_until(l->userdata), l->userdata);
+        l->ops.present(l->events->drained ? &c : NULL, authorization_revision(l),
+                       l->ops.authority_until(l->userdata), l->userdata);
 }
 
 void watchers_turn(Leader *l) {
@@ -314,10 +312,8 @@ void watchers_turn(Leader *l) {
         StreamState state = event_stream_drain(l);
         bool drained = state == STREAM_DRAINED;
 
-        if (state == STREAM_MARKING) {
-                tell_present(l, false);
+        if (state == STREAM_MARKING)
                 return;
-        }
         if (l->events->last_seq != seq)
                 list_splice(&l->watchers.due, &l->watchers.idle);
         serve_some(l, &l->watchers.due, &turn, drained);
@@ -326,5 +322,4 @@ void watchers_turn(Leader *l) {
         serve_some(l, &l->watchers.behind, &turn, drained);
         if (!list_is_empty(&l->watchers.due) || !list_is_empty(&l->watchers.behind))
                 leader_mark(l);
-        tell_present(l, drained);
 }

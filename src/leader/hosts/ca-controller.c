@@ -314,8 +314,10 @@ int ca_controller_decide(Leader *l, BatchBuilder *b) {
         bool under_way = ca && ca->phase != ARGOSY__CA_PHASE__CA_SETTLED;
         CaView v;
 
-        if (!ca || (!leader_take_due(l, DUE_CA) && !under_way))
+        if (!leader_take_due(l, DUE_CA) || !ca)
                 return 0;
+        if (under_way) // each decision looks
+                leader_set_due(l, DUE_CA);
         if (ca->phase != ARGOSY__CA_PHASE__CA_HAND_OUT || ca->next_number > 0)
                 forget_made(l);
         ask_some(l);

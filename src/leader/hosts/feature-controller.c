@@ -64,8 +64,10 @@ static int put_synthetic(Leader *l, BatchBuilder *b) {
         Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
         int r;
 
-        if (cluster_state_feature_level(l->state) < FEATURE_SYNTHETIC || cluster.synthetic)
+        if (cluster_state_feature_level(l->state) < FEATURE_SYNTHETIC || cluster.synthetic) {
+                (void) leader_take_due(l, DUE_SYNTHETIC); // until the cluster's record changes
                 return 0;
+        }
         cluster.synthetic = true;
         r = batch_builder_put_cluster(b, &cluster);
         return r == -EBUSY ? 0 : r; // with the next batch
@@ -78,7 +80,9 @@ int feature_controller_decide(Leader *l, BatchBuilder *b) {
         size_t n;
         int r;
 
-        if (!leader_is_due(l, DUE_FEATURES) || now >= FEATURE_LEVEL)
+        if (now >= FEATURE_LEVEL)
+                (void) leader_take_due(l, DUE_FEATURES);
+        if (!leader_is_due(l, DUE_FEATURES))
                 return put_synthetic(l, b);
         hosts = view(l, &n);
         if (!hosts)

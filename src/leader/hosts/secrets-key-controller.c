@@ -441,7 +441,11 @@ int secrets_key_controller_decide(Leader *l, BatchBuilder *b) {
 
         if (phase_of(l) != ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SEAL)
                 l->secrets_key->reported = false;
-        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED || batch_builder_has_cluster(b))
+        (void) leader_take_due(l, DUE_SECRETS_KEY);
+        if (phase_of(l) == ARGOSY__SECRETS_KEY_PHASE__SECRETS_KEY_SETTLED)
+                return 0;
+        leader_set_due(l, DUE_SECRETS_KEY); // each decision looks
+        if (batch_builder_has_cluster(b))
                 return 0;
         v = look(l);
         if (v.named)

@@ -690,13 +690,6 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
         leader_mark(l);
 }
 
-uint64_t sessions_next_deadline(Leader *l) {
-        uint64_t lease_us = host_leases_next(l),
-                 barrier_us = l->barriers_pause_us > leader_now(l) ? l->barriers_pause_us : 0;
-
-        return lease_us && (!barrier_us || lease_us < barrier_us) ? lease_us : barrier_us;
-}
-
 void sessions_retire(Leader *l) {
         l->barriers_pause_us = l->leases_due_us = 0;
         map_foreach (slot, &l->hosts) {

@@ -20,7 +20,6 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
 void session_on_link_lost(Leader *l, Host *h);
 // Leases expire, in each turn those of hosts with so many units; Leader.leases_due_us: there may be more.
 void sessions_on_time(Leader *l);
-uint64_t sessions_next_deadline(Leader *l); // boot time; 0: none
 bool sessions_expire_some(Leader *l); // the rest of these; true: nothing is left
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);

@@ -39,7 +39,6 @@ enum { TELL_AGAIN_US = 1000000 };
 
 struct VoterSecretsController {
         VoterSecrets fresh; // that the log does not name yet
-        bool lacks;         // a secret that the log names is not on this disk
 };
 
 typedef struct SecretsVoter {
@@ -73,7 +72,7 @@ VoterSecretsController *voter_secrets_controller_free(VoterSecretsController *c)
 
 void voter_secrets_controller_retire(Leader *l) {
         voter_secrets_done(&l->voter_secrets->fresh);
-        l->voter_secrets->lacks = false;
+        l->lacks_voter_secrets = false;
 }
 
 static const VoterSecrets *own_secrets(const Leader *l) {
@@ -445,9 +444,9 @@ static uint32_t successor_of(const Leader *l, const SecretsVoters *voters) {
 
 static void hand_over_if_lacking(Leader *l, const SecretsVoters *voters) {
         const Argosy__VoterSecretRecord *lacking = find_lacking(l);
-        bool said = l->voter_secrets->lacks;
+        bool said = l->lacks_voter_secrets;
 
-        l->voter_secrets->lacks = lacking;
+        l->lacks_voter_secrets = lacking;
         if (!lacking)
                 return;
         if (!said)
@@ -464,7 +463,7 @@ int voter_secrets_controller_decide(Leader *l, BatchBuilder *b) {
         int r = 0;
 
         if (!cluster_state_cluster(l->state) ||
-            (!leader_is_due(l, DUE_VOTER_SECRETS) && !l->voter_secrets->lacks))
+            (!leader_is_due(l, DUE_VOTER_SECRETS) && !l->lacks_voter_secrets))
                 return 0;
         voters = voters_of(l);
         drop_recorded(l);

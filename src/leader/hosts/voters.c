@@ -55,11 +55,9 @@ struct Voters {
         bool busy;              // the log owes us the end of a membership operation
         uint32_t opening;       // host that is opening a log on our order; 0: none
         uint32_t open_id;       // raft id that it is to open
-        uint64_t pause_us;      // no next step before this time
         MembershipStep next;    // the next step, and since when it is that: it goes by what is heard
         uint64_t next_since_us; // later
         bool blocked;           // it was said that it is not safe now
-        uint64_t wait_us;       // a request waits to hear of the voters until then; 0: none
         int error;              // that was complained about last
         char notice[320];       // what it waits for
 };
@@ -77,7 +75,7 @@ void voters_retire(Leader *l) {
         Voters *v = l->voters;
 
         v->opening = 0;
-        v->pause_us = v->wait_us = 0;
+        l->voters_pause_us = l->voters_wait_us = 0;
         v->next = (MembershipStep){};
         v->blocked = false;
 }
@@ -89,19 +87,12 @@ const char *voters_notice(const Leader *l) {
 // ------------------------------------------------------------------------------------------------ time
 
 void voters_pause(Leader *l, uint64_t until_us) {
-        l->voters->pause_us = until_us;
-}
-
-uint64_t voters_next_deadline(const Leader *l) {
-        const Voters *v = l->voters;
-        uint64_t pause = v->pause_us > leader_now(l) ? v->pause_us : 0;
-
-        return pause && (!v->wait_us || pause < v->wait_us) ? pause : v->wait_us;
+        l->voters_pause_us = until_us;
 }
 
 void voters_on_time(Leader *l) {
-        if (l->voters->wait_us <= leader_now(l))
-                l->voters->wait_us = 0; // set again by what still waits
+        if (l->voters_wait_us <= leader_now(l))
+                l->voters_wait_us = 0; // set again by what still waits
 }
 
 static void retry_later(Leader *l) {
@@ -173,7 +164,7 @@ static int judge(Leader *l, VotersGoal goal, uint64_t since_us, const char *verb
                 if (r < 0)
                         return r;
                 if (hopeful.safe) {
-                        l->voters->wait_us = leader_now(l) + VOTERS_WAIT_US;
+                        l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
                         return VOTERS_UNANSWERED;
                 }
                 verdict = hopeful;
@@ -236,7 +227,7 @@ static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
                 pointers[i] = &values[i];
         l->voters->opening = host;
         l->voters->open_id = open.raft_id;
-        l->voters->pause_us = leader_now(l) + VOTERS_OPEN_US;
+        l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;
         leader_to_host(l, h, &m);
 }
 
@@ -260,6 +251,7 @@ static void on_member_done(int error, void *userdata) {
         Leader *l = userdata;
 
         l->voters->busy = false;
+        leader_set_due(l, DUE_MEMBERS);
         if (error == 0) {
                 l->voters->error = 0;
                 // the one that is gone may have been a host that no record names
@@ -267,7 +259,7 @@ static void on_member_done(int error, void *userdata) {
         }
         if (error < 0) {
                 complain(l, error);
-                l->voters->pause_us = leader_now(l) + VOTERS_RETRY_US;
+                l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
         }
         leader_mark(l);
         leader_outside_done(l);
@@ -277,6 +269,7 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
         int r = what(raft_id, on_member_done, l, l->userdata);
 
         if (r == -EEXIST || r == -ENOENT) { // it is so already
+                leader_set_due(l, DUE_MEMBERS);
                 retry_later(l);
                 return;
         }
@@ -290,7 +283,7 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
 }
 
 void voters_hand_over(Leader *l, uint32_t raft_id) {
-        if (l->voters->busy || l->voters->pause_us > leader_now(l))
+        if (l->voters->busy || l->voters_pause_us > leader_now(l))
                 return; // the clock is set
         if (raft_id > 0)
                 call_log(l, l->ops.transfer, raft_id);
@@ -425,7 +418,7 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
         }
         voters_view_set_live(l, v, since, true);
         if (membership_is_safe(&v->view, s) && leader_now(l) < since + VOTERS_PATIENCE_US)
-                l->voters->wait_us = leader_now(l) + VOTERS_WAIT_US;
+                l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
         else {
                 voters_view_set_live(l, v, since, false);
                 notice_blocked(l, v, s);
@@ -484,8 +477,11 @@ static bool is_as_seen(const Leader *l, const VotersView *v) {
 }
 
 static bool take_due(Leader *l, const VotersView *v) {
-        bool due = leader_take_due(l, DUE_VOTERS) || !is_as_seen(l, v);
+        bool due = leader_take_due(l, DUE_VOTERS);
         Host *h;
+
+        if (leader_take_due(l, DUE_MEMBERS))
+                due |= !is_as_seen(l, v);
 
         while ((h = host_take_marked(l, HOST_VOTERS)))
                 due |= concerns_voters(l, h);
@@ -507,7 +503,7 @@ void voters_step(Leader *l, BatchBuilder *b) {
         MembershipStep s;
 
         if (l->voters->busy || l->batch_flying || !cluster_state_cluster(l->state) ||
-            l->voters->pause_us > leader_now(l))
+            l->voters_pause_us > leader_now(l))
                 return;
         v = voters_view_of_log(l);
         if (!take_due(l, &v))
@@ -570,10 +566,10 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
                          (int) str_cut(opened->error, REASON_MAX), opened->error);
                 str_fit(l->voters->notice, sizeof(l->voters->notice), "%s cannot become a voter: %s",
                         record->name, opened->error);
-                l->voters->pause_us = leader_now(l) + VOTERS_OPEN_US;
+                l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;
                 return;
         }
-        l->voters->pause_us = 0;
+        l->voters_pause_us = 0;
         h->running_id = opened->raft_id;
         if (record->raft_id != opened->raft_id)
                 voters_view_note_opened(h, opened->raft_id);
@@ -589,7 +585,7 @@ void voters_on_attach(Leader *l, Host *h) {
         if (h->membership.opened_in_vain) { // there may be room now
                 h->membership.opened_in_vain = false;
                 if (!l->voters->opening) // else another has its time
-                        l->voters->pause_us = 0;
+                        l->voters_pause_us = 0;
                 leader_set_due(l, DUE_VOTERS);
         }
         if (h->running_id && !record->raft_id) {
@@ -598,6 +594,6 @@ void voters_on_attach(Leader *l, Host *h) {
         }
         if (l->voters->opening == h->number) { // the order went down with the old link
                 l->voters->opening = 0;
-                l->voters->pause_us = 0;
+                l->voters_pause_us = 0;
         }
 }

@@ -14,7 +14,6 @@ void voters_retire(Leader *l);  // it leads no more
 const char *voters_notice(const Leader *l);
 // No step is taken before then.
 void voters_pause(Leader *l, uint64_t until_us);
-uint64_t voters_next_deadline(const Leader *l); // 0: none
 void voters_on_time(Leader *l);
 
 // Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.

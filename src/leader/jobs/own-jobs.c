@@ -421,10 +421,3 @@ void own_jobs_retire(Leader *l) {
         l->own_leads = l->own_leads_flying = false;
         l->own_leads_due_us = 0;
 }
-
-uint64_t own_jobs_next_deadline(const Leader *l) {
-        uint64_t now = leader_now(l), leads_us = l->own_leads_due_us > now ? l->own_leads_due_us : 0,
-                 hosts_us = l->host_news_due_us > now ? l->host_news_due_us : 0;
-
-        return leads_us == 0 || (hosts_us > 0 && hosts_us < leads_us) ? hosts_us : leads_us;
-}

@@ -15,5 +15,3 @@ void own_jobs_landed(Leader *l, bool committed);
 // We lead from now on; not any more.
 void own_jobs_begin(Leader *l);
 void own_jobs_retire(Leader *l);
-// When own_jobs_decide() has something that waits for no other entry; 0: never.
-uint64_t own_jobs_next_deadline(const Leader *l);

@@ -163,9 +163,9 @@ void scheduler_add_new_nodes(Leader *l) {
                         (void) label_host(l, new[i].node->host);
 }
 
-void scheduler_mark_labels(SchedulerTables *t) {
-        t->labels_due = true;
-        t->labelled_host = 0;
+void scheduler_mark_labels(Leader *l) {
+        leader_set_due(l, DUE_LABELS);
+        l->places->labelled_host = 0;
 }
 
 // What it says about cores and memory, and the labels offers/NAME=N about the rest.
@@ -238,24 +238,25 @@ static bool label_some(Leader *l, size_t most) {
         SchedulerTables *t = l->places;
         size_t work = 0, each = LABEL_WORK + count_pool_words(l->state) / POOL_WORDS_WORK;
 
-        while (t->labels_due && work < most) {
+        while (leader_is_due(l, DUE_LABELS) && work < most) {
                 const Argosy__HostRecord *next = cluster_state_next_host(l->state, t->labelled_host);
                 Host *h = next ? host_find(l, next->host) : NULL;
 
-                t->labels_due = next;
+                if (!next)
+                        (void) leader_take_due(l, DUE_LABELS);
                 t->labelled_host = next ? next->host : 0;
                 if (!h)
                         continue;
                 work += each + label_host(l, h) / MARK_WORK;
                 sync_due(l, h);
         }
-        return !t->labels_due;
+        return !leader_is_due(l, DUE_LABELS);
 }
 
 void scheduler_relabel(Leader *l) {
         if (!l->places)
                 return;
-        scheduler_mark_labels(l->places);
+        scheduler_mark_labels(l);
         leader_set_due(l, DUE_GLOBALS); // they may run on other nodes
         leader_mark(l);
 }

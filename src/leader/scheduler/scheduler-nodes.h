@@ -21,4 +21,4 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);
 void scheduler_add_new_nodes(Leader *l);    // with their labels
 void scheduler_sync_all_offers(Leader *l);  // there is a new kind of resource
-void scheduler_mark_labels(SchedulerTables *t); // before a node is chosen next
+void scheduler_mark_labels(Leader *l); // before a node is chosen next

@@ -25,18 +25,18 @@ static SchedulerRole *role_find(const SchedulerTables *t, const char *name) {
 }
 
 // The resource's number. A new one makes all nodes due, as what they offer of it is not known yet.
-static int resource_of(SchedulerTables *t, const char *name) {
+static int resource_of(Leader *l, const char *name) {
         bool new = false;
-        int r = placement_resource(t->placement, name, &new);
+        int r = placement_resource(l->places->placement, name, &new);
 
         if (new)
-                scheduler_mark_labels(t);
+                scheduler_mark_labels(l);
         return r;
 }
 
-static int amounts(SchedulerTables *t, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
+static int amounts(Leader *l, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
         for (size_t i = 0; i < n; i++) {
-                int resource = resource_of(t, from[i]->resource);
+                int resource = resource_of(l, from[i]->resource);
 
                 if (resource < 0)
                         return resource;
@@ -46,7 +46,7 @@ static int amounts(SchedulerTables *t, Argosy__Amount *const *from, size_t n, in
 }
 
 // `record` NULL: the settings of a role without a record.
-static int settings_of(SchedulerTables *t, const Argosy__RoleRecord *record, PlacementRole *ret) {
+static int settings_of(Leader *l, const Argosy__RoleRecord *record, PlacementRole *ret) {
         int r;
 
         *ret = (PlacementRole){.weight = 1};
@@ -55,14 +55,15 @@ static int settings_of(SchedulerTables *t, const Argosy__RoleRecord *record, Pla
         if (!record)
                 return 0;
         ret->weight = MAX_OF(record->weight, 1U);
-        r = amounts(t, record->guarantee, record->n_guarantee, ret->guarantee);
-        return r < 0 ? r : amounts(t, record->limit, record->n_limit, ret->limit);
+        r = amounts(l, record->guarantee, record->n_guarantee, ret->guarantee);
+        return r < 0 ? r : amounts(l, record->limit, record->n_limit, ret->limit);
 }
 
-static int role_put(SchedulerTables *t, const char *name, const Argosy__RoleRecord *record) {
+static int role_put(Leader *l, const char *name, const Argosy__RoleRecord *record) {
+        SchedulerTables *t = l->places;
         SchedulerRole *role = role_find(t, name);
         PlacementRole settings;
-        int r = settings_of(t, record, &settings);
+        int r = settings_of(l, record, &settings);
 
         if (r < 0)
                 return r;
@@ -82,12 +83,13 @@ static int role_put(SchedulerTables *t, const char *name, const Argosy__RoleReco
         return r;
 }
 
-static int role_drop(SchedulerTables *t, SchedulerRole *role) {
+static int role_drop(Leader *l, SchedulerRole *role) {
+        SchedulerTables *t = l->places;
         PlacementRoleUse use;
 
         placement_role_use(t->placement, role->number, &use);
         if (use.units > 0)
-                return role_put(t, role->name, NULL);
+                return role_put(l, role->name, NULL);
         map_take_str(&t->roles, role->name);
         placement_role_remove(t->placement, role->number);
         free(role);
@@ -98,16 +100,16 @@ int scheduler_sync_roles(Leader *l) {
         SchedulerTables *t = l->places;
         size_t n;
         Argosy__RoleRecord *const *records = cluster_state_roles(l->state, &n);
-        int r = role_put(t, ROLE_DEFAULT, cluster_state_find_role(l->state, ROLE_DEFAULT));
+        int r = role_put(l, ROLE_DEFAULT, cluster_state_find_role(l->state, ROLE_DEFAULT));
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = role_put(t, records[i]->name, records[i]);
+                r = role_put(l, records[i]->name, records[i]);
         map_foreach (slot, &t->roles) {
                 SchedulerRole *role = slot->value;
 
                 if (r >= 0 && !streq(role->name, ROLE_DEFAULT) &&
                     !cluster_state_find_role(l->state, role->name))
-                        r = role_drop(t, role);
+                        r = role_drop(l, role);
         }
         if (r < 0)
                 return r;
@@ -210,7 +212,7 @@ int64_t scheduler_role_placed(const Leader *l, const char *name) {
 }
 
 int scheduler_resource_known(Leader *l, const char *name) {
-        int r = resource_of(l->places, name);
+        int r = resource_of(l, name);
 
         return r < 0 ? r : 0;
 }

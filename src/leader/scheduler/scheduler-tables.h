@@ -29,8 +29,7 @@ struct SchedulerTables {
         uint64_t roles_revision; // of the records as they are here
         uint32_t role, anything; // ROLE_DEFAULT's number; the class of units that nothing is known of
         bool sorted;             // the nodes that a leader that begins has found
-        bool labels_due; // of all nodes: pools have changed
-        uint32_t labelled_host; // they were, of the hosts up to that one
+        uint32_t labelled_host;  // DUE_LABELS: the hosts up to that one have theirs
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map provisional; // ProvisionalUnit by name: units without a record, while a Scheduler lives

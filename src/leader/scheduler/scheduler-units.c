@@ -452,7 +452,7 @@ bool scheduler_must_go(const Leader *l, const Unit *u) {
 }
 
 void scheduler_follow_labels(Leader *l, const Host *h) {
-        if (l->places && (host_has_mark(h, HOST_LABELS) || l->places->labels_due))
+        if (l->places && (host_has_mark(h, HOST_LABELS) || leader_is_due(l, DUE_LABELS)))
                 scheduler_sync_nodes(l, 0);
 }
 

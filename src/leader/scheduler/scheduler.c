@@ -14,6 +14,7 @@
 
 #include "array.h"
 #include "data-nodes.h"
+#include "due.h"
 #include "fleet-units.h"
 #include "oom.h"
 #include "registry.h"
@@ -421,6 +422,7 @@ void scheduler_open(Leader *l) {
         SchedulerTables *t = oom_checked(calloc(1, sizeof *t));
         int r;
 
+        (void) leader_take_due(l, DUE_LABELS); // of the term before
         l->places = t;
         t->placement = placement_new();
         (void) scheduler_sync_roles(l);

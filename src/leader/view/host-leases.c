@@ -43,25 +43,15 @@ void host_lease_forget_reported(Host *h) {
 
 void host_leases_follow(Leader *l) {
         l->leases.lease_us = host_leases_us(l);
-}
-
-static uint64_t log_at_us(const Leader *l) {
-        return cluster_state_cluster(l->state)
-                       ? lease_length_log_at_us(l->config.lease_ms, logged_ms(l), l->leads_us)
-                       : 0;
-}
-
-uint64_t host_leases_next_change(const Leader *l) {
-        uint64_t at_us = log_at_us(l);
-
-        return at_us > leader_now(l) ? at_us : 0;
+        l->lease_change_us = cluster_state_cluster(l->state)
+                                     ? lease_length_log_at_us(l->config.lease_ms, logged_ms(l), l->leads_us)
+                                     : 0;
 }
 
 int host_leases_decide(Leader *l, BatchBuilder *b) {
-        uint64_t at_us = log_at_us(l);
         Argosy__ClusterRecord cluster;
 
-        if (at_us == 0 || leader_now(l) < at_us || batch_builder_has_cluster(b))
+        if (l->lease_change_us == 0 || leader_now(l) < l->lease_change_us || batch_builder_has_cluster(b))
                 return 0;
         cluster = *cluster_state_cluster(l->state);
         cluster.lease_ms = l->config.lease_ms;
@@ -100,10 +90,6 @@ Host *host_lease_expire(Leader *l, uint64_t now_us, bool again) {
 
 void host_leases_renew(Leader *l) {
         lease_table_renew(&l->leases, leader_now(l));
-}
-
-uint64_t host_leases_next(Leader *l) {
-        return lease_table_next(&l->leases);
 }
 
 void host_leases_retire(Leader *l) {

@@ -14,7 +14,6 @@ void host_lease_end(Leader *l, Host *h);   // it is lost from now on
 // `again`: it is asked on from before, so the leader did not wake late.
 Host *host_lease_expire(Leader *l, uint64_t now_us, bool again);
 void host_leases_renew(Leader *l);         // all: nobody could be heard
-uint64_t host_leases_next(Leader *l);      // when to ask for the next one; 0: never
 
 uint64_t host_leases_us(const Leader *l); // how long a host may hold the one that it has
 // How long the host's leases are from now on, which it is about to be told. 0: as it was told before in this
@@ -23,8 +22,7 @@ uint32_t host_lease_tell(const Leader *l, Host *h);
 uint32_t host_lease_tell_again(const Leader *l, Host *h); // likewise, and never 0
 void host_lease_forget_reported(Host *h);                      // its session has ended
 void host_leases_follow(Leader *l);       // the log may say another length
-// When the log may be told another length that it cannot be told yet; 0: there is none.
-uint64_t host_leases_next_change(const Leader *l);
-// Puts it into the entry, if it is time. 0 or -ENOMEM.
+// Puts into the entry how long they are for this leader, if the log says otherwise and
+// Leader.lease_change_us has come. 0 or -ENOMEM.
 int host_leases_decide(Leader *l, BatchBuilder *b);
 void host_leases_retire(Leader *l);        // a term is over: nobody has one

@@ -213,7 +213,7 @@ static void how_long_the_turns_take_changes_nothing_about_who_is_lost(void **sta
         pass_ms(TABLES_LEASE_MS / 2);
         assert_int_not_equal(t.leader->leases_due_us, 0);
         while (t.leader->leases_due_us) {
-                (void) host_leases_next(t.leader); // as the timer is armed between two turns
+                (void) lease_table_next(&t.leader->leases); // as the timer is armed between two turns
                 t.now_us += TABLES_LEASE_MS * USEC_PER_MSEC;
                 sessions_on_time(t.leader);
                 (void) sessions_expire_some(t.leader);

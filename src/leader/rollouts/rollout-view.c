@@ -10,6 +10,7 @@
 
 #include "batch-builder.h"
 #include "clock.h"
+#include "group-contents.h"
 #include "node-loss-controller.h"
 #include "registry.h"
 #include "rollout-content.h"
@@ -143,15 +144,27 @@ static size_t option_of(SpecEntry *spec, size_t n) {
                                                          : SIZE_MAX;
 }
 
-// The strictest of what the command said, and what the contents before and after say. `e`: one of the units,
-// or NULL; n: how many are wanted up.
-static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, size_t n) {
-        size_t option = MIN_OF(option_of(rollout_spec(l, &r->spec), n),
-                               option_of(rollout_spec(l, &r->spec_before), n));
+typedef struct GroupLimit {
+        size_t n, max; // units that are wanted up; SIZE_MAX: nobody has said anything
+} GroupLimit;
 
-        option = MIN_OF(option, option_of(e ? e->spec : NULL, n));
-        return MIN_OF(option, share_or((UnitShare){r->max_unavailable, r->percent}, n,
-                                       option == SIZE_MAX ? 1 : option));
+static void keep_to(SpecEntry *spec, void *userdata) {
+        GroupLimit *limit = userdata;
+
+        limit->max = MIN_OF(limit->max, option_of(spec, limit->n));
+}
+
+// The strictest of what the command said, what the contents before and after say, and those that the units
+// have (`group`). Without a word of the command, and of the contents that it is about, it is one after the
+// other: units may have files of their own.
+static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, GroupLimit group) {
+        size_t about = rollout_is_update(r) ? MIN_OF(option_of(rollout_spec(l, &r->spec), group.n),
+                                                     option_of(rollout_spec(l, &r->spec_before), group.n))
+                                            : group.max;
+        size_t option = MIN_OF(about, group.max);
+
+        return MIN_OF(option, share_or((UnitShare){r->max_unavailable, r->percent}, group.n,
+                                       about == SIZE_MAX ? 1 : option));
 }
 
 static RolloutView rules_of(const Leader *l, const Argosy__RolloutRecord *r, size_t max) {
@@ -170,12 +183,13 @@ RolloutView rollout_rules_of_one(const Leader *l, const Argosy__RolloutRecord *r
 
 RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e,
                                    const RolloutItem *items, size_t n) {
+        GroupLimit limit = {.max = SIZE_MAX};
         RolloutView rules;
-        size_t n_up = 0;
 
         for (size_t i = 0; i < n; i++)
-                n_up += items[i].wanted_up;
-        rules = rules_of(l, r, max_of(l, r, e, n_up));
+                limit.n += items[i].wanted_up;
+        keep_to(e->spec, &limit);
+        rules = rules_of(l, r, max_of(l, r, limit));
         rules.items = items;
         rules.n_items = n;
         return rules;
@@ -184,13 +198,10 @@ RolloutView rollout_rules_of_nodes(const Leader *l, const Argosy__RolloutRecord 
 // ------------------------------------------------------------------------------------------------ groups
 
 RolloutView rollout_rules(const Leader *l, const Rollout *o, const Argosy__RolloutRecord *r) {
-        const ListNode *units = &o->budget->units;
-        const UnitEntry *e = list_is_empty(units)
-                                     ? NULL
-                                     : cluster_state_find_unit(
-                                               l->state, CONTAINER_OF(units->next, Unit, of_budget)->name);
+        GroupLimit limit = {.n = o->members.sums.wanted, .max = SIZE_MAX};
 
-        return rules_of(l, r, max_of(l, r, e, o->members.sums.wanted));
+        group_contents_each(l, o->budget, keep_to, &limit);
+        return rules_of(l, r, max_of(l, r, limit));
 }
 
 bool rollout_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {

@@ -100,3 +100,14 @@ int group_contents_one_source(const Leader *l, const DisruptionBudget *g, SpecEn
         *ret = first;
         return 0;
 }
+
+void group_contents_each(const Leader *l, const DisruptionBudget *g,
+                         void (*each)(SpecEntry *spec, void *userdata), void *userdata) {
+        map_foreach (slot, &g->contents) {
+                const GroupContent *c = slot->value;
+                SpecEntry *spec = cluster_state_find_spec(l->state, &c->spec);
+
+                if (spec)
+                        each(spec, userdata);
+        }
+}

@@ -28,3 +28,6 @@ SpecEntry *group_contents_common(const Leader *l, const DisruptionBudget *g, boo
 // the digests of their image alone (content_image_same_source()). *ret NULL: they have several sources, or
 // more than GROUP_SOURCES_COMPARED contents; or none has one. 0 or -ENOMEM.
 int group_contents_one_source(const Leader *l, const DisruptionBudget *g, SpecEntry **ret);
+// Each content once; those that the log has still.
+void group_contents_each(const Leader *l, const DisruptionBudget *g,
+                         void (*each)(SpecEntry *spec, void *userdata), void *userdata);

@@ -174,17 +174,14 @@ static bool is_free_move(const struct LogTouched *t) {
                !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
 }
 
-// What the contents say that units of the group have, at most; UINT32_MAX: nothing.
+// The least that contents say which units of the group have; UINT32_MAX: nothing.
 static unsigned option_of_group(unsigned of, unsigned n) {
-        unsigned most = 0;
+        unsigned option = UINT32_MAX;
 
         for (unsigned k = 0; k < asks.n_units; k++)
-                if (is_of_group(of, k) && log_truth.units[k].exists) {
-                        unsigned option = option_of(&log_truth.units[k].spec, n);
-
-                        most = option != UINT32_MAX && option > most ? option : most;
-                }
-        return most > 0 ? most : UINT32_MAX;
+                if (is_of_group(of, k) && log_truth.units[k].exists)
+                        option = least(option, option_of(&log_truth.units[k].spec, n));
+        return option;
 }
 
 static unsigned max_of_rollout(const LogRollout *o, unsigned unit) {

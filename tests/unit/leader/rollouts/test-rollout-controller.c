@@ -131,6 +131,24 @@ static void an_update_goes_through_the_instances_one_by_one(void **state) {
         assert_true(record_is("web@.service", NEW));
 }
 
+// Its own file says how many of them may be down. The update is about another one, which says nothing.
+static void a_file_of_one_instance_lets_no_more_of_them_be_down(void **state) {
+        start_instances(N_UNITS, OLD);
+        rig_change_with(&g, START, "web@1.service", OLD "[X-Argosy]\nMaxUnavailable=3\n", true, NULL);
+        rig_pass_ms(&g, 2 * START_MS);
+        RigAnswer *a = begin((RigRollout){UPDATE, "web@.service", NEW});
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(count_running(NEW), N_UNITS - 1);
+}
+
+// The strictest, whichever instance was the first.
+static void of_several_files_of_instances_a_restart_keeps_to_the_strictest(void **state) {
+        start_instances(N_UNITS, OLD "[X-Argosy]\nMaxUnavailable=3\n");
+        rig_change_with(&g, START, "web@4.service", OLD ONE_DOWN, true, NULL);
+        rig_pass_ms(&g, 2 * START_MS);
+        assert_int_equal(watch(begin((RigRollout){RESTART, "web@.service", NULL})), 1);
+}
+
 #define NETWORK(subnet) "\n# front.network\n[Network]\nSubnet=" subnet "\n"
 #define SHARER(image, subnet) \
         "[Container]\nImage=localhost/" image ":1\nNetwork=front.network\n" NETWORK(subnet)
@@ -969,6 +987,8 @@ RUN_TESTS(
         RIG_TEST(more_sharers_on_a_node_than_an_entry_has_units_get_it_all_the_same),
         RIG_TEST(one_update_at_a_time_brings_a_network),
         RIG_TEST(of_one_that_is_not_kept_nobody_says_how_it_ended),
+        RIG_TEST(a_file_of_one_instance_lets_no_more_of_them_be_down),
+        RIG_TEST(of_several_files_of_instances_a_restart_keeps_to_the_strictest),
         RIG_TEST(an_update_goes_through_the_instances_one_by_one),
         RIG_TEST(what_systemd_restarts_by_itself_ends_the_way_forward),
         RIG_TEST(an_update_of_files_alone_asks_for_no_restart),

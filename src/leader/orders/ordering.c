@@ -185,11 +185,17 @@ static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry 
                s->revision < restart_revision(l, e, s);
 }
 
+// Its host has it, and was not told to let go of it: one that is to go there has ended, whatever its host
+// has said by now, when the next order comes.
+static bool is_there(const UnitOnNode *s) {
+        return unit_on_node_is_reported(s) && !unit_on_node_is_to_go(s);
+}
+
 // Its start has not gone out, and nobody has seen it there since.
 static bool is_to_begin(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (!is_unreleased(l, s, e) || record_final_outcome(e->record, s->node->number))
                 return false;
-        return !unit_on_node_is_reported(s) ||
+        return !is_there(s) ||
                (s->revision < start_revision(l, e, s) && (unit_on_node_is_down(s) || is_unseen(s)));
 }
 
@@ -214,7 +220,7 @@ bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s) {
 
 // A unit that is to be up on this node. A restart that has to wait begins with a stop.
 static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        bool reported = unit_on_node_is_reported(s),
+        bool reported = is_there(s),
              answered = reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
              // it may not have begun
@@ -329,7 +335,7 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
         // A Welcome names everything that the host is to keep.
         return hold == HOLD_STOP
                        ? s->node->host->welcomed || !e
-                       : (hold == HOLD_START || hold == HOLD_BLOCKED) && !unit_on_node_is_reported(s);
+                       : (hold == HOLD_START || hold == HOLD_BLOCKED) && !is_there(s);
 }
 
 bool ordering_keeps(const UnitOnNode *s) {

@@ -31,6 +31,25 @@ static void a_start_waits_for_the_start_of_another_one(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
+// Its host was told to let go of it, and has not said yet that it has.
+static void a_unit_that_comes_again_before_it_has_gone_waits_as_one_that_begins(void **state) {
+        change(START, "a.service", SERVICE ON("one"));
+        rig_pass_ms(&g, 1500);
+        assert_true(is_up(1, "a.service"));
+        rig_host(&g, 1)->delayed = true;
+        change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        change(START, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        assert_int_equal(on(2, "b.service"), ACTIVATING);
+        assert_null(rig_unit_on(&g, 1, "a.service"));
+        rig_host(&g, 1)->delayed = false;
+        rig_pass_ms(&g, 1500);
+        assert_true(is_up(2, "b.service"));
+        assert_int_equal(on(1, "a.service"), ACTIVATING);
+        rig_pass_ms(&g, 1500);
+        assert_true(is_up(1, "a.service"));
+}
+
 // A systemd newer than its argosyd has words that nobody understands, and a manager that was just reached
 // says nothing yet: neither is an end.
 static void a_state_that_nobody_knows_is_no_end(void **state) {
@@ -582,6 +601,7 @@ static void more_than_a_turn_has_time_for_do_not_go_along(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                T(a_unit_that_comes_again_before_it_has_gone_waits_as_one_that_begins),
                 T(a_start_waits_for_the_start_of_another_one),
                 T(a_state_that_nobody_knows_is_no_end),
                 T(who_comes_after_a_one_shot_begins_when_the_log_has_its_end),

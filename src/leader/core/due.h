@@ -50,15 +50,21 @@ typedef struct DueMember {
         size_t size; // 0: it is a list, and there is work if that has members; else if it is not all zeroes
 } DueMember;
 
-enum { DUE_MEMBERS_MAX = 8 };
+enum { DUE_MEMBERS_MAX = 9 };
 
 typedef struct DueWhen { // any of these
         unsigned marks;                     // of LeaderDue
         DueMember members[DUE_MEMBERS_MAX]; // behind the last of them: zeroes
 } DueWhen;
 
-#define DUE_LIST(member) {offsetof(Leader, member), 0}
-#define DUE_SET(member) {offsetof(Leader, member), sizeof(((Leader *) NULL)->member)}
+// 0; another type than that of a list does not compile, and neither does what is larger than a word.
+#define DUE_IF(condition) (0 * sizeof(char[(condition) ? 1 : -1]))
+#define DUE_TYPE(member) typeof(((Leader *) NULL)->member)
+#define DUE_LIST(member) \
+        {offsetof(Leader, member), DUE_IF(__builtin_types_compatible_p(DUE_TYPE(member), ListNode))}
+#define DUE_SET(member) \
+        {offsetof(Leader, member), \
+         sizeof(DUE_TYPE(member)) + DUE_IF(sizeof(DUE_TYPE(member)) <= sizeof(uint64_t))}
 
 static inline bool due_member(const Leader *l, const DueMember *m) {
         static const char zeroes[sizeof(uint64_t)];

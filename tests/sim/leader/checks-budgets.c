@@ -161,6 +161,20 @@ static bool is_running(const struct LogTouched *t) {
         return v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && v->order.node == t->before.node;
 }
 
+// It goes where a unit is that it is to be with (SameNodeAs=), and has not been: such a move asks for no
+// budget.
+static bool follows_another(const struct LogTouched *t) {
+        const WorldContent *c = world_content_find(t->before.spec.bytes);
+
+        for (unsigned k = 0; c && k < asks.n_units; k++) {
+                const LogUnit *other = &log_truth.units[k];
+
+                if (c->same_node >> k & 1 && other->exists && other->node == t->after.node)
+                        return true;
+        }
+        return false;
+}
+
 // The cluster moves a unit that runs well, and nothing forces it to.
 static bool is_free_move(const struct LogTouched *t) {
         const LogJob *j = job_of(t);
@@ -170,7 +184,7 @@ static bool is_free_move(const struct LogTouched *t) {
                 return false;
         if (t->asked && !(j && strcmp(j->verb, "rebalance") == 0))
                 return false;
-        return is_running(t) && !heard_may_be_lost(places_host_of(t->before.node)) &&
+        return is_running(t) && !follows_another(t) && !heard_may_be_lost(places_host_of(t->before.node)) &&
                !heard_was_refused(t->unit) && !places_has_deadline(t->before.node);
 }
 

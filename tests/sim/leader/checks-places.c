@@ -37,6 +37,15 @@ bool places_has_deadline(uint32_t node) {
         return false;
 }
 
+bool places_is_emptied(uint32_t node) {
+        const Argosy__HostRecord *h = node ? cluster_state_find_host_by_node(world.rig.state, node) : NULL;
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (h->nodes[i]->node == node)
+                        return h->nodes[i]->mode >= ARGOSY__NODE_MODE__MODE_DRAINING;
+        return false;
+}
+
 static bool is_open(uint32_t host, uint32_t node) {
         const Argosy__HostRecord *h = cluster_state_find_host(world.rig.state, host);
 

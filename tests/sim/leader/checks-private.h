@@ -59,6 +59,7 @@ unsigned places_n_down(void);
 bool places_is_in_session(uint32_t node);
 // The node is emptied by a time after which budgets do not count.
 bool places_has_deadline(uint32_t node);
+bool places_is_emptied(uint32_t node); // whether by a time or not
 
 // Of the host's label "zone", as the log has it behind the last entry, and as it had it before that entry,
 // when it was decided; NULL or "": the host had none.

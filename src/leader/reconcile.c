@@ -409,7 +409,9 @@ static const TurnStep before_decisions[] = {
         {MARKED_OR_WHEN(DUE_DATA, DUE_LIST(refusals_due)), .walk = scheduler_sync_refusals_step},
         {MARKED(DUE_MASS_LOSS), mass_loss_controller_judge},
         // Before requests are decided: those that may go are among them.
-        {WHEN(DUE_SET(queue_retired), DUE_LIST(queue_changed), DUE_SET(held_due.n)), held_jobs_step},
+        {WHEN(DUE_SET(queue_retired), DUE_LIST(queue_changed), DUE_SET(held_due.n),
+              DUE_SET(held_put_back_due)),
+         held_jobs_step},
 };
 
 // What says something that lasts. Without authority it stays noted until leader_on_authority(), or the end.

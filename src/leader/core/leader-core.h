@@ -387,8 +387,8 @@ struct Leader {
         size_t n_held_going;      // pending requests of theirs
         size_t n_held_admitted;   // jobs of limits in the entry that is being made
         uint64_t n_held_judged;   // one by one
-        uint64_t queue_revision;  // of the rules by which those that wait were judged last
-        uint64_t held_judged_revision; // and those that go
+        uint64_t queue_revision;  // of the rules by which they were judged last
+        bool held_put_back_due;   // those that go, too, once no entry is on its way
         Map queue_names;          // units that were asked about when requests were compared with the rules
                                   // (QueueName)
         size_t n_queue_groups;    // templates among them, whose instances count, once for each who has asked

@@ -130,9 +130,9 @@ void held_job_put_back(Leader *l, PendingRequest *t) {
 // its way, which may be theirs; a rebalance that is being planned, or a host that is being removed, is in no
 // queue, or under way, and goes on.
 static void put_all_back(Leader *l) {
-        if (l->held_judged_revision == l->queue_revision || l->batch_flying)
+        if (!l->held_put_back_due || l->batch_flying)
                 return;
-        l->held_judged_revision = l->queue_revision;
+        l->held_put_back_due = false;
         list_foreach_safe (i, &l->held_going) {
                 PendingRequest *t = CONTAINER_OF(i, HeldJob, queue)->pending;
 

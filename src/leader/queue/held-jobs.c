@@ -177,7 +177,7 @@ void held_jobs_retire(Leader *l) {
         list_init(&l->queue_changed);
         l->n_queue_groups = 0;
         l->n_held_going = l->n_held_admitted = 0;
-        l->held_judged_revision = 0;
+        l->held_put_back_due = false;
         author_jobs_retire(l); // those of open jobs, too
 }
 
@@ -256,6 +256,7 @@ void held_jobs_on_applied(Leader *l) {
         if (l->queue_revision == revision)
                 return;
         l->queue_revision = revision;
+        l->held_put_back_due = !list_is_empty(&l->held_going);
         while (!list_is_empty(&l->held_closed))
                 held_job_make_due(l, CONTAINER_OF(l->held_closed.next, HeldJob, queue));
         while (!list_is_empty(&l->held_by_rules))

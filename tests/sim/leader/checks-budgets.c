@@ -161,7 +161,6 @@ static bool is_running(const struct LogTouched *t) {
         return v && v->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && v->order.node == t->before.node;
 }
 
-<<<<<<< HEAD
 // It goes where a unit is that it is to be with (SameNodeAs=), and has not been: such a move asks for no
 // budget.
 static bool follows_another(const struct LogTouched *t) {
@@ -171,17 +170,6 @@ static bool follows_another(const struct LogTouched *t) {
                 const LogUnit *other = &log_truth.units[k];
 
                 if (c->same_node >> k & 1 && other->exists && other->node == t->after.node)
-=======
-// A unit that it is to be with is elsewhere by then, and it moves with that.
-static bool goes_with_another(const struct LogTouched *t) {
-        const WorldContent *c = world_content_find(t->after.spec.bytes);
-
-        for (unsigned k = 0; c && k < asks.n_units; k++) {
-                const LogUnit *mate = &log_truth.units[k];
-
-                if (c->same_node & 1u << k && mate->exists && !mate->global && mate->node > 0 &&
-                    mate->node != t->before.node)
->>>>>>> fa79fab9 (tests/sim: a unit that moves with another one asks for no budget)
                         return true;
         }
         return false;
@@ -193,8 +181,6 @@ static bool is_free_move(const struct LogTouched *t) {
 
         if (!is_wanted(&t->before) || !is_wanted(&t->after) || t->before.node == 0 ||
             t->before.node == t->after.node)
-                return false;
-        if (goes_with_another(t))
                 return false;
         if (t->asked && !(j && strcmp(j->verb, "rebalance") == 0))
                 return false;

@@ -62,13 +62,13 @@ static uint64_t generation_of(uint32_t number) {
         return d && d->peers ? d->peers->generation : 0;
 }
 
-// It has all that anybody was told, and is of the cluster that was recovered last: a host that has not heard
-// of that yet would be recovered as a second cluster.
+// It has all that anybody was told, on its disk, and is of the cluster that was recovered last: a host
+// that has not heard of that yet would be recovered as a second cluster.
 static bool may_be_recovered(uint32_t number) {
         const SimMachine *m = sim_machine(number);
 
         return votes(number) && m->daemon && m->daemon->end == DAEMON_RUNNING &&
-               sim_store_applied(number) >= sim_store_committed() &&
+               sim_store_written(number) >= sim_store_committed() &&
                generation_of(number) >= recovery.generation;
 }
 

@@ -491,7 +491,7 @@ enum { SURVIVOR = 1, COMES_BACK = 3 };
 
 static bool may_recover(void *data) {
         hosts_story_catch_up();
-        return sim_machine(SURVIVOR)->daemon && sim_store_applied(SURVIVOR) >= sim_store_committed();
+        return sim_machine(SURVIVOR)->daemon && sim_store_written(SURVIVOR) >= sim_store_committed();
 }
 
 static void before_recover(void) {

@@ -198,6 +198,12 @@ uint64_t sim_store_applied(uint32_t host) {
         return s ? raft_last_applied(&s->raft) : 0;
 }
 
+uint64_t sim_store_written(uint32_t host) {
+        RaftStore *s = open_store(host);
+
+        return s ? MIN_OF(raft_last_applied(&s->raft), s->raft.last_stored) : 0;
+}
+
 void sim_store_describe(uint32_t host, char *ret, size_t size) {
         const RaftStore *s = open_store(host);
         size_t len;

@@ -223,6 +223,11 @@ uint64_t sim_store_applied(uint32_t host) {
         return d && d->cluster == sim_store.story && sim_disk_is_open(d) ? d->store->applied : 0;
 }
 
+// A host applies what its own disk has.
+uint64_t sim_store_written(uint32_t host) {
+        return sim_store_applied(host);
+}
+
 void sim_store_describe(uint32_t host, char *ret, size_t size) {
         static const char *const roles[] = {"follows", "stands", "leads"};
         const Disk *d = host < SIM_HOSTS_MAX ? sim_store.of_host[host] : NULL;

@@ -43,6 +43,7 @@ const SimEntry *sim_store_entry(uint64_t index);
 // The host that leads in the newest term; 0: none does.
 uint32_t sim_store_leader(void);
 uint64_t sim_store_applied(uint32_t host); // on the store that is open; 0: none is
+uint64_t sim_store_written(uint32_t host); // what the host's disk has of that: a slow or full disk is behind
 // What a host's log says of itself, for people.
 void sim_store_describe(uint32_t host, char *ret, size_t size);
 // Who looks at each entry that a host's store has applied. NULL: nobody.

@@ -162,11 +162,11 @@ static bool is_running(const struct LogTouched *t) {
 }
 
 // It goes where a unit is that it is to be with (SameNodeAs=), and has not been: such a move asks for no
-// budget.
+// budget, unless its node is emptied.
 static bool follows_another(const struct LogTouched *t) {
         const WorldContent *c = world_content_find(t->before.spec.bytes);
 
-        for (unsigned k = 0; c && k < asks.n_units; k++) {
+        for (unsigned k = 0; c && !places_is_emptied(t->before.node) && k < asks.n_units; k++) {
                 const LogUnit *other = &log_truth.units[k];
 
                 if (c->same_node >> k & 1 && other->exists && other->node == t->after.node)

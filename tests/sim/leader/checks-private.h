@@ -41,6 +41,9 @@ void digests_on_entry(const Argosy__LogBatch *batch);
 void pulled_on_entry(const Argosy__LogBatch *batch);
 void data_on_entry(const Argosy__LogBatch *batch);
 
+// checks-networks.c
+void networks_on_calm(void);
+
 // checks-places.c
 uint32_t places_host_of(uint32_t node); // 0: no host has it
 // What the node's host says is not true (lies.c): no check is about what follows from that.

@@ -152,6 +152,8 @@ const Check checks[] = {
          .on_entry = pulled_on_entry},
         {"data-stays", "A container with data runs where its data is.",
          "a container with data was touched", "data-binds-nobody", .on_entry = data_on_entry},
+        {"network-is-one", "A node has one network of each name.", "two that share a network ran on a host",
+         "network-of-sharers-stays", .on_calm = networks_on_calm},
         {"order-has-no-cycle", "No unit comes after itself.", "a unit was to come after another one",
          "cycle-over-a-batch-unseen", .on_entry = order_on_entry},
         {"order-is-kept", "What comes after another unit waits for that.",

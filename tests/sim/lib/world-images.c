@@ -37,16 +37,43 @@ void world_images_put(Draw *d, Buf *text, WorldContent *c) {
         unsigned volume = draw_below(d, ELEMENTSOF(volumes));
         bool writes = volume >= 2, accepts = writes && draw_one_in(d, 3), budget = draw_one_in(d, 2);
 
+        unsigned network = draw_one_in(d, 2) ? 1 + draw_below(d, WORLD_NETWORKS) : 0,
+                 subnet = draw_below(d, WORLD_SUBNETS);
+        bool global = !writes && draw_one_in(d, 8);
+
         c->picky = true; // a host without podman cannot run it
+        c->global = global;
         c->image = 1 + draw_below(d, WORLD_IMAGES);
         c->data = c->stays = writes && !accepts;
         c->max_unavailable = budget ? 2 : 0;
         c->node_lost = c->data ? "never" : NULL;
-        assert_int_equal(buf_printf(text, "[Container]\nImage=%s\n%sExec=/bin/%s %u\n[X-Argosy]\n%s%s",
+        assert_int_equal(buf_printf(text, "[Container]\nImage=%s\n%sExec=/bin/%s %u\n",
                                     world_image_tag(c->image), volumes[volume], c->bad ? "false" : "sleep",
-                                    1000 + draw_below(d, 3), accepts ? "VolumeLoss=accept\n" : "",
-                                    budget ? "MaxUnavailable=2\n" : ""),
+                                    1000 + draw_below(d, 3)),
                          0);
+        if (network > 0)
+                assert_int_equal(buf_printf(text, "Network=net%u.network\n", network), 0);
+        assert_int_equal(buf_printf(text, "[X-Argosy]\n%s%s%s", accepts ? "VolumeLoss=accept\n" : "",
+                                    budget ? "MaxUnavailable=2\n" : "", global ? "Global=yes\n" : ""),
+                         0);
+        if (network == 0)
+                return;
+        c->own = text->len;
+        assert_int_equal(buf_printf(text, "\n# net%u.network\n[Network]\nSubnet=10.9.%u.0/24\n", network,
+                                    subnet),
+                         0);
+}
+
+// Who shares a network may have got the file of another content.
+static const WorldContent *find_with_other_network(const Buf *source) {
+        for (size_t i = 0; i < asks.n_contents; i++) {
+                const WorldContent *c = &asks.contents[i];
+
+                if (c->own > 0 && source->len > c->own && memcmp(c->text, source->data, c->own) == 0 &&
+                    memcmp(c->text + c->own, source->data + c->own, strlen("\n# net")) == 0)
+                        return c;
+        }
+        return NULL;
 }
 
 static const WorldContent *find_source(const SpecEntry *spec) {
@@ -55,7 +82,7 @@ static const WorldContent *find_source(const SpecEntry *spec) {
 
         assert_int_equal(content_image_unpin(spec->content, spec->len, &source), 0);
         hash = hash_of(source.data, source.len);
-        return world_content_written(hash.bytes);
+        return world_content_written(hash.bytes) ?: find_with_other_network(&source);
 }
 
 const WorldContent *world_images_find(const uint8_t hash[HASH_SIZE]) {

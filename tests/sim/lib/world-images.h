@@ -8,7 +8,7 @@
 #include "buf.h"
 #include "world-units.h"
 
-enum { WORLD_IMAGES = 4 };
+enum { WORLD_IMAGES = 4, WORLD_NETWORKS = 2, WORLD_SUBNETS = 3 };
 
 void world_images_begin(void);
 // Appends the file of a container, and notes in the content what it says.

@@ -38,6 +38,7 @@ typedef struct WorldContent {
         Hash hash;
         bool bad;               // units with it fail
         unsigned image;         // of a container: its number, from 1 (world-images.h)
+        size_t own; // of a container: bytes before the file of the network that it names; 0: it names none
         bool global;
         bool picky;             // it has any demand on a node, or another unit
         unsigned demands;       // which

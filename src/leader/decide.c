@@ -553,6 +553,7 @@ static void decide(Leader *l) {
         batch_builder_done(&d.batch);
         scheduler_free(d.scheduler);
         dependencies_done_all(&d.planned);
+        decision_networks_done(&d);
 }
 
 // Whether there may be something to decide, or left of the last entry.

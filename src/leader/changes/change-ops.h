@@ -87,6 +87,13 @@ typedef struct ChangeOps {
         // Calls `each` for all recorded units and templates that name the network's file. NULL: nobody does.
         void (*each_sharer)(const char *network, void (*each)(const char *name, void *userdata),
                             void *each_data, void *userdata);
+        // Some recorded unit or template that does, but not this one; NULL: none does. And the update that
+        // is changing the network; NULL: none is. Asked only if there is each_sharer.
+        const char *(*find_sharer)(const char *network, const char *but, void *userdata);
+        const char *(*find_network_update)(const char *network, void *userdata);
+        // The batch gives the unit that file of the network. 0; 1: it gives *ret_other another one; -ENOMEM.
+        int (*note_network)(const char *network, const Hash *of, const char *name, const char **ret_other,
+                            void *userdata);
         // Dependencies; NULL: nobody has any. Whether the unit is launched and seen to run.
         bool (*is_up)(const char *name, void *userdata);
         // Whether it is launched where nobody hears of it, so that it may run on. NULL: nothing is.

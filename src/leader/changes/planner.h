@@ -23,6 +23,7 @@ typedef struct Planner {
         char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
         SpecEntry *sibling_spec;   // what they have
         Hash shared_before, shared_next; // of an instance whose networks others have by now; or zero
+        bool shared_new;           // that instance was new: shared_before is none
         int sibling_found;         // as ChangeOps.siblings() said
         unsigned depth;            // of units that bring others along
         struct Planning *planning; // innermost unit that is being planned
@@ -161,10 +162,14 @@ unsigned request_bump_secrets(const Planner *p, const UnitEntry *u, const Source
 int request_tell_volumes(const Planner *p, const UnitEntry *u, Argosy__Response__UnitResult *result);
 
 // request-networks.c
-// The record of the unit, which is `u` so far, is put with the next content: others get its networks, too.
-// 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+// The record of the unit, which is `u` so far (NULL: it is new), is put with the next content: others get
+// its networks, too; or it cannot have them, since others have other ones. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
 int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
                            Argosy__Response__UnitResult *result);
+
+// The same of one that is put with the content that it has. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.
+int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
+                          Argosy__Response__UnitResult *result);
 
 // request-replaces.c
 // Before its record is put: that no cycle of units replaces it. 0, UNIT_REFUSED, -EBUSY, -ENOMEM.

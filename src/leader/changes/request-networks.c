@@ -7,7 +7,12 @@
 //      the unit's record is in the batch -> which networks differ? -> who has them (ChangeOps.each_sharer)
 //          -> their contents with that file, and their records -> a word in the unit's result
 //
-// Who comes with a file in the same request, or has had its turn in it, has that one. They are not started:
+// A unit that is new, or has not named the network so far, comes to the file that others have: with another
+// one it is refused, unless the request is to replace theirs. While an update changes a network nobody comes
+// to it.
+//
+// Who has had its turn in the same request has the file that it came with, which is the same one; who comes
+// with one later in it gets this one until then, as it may be refused. They are not started:
 // what runs is stopped and started by its node, once. Should one not start, the job brings the former
 // content back to all (jobs/reverts.c).
 //
@@ -17,10 +22,13 @@
 
 #include "network-change.h"
 #include "planner.h"
+#include "quadlet.h"
 #include "request-ties.h"
 #include "response.h"
 #include "str.h"
+#include "unit-file.h"
 #include "unit-name.h"
+#include "unit-parts.h"
 
 typedef struct Sharing {
         Planner *p;
@@ -99,7 +107,7 @@ static int share(Sharing *s, const char *name) {
             batch_builder_has_unit_since(s->p->batch, name, s->p->start))
                 return 0;
         r = has_own(s, name);
-        if (r != 0)
+        if (r != 0 && (r != 1 || s->result->status != 0 || s->p->ops->aim))
                 return r == 1 && s->result->status == 0 ? 0 : r;
         if (batch_builder_has_unit(s->p->batch, name))
                 return -EBUSY;
@@ -159,16 +167,104 @@ static int share_with_each(Sharing *s) {
         return s->r ?: tell(s);
 }
 
+static const char wait_for_it[] = "wait for its end, or end it with `argosyctl update --abort`";
+
+// Of the batch: two that come at once. UNIT_REFUSED; -EBUSY: the other one is another request's, which the
+// cluster has by the next entry.
+static int meet_planned(Sharing *s, const char *file, const Hash *of) {
+        const ChangeOps *ops = s->p->ops;
+        const char *other = NULL;
+        int r = ops->note_network ? ops->note_network(file, of, s->name, &other, s->p->userdata) : 0;
+
+        if (r != 1)
+                return r;
+        if (!batch_builder_has_unit_since(s->p->batch, other, s->p->start))
+                return -EBUSY;
+        s->result->status = EINVAL;
+        r = field_printf(&s->result->message, "%s is another one for %s in the same request", file, other);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+static int meet_update(Sharing *s, const char *file) {
+        const ChangeOps *ops = s->p->ops;
+        const char *update =
+                ops->find_network_update ? ops->find_network_update(file, s->p->userdata) : NULL;
+        int r;
+
+        if (!update)
+                return 0;
+        s->result->status = EEXIST;
+        r = field_printf(&s->result->message, "%s is being changed by an update of %s; %s", file, update,
+                         wait_for_it);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+// One network that the unit has not named so far.
+static int meet(Sharing *s, const char *file, const UnitPart *part, const Hash *of,
+                NetworkChange *change) {
+        const Planner *p = s->p;
+        const char *other =
+                p->ops->find_sharer ? p->ops->find_sharer(file, s->name, p->userdata) : NULL;
+        const UnitEntry *e = other ? cluster_state_find_unit(p->state, other) : NULL;
+        int r = meet_update(s, file);
+
+        if (r != 0 || !e || !quadlet_beside_is_other(e->spec->content, e->spec->len, file, of))
+                return r;
+        if (p->change->replace || p->ops->aim)
+                return network_change_add(change, file, part);
+        s->result->status = EEXIST;
+        r = field_printf(&s->result->message,
+                         "%s is another one for %s, and a node has one network of a name: call it "
+                         "otherwise, or change it for all that have it (`start --replace`)",
+                         file, other);
+        return r < 0 ? r : UNIT_REFUSED;
+}
+
+// `u` NULL: it is new. `change` NULL: it keeps what it has.
+static int meet_all(Sharing *s, const UnitEntry *u, const ChangeContent *next, NetworkChange *change) {
+        const char *at = next->file->networks, *name;
+        size_t len;
+        int r = 0;
+
+        while (r == 0 && quadlet_beside_names_next(&at, &name, &len)) {
+                _cleanup_free_ char *file = strndup(name, len);
+                UnitPart part, before;
+                bool had;
+                Hash of;
+
+                if (!file)
+                        return -ENOMEM;
+                if (!str_has_suffix(file, QUADLET_NETWORK) ||
+                    !quadlet_beside_find(next->text, next->len, file, &part))
+                        continue; // of a container: it is where that is
+                of = quadlet_beside_hash(&part);
+                r = meet_planned(s, file, &of);
+                had = u && quadlet_beside_find(u->spec->content, u->spec->len, file, &before);
+                if (r == 0 && change && !had)
+                        r = meet(s, file, &part, &of, change);
+        }
+        return r;
+}
+
+int request_keep_networks(Planner *p, const char *name, const ChangeContent *content,
+                          Argosy__Response__UnitResult *result) {
+        Sharing s = {.p = p, .name = name, .result = result};
+
+        return p->ops->each_sharer ? meet_all(&s, NULL, content, NULL) : 0;
+}
+
 int request_share_networks(Planner *p, const char *name, const UnitEntry *u, const ChangeContent *next,
                            Argosy__Response__UnitResult *result) {
-        NetworkChange change;
+        NetworkChange change = {};
         Sharing s = {.p = p, .name = name, .change = &change, .result = result};
-        int r;
+        int r = 0;
 
         if (!p->ops->each_sharer)
                 return 0;
-        r = network_change_of(name, u->spec->content, u->spec->len, next->text, next->len, &change)
-                    ?: share_with_each(&s);
+        if (u)
+                r = network_change_of(name, u->spec->content, u->spec->len, next->text, next->len, &change);
+        r = r ?: meet_all(&s, u, next, &change);
+        r = r ?: share_with_each(&s);
         free(s.names);
         free(s.first);
         network_change_done(&change);

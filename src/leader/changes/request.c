@@ -296,18 +296,20 @@ static int refuse_beside(const Planner *p, const UnitEntry *u, const Source *sou
 static int share_networks(Planner *p, const UnitEntry *u, const Source *source,
                           Argosy__Response__UnitResult *result) {
         bool instance = unit_name_kind(result->name, NULL) == UNIT_NAME_INSTANCE;
-        ChangeContent next;
+        ChangeContent next = {.file = source->file};
         int r;
 
-        if (!u || !source->file->container || hash_equal(&u->spec->hash, &source->hash) ||
-            !find_text(p, source, &next))
+        if (!source->file->container || !find_text(p, source, &next))
                 return 0;
-        if (instance && hash_equal(&p->shared_before, &u->spec->hash) &&
+        if (u && hash_equal(&u->spec->hash, &source->hash))
+                return request_keep_networks(p, result->name, &next, result);
+        if (instance && p->shared_new == !u && (!u || hash_equal(&p->shared_before, &u->spec->hash)) &&
             hash_equal(&p->shared_next, &source->hash))
                 return 0; // with another instance
         r = request_share_networks(p, result->name, u, &next, result);
         if (r == 0 && instance) {
-                p->shared_before = u->spec->hash;
+                p->shared_new = !u;
+                p->shared_before = u ? u->spec->hash : (Hash){};
                 p->shared_next = source->hash;
         }
         return r;

@@ -14,7 +14,7 @@
 // What was down before stays as it is (with a network it goes back, and is not started), and so does what
 // the job has left alone. Of a record that names not all of its units, or whose former content is not kept
 // any more, the unit stays with the new one: it has failed as it is. So does one whose former content would
-// go in a cycle with the order that others have got since.
+// go in a cycle with the order that others have got since, or that has another file of a network.
 //
 // Nothing of it is lost with a leader: which units are on trial is in the log, and that one failed is told
 // again.
@@ -32,6 +32,7 @@
 #include "open-jobs.h"
 #include "registry.h"
 #include "rollout-controller.h"
+#include "rollout-networks.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-name.h"
@@ -203,6 +204,19 @@ static int take_order(Decision *d, const char *name, SpecEntry *former) {
         return r < 0 ? r : 0;
 }
 
+// Whether it may have the networks of its former content again beside what others have got since. 0,
+// -EINVAL, or -ENOMEM.
+static int take_networks(const Reverts *r, const UnitEntry *e, SpecEntry *former) {
+        const char *other = NULL;
+        const UnitFile *file;
+        int k = spec_entry_file(former, &file);
+
+        if (k >= 0 && file->container)
+                k = rollout_networks_meet(r->d->leader, e->record->name, e->spec,
+                                          &(ChangeContent){file, former->content, former->len}, &other);
+        return k == -ENOMEM ? k : other ? -EINVAL : 0;
+}
+
 // `why` NULL: a template.
 static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, uint64_t revision,
                SpecEntry *former, const Why *why) {
@@ -223,7 +237,7 @@ static int put(Reverts *r, const UnitEntry *e, const Argosy__JobUnits *group, ui
         next.spec = (ProtobufCBinaryData){.data = former->hash.bytes, .len = HASH_SIZE};
         if (!why)
                 return batch_builder_put_unit(&r->d->batch, &next, 0, e->record->revision);
-        k = take_order(r->d, next.name, former);
+        k = take_networks(r, e, former) ?: take_order(r->d, next.name, former);
         if (k < 0)
                 return k == -EINVAL ? 0 : k;
         next.from_template = group->from_template;

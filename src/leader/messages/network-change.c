@@ -17,8 +17,7 @@
 #include "str.h"
 #include "unit-name.h"
 
-static int add(const char *file, const UnitPart *part, void *userdata) {
-        NetworkChange *c = userdata;
+int network_change_add(NetworkChange *c, const char *file, const UnitPart *part) {
         char *copy = strdup(file);
 
         if (!copy || ARRAY_GROW(c->list, c->allocated, c->n + 1) < 0) {
@@ -27,6 +26,10 @@ static int add(const char *file, const UnitPart *part, void *userdata) {
         }
         c->list[c->n++] = (ChangedNetwork){copy, *part};
         return 0;
+}
+
+static int add(const char *file, const UnitPart *part, void *userdata) {
+        return network_change_add(userdata, file, part);
 }
 
 // Its container is called otherwise with the next content.

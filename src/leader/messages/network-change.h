@@ -24,6 +24,8 @@ typedef struct NetworkChange {
 // cases.
 int network_change_of(const char *unit, const void *content, size_t len, const void *next, size_t next_len,
                       NetworkChange *ret) _warn_unused_;
+// One more; its lines live as long. 0 or -ENOMEM.
+int network_change_add(NetworkChange *c, const char *file, const UnitPart *part) _warn_unused_;
 void network_change_done(NetworkChange *c);
 // Whether a unit with this content gets another one by that.
 bool network_change_concerns(const NetworkChange *c, const SpecEntry *spec);

@@ -91,6 +91,7 @@ static int rollout_begin(Leader *l, const Argosy__RolloutRecord *record) {
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
+        rollout_sharers_sync(l, g->rollout, record);
         g->rollout->in_place =
                 rollout_is_update(record) &&
                 changes_in_place(rollout_spec(l, &record->spec_before), rollout_spec(l, &record->spec));

@@ -30,6 +30,7 @@
 #include "rollout-content.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-parts.h"
 #include "unit-record.h"
 
 int rollout_networks_of(const UnitEntry *e, const SpecEntry *next, NetworkChange *ret) {
@@ -132,6 +133,52 @@ int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, con
         next.spec = hash_field(&spec);
         next.extra = unit_extra_with_trial(&extra, e->record, tried ? &trial : NULL);
         return batch_builder_put_unit(b, &next, starts ? BATCH_BUMP_START : 0, e->record->revision);
+}
+
+// ------------------------------------------------------------------------------------------ who comes to it
+
+int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,
+                          const ChangeContent *next, const char **ret) {
+        const char *at = next->file->networks, *file_of;
+        size_t len;
+
+        *ret = NULL;
+        while (!*ret && quadlet_beside_names_next(&at, &file_of, &len)) {
+                _cleanup_free_ char *file = strndup(file_of, len);
+                const char *other = file ? stop_dependents_find(&l->network_users, file, name) : NULL;
+                const UnitEntry *e = other ? cluster_state_find_unit(l->state, other) : NULL;
+                UnitPart part;
+                Hash of;
+
+                if (!file)
+                        return -ENOMEM;
+                if (!e || !str_has_suffix(file, QUADLET_NETWORK) ||
+                    (before && quadlet_beside_find(before->content, before->len, file, &part)) ||
+                    !quadlet_beside_find(next->text, next->len, file, &part))
+                        continue;
+                of = quadlet_beside_hash(&part);
+                if (quadlet_beside_is_other(e->spec->content, e->spec->len, file, &of))
+                        *ret = other;
+        }
+        return 0;
+}
+
+const char *rollout_networks_update(const Leader *l, const char *network) {
+        list_foreach (i, &l->rollouts) {
+                const Rollout *o = CONTAINER_OF(i, Rollout, all);
+                const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->budget->name);
+                const SpecEntry *before = r ? rollout_spec(l, &r->spec_before) : NULL,
+                                *spec = r ? rollout_spec(l, &r->spec) : NULL;
+                UnitPart a, b;
+                bool had = before && quadlet_beside_find(before->content, before->len, network, &a),
+                     has = spec && quadlet_beside_find(spec->content, spec->len, network, &b);
+                Hash of = has ? quadlet_beside_hash(&b) : (Hash){};
+
+                if (had != has ||
+                    (had && quadlet_beside_is_other(before->content, before->len, network, &of)))
+                        return o->budget->name;
+        }
+        return NULL;
 }
 
 // -------------------------------------------------------------------------------------------- the beginning

@@ -19,6 +19,13 @@ int rollout_networks_each(const Leader *l, const NetworkChange *c, const Unit *u
 // Puts the record of one that is not the rollout's own; `back`: the rollout returns. 0, -EBUSY, -ENOMEM.
 int rollout_networks_put(Leader *l, BatchBuilder *b, const NetworkChange *c, const Unit *v,
                          bool back) _warn_unused_;
+// Whether the content names a network that `before` does not (NULL: nothing), and of which another unit has
+// another file: *ret has the name of one, which lives as long as that, or NULL. 0 or -ENOMEM.
+int rollout_networks_meet(const Leader *l, const char *name, const SpecEntry *before,
+                          const ChangeContent *next, const char **ret) _warn_unused_;
+// The name of an update that is under way and changes the network, or brings it to its units, or takes it
+// from them; NULL: none does.
+const char *rollout_networks_update(const Leader *l, const char *network);
 // Whether units that share a network with `name`, which is to get that content in place of `before`, are
 // being updated themselves, so that one of the two would bring it to the other's units: *ret has the name of
 // one, which lives as long as that, or NULL. 0 or -ENOMEM.

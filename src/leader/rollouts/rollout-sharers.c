@@ -174,14 +174,17 @@ static void note(Leader *l, RolloutSharers *s, const char *name) {
         rollout_members_mark(&s->members, u);
 }
 
+void rollout_sharers_sync(Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
+        if (o->shares_as_of != r->revision || o->shares_back != rollout_is_returning(r))
+                begin(l, o, r);
+}
+
 bool rollout_sharers_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r) {
         RolloutSharers *s;
         RolloutView rules = rollout_rules_of_one(l, r);
         size_t left = walk_slice(&o->walk, LOOKS);
         RolloutMember *m;
 
-        if (o->shares_as_of != r->revision || o->shares_back != rollout_is_returning(r))
-                begin(l, o, r);
         s = o->sharers;
         if (!s)
                 return true;
@@ -284,15 +287,16 @@ static int follow_own(Turn *t, Unit *u) {
                 return ENDED;
         if (batch_builder_has_rollout(t->b, u->name))
                 return -EBUSY;
-        if (!own || own->revision < t->r->revision)
-                return begin_own(t, e);
-        if (rollout_is_under_way(own)) {
-                if (!rollout_is_returning(t->r) || rollout_is_returning(own))
-                        return 0; // its end marks this one
+        if (rollout_is_under_way(own)) { // it may be of before; its end marks this one
+                if (!rollout_is_returning(t->r) || rollout_is_returning(own) ||
+                    own->revision < t->r->revision)
+                        return 0;
                 str_fit(reason, sizeof(reason), "%s goes back", t->r->name);
                 return rollout_turn_back(t->l, t->b, own, reason);
         }
-        return own->request.len == 0 && has_failed(own) ? ENDED : begin_own(t, e);
+        return own && own->revision > t->r->revision && own->request.len == 0 && has_failed(own)
+                       ? ENDED
+                       : begin_own(t, e);
 }
 
 // The unit, and all on its node that are to have it. 0, -EBUSY, -ENOMEM; *ret_held: a budget has no room.

@@ -20,6 +20,8 @@ typedef struct RolloutSharers {
         ListNode all;    // in Leader.rollouts_sharing
 } RolloutSharers;
 
+// Its record, which is under way, is new or another one.
+void rollout_sharers_sync(Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
 // Goes on. False: there is more, and nothing may be decided.
 bool rollout_sharers_look(Leader *l, Rollout *o, const Argosy__RolloutRecord *r);
 void rollout_sharers_free(Rollout *o);

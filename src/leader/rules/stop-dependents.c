@@ -144,6 +144,19 @@ bool stop_dependents_has_origin(const StopDependents *m, const char *name) {
         return u && !list_is_empty(&u->origins);
 }
 
+const char *stop_dependents_find(const StopDependents *m, const char *name, const char *but) {
+        const StopUnit *u = map_find_str(&m->names, name);
+
+        if (u)
+                list_foreach (i, &u->dependents) {
+                        const char *dependent = CONTAINER_OF(i, const StopLink, of_origin)->dependent->name;
+
+                        if (!streq(dependent, but))
+                                return dependent;
+                }
+        return NULL;
+}
+
 size_t stop_dependents_count(const StopDependents *m, const char *name) {
         const StopUnit *u = map_find_str(&m->names, name);
 

@@ -33,6 +33,8 @@ int stop_dependents_set(StopDependents *m, const char *name, const char *bound_t
 // Whether any is stopped with this one; whether this one is with any.
 bool stop_dependents_has(const StopDependents *m, const char *name);
 bool stop_dependents_has_origin(const StopDependents *m, const char *name);
+// One of those that are stopped with this one, but not that one; NULL: there is none.
+const char *stop_dependents_find(const StopDependents *m, const char *name, const char *but);
 // How many are stopped with this one, as far as they say so; whether that one says so.
 size_t stop_dependents_count(const StopDependents *m, const char *name);
 bool stop_dependents_links(const StopDependents *m, const char *name, const char *dependent);

@@ -41,6 +41,7 @@
 #include "scheduler-roles.h"
 #include "scheduler-units.h"
 #include "scheduler.h"
+#include "rollout-networks.h"
 #include "str.h"
 #include "tables.h"
 #include "pending-requests.h"
@@ -271,6 +272,23 @@ static void on_each_sharer(const char *network, void (*each)(const char *name, v
         stop_dependents_each(&d->leader->network_users, network, each, each_data);
 }
 
+static const char *on_find_sharer(const char *network, const char *but, void *userdata) {
+        const Decision *d = userdata;
+
+        return stop_dependents_find(&d->leader->network_users, network, but);
+}
+
+static const char *on_find_network_update(const char *network, void *userdata) {
+        const Decision *d = userdata;
+
+        return rollout_networks_update(d->leader, network);
+}
+
+static int on_note_network(const char *network, const Hash *of, const char *name, const char **ret_other,
+                           void *userdata) {
+        return decision_note_network(userdata, network, of, name, ret_other);
+}
+
 static bool on_is_up(const char *name, void *userdata) {
         const Decision *d = userdata;
 
@@ -360,6 +378,9 @@ static const ChangeOps change_ops = {.image = on_image,
                                      .siblings = on_siblings,
                                      .find_activator = on_find_activator,
                                      .each_sharer = on_each_sharer,
+                                     .find_sharer = on_find_sharer,
+                                     .find_network_update = on_find_network_update,
+                                     .note_network = on_note_network,
                                      .is_up = on_is_up,
                                      .is_unheard = on_is_unheard,
                                      .each_dependent = on_each_dependent,

@@ -21,6 +21,7 @@ typedef struct ImagePin {
         uint32_t asked[IMAGE_PIN_HOSTS_MAX]; // nodes
         size_t n_asked, n_tries;             // with those that said nothing
         uint32_t silent;                     // a node whose session ended while it was asked last; 0: none
+        bool waits_for_attach;               // of that one's host, as nobody else can be asked
 } ImagePin;
 
 typedef struct ImagePinning {

@@ -37,9 +37,18 @@
 #include "turn.h"
 #include "unit-file.h"
 
+static bool is_attaching(const Node *n) {
+        return n && n->host->linked && !n->host->attached;
+}
+
+// It is looked at again when the host is there, or has gone: not in each turn.
+static bool pin_waits(const Leader *l, const ImagePin *pin) {
+        return pin->call || (pin->waits_for_attach && is_attaching(node_find(l, pin->silent)));
+}
+
 bool image_pinning_waits(const PendingRequest *t) {
         for (size_t i = 0; image_files_work(t) && i < image_files_work(t)->n; i++)
-                if (image_files_work(t)->pins[i].call)
+                if (pin_waits(t->leader, &image_files_work(t)->pins[i]))
                         return true;
         return false;
 }
@@ -92,10 +101,6 @@ static int ask_with(PendingRequest *t, ImagePin *pin, Node *n, const char *regis
         return node_calls_ask_image(t->leader, t, n, &question, on_answered, t, &pin->call);
 }
 
-static bool is_attaching(const Node *n) {
-        return n && n->host->linked && !n->host->attached;
-}
-
 static int ask(PendingRequest *t, ImagePin *pin) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         const Argosy__NamedFile *f = image_files_at(t, pin->file);
@@ -104,10 +109,12 @@ static int ask(PendingRequest *t, ImagePin *pin) {
                           ? image_files_find_node(t->leader, f, file, pin->unit, pin->asked, pin->n_asked)
                           : NULL;
 
+        pin->waits_for_attach = !n && pin->n_tries < IMAGE_PIN_HOSTS_MAX &&
+                                is_attaching(node_find(t->leader, pin->silent));
         if (n)
                 return ask_with(t, pin, n, file->registry_auth);
-        if (pin->n_tries < IMAGE_PIN_HOSTS_MAX && is_attaching(node_find(t->leader, pin->silent)))
-                return 0; // looked at again when it is there, or has gone
+        if (pin->waits_for_attach)
+                return 0;
         return fail(pin, pin->here ? TAKE_PTR(pin->here)
                                    : strdup("no host that may run it can ask the registry"));
 }

@@ -255,9 +255,21 @@ static void a_host_that_attaches_anew_is_asked_again(void **state) {
 }
 
 // Of which it has so many units that its Attach comes in parts.
-static void a_host_that_is_attaching_is_waited_for(void **state) {
+static void begin_to_attach(RigHost *h) {
         Argosy__ToVoter__Attach first = ARGOSY__TO_VOTER__ATTACH__INIT;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        h->virtual.ops->attaching(&first, h->virtual.userdata);
+        first.seq = ++h->virtual.seq;
+        first.parts = true;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        m.attach = &first;
+        _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(&m); // what is in it may be taken
+        leader_on_message(g.leader, h->number, copy);
+        rig_settle(&g);
+}
+
+static void a_host_that_is_attaching_is_waited_for(void **state) {
         uint64_t id[2] = {++g.id, 55};
         RigHost *h = rig_host(&g, 2);
 
@@ -265,20 +277,35 @@ static void a_host_that_is_attaching_is_waited_for(void **state) {
         RigAnswer *a =
                 rig_change_with_and_settle(&g, START, "web.service", ON_2, false, (const uint8_t *) id);
         h->mute = false;
-        h->virtual.ops->attaching(&first, h->virtual.userdata);
-        first.seq = ++h->virtual.seq;
-        first.parts = true;
-        m.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
-        m.attach = &first;
-        _cleanup_(message_freep) Argosy__ToVoter *copy = message_copy(&m); // what is in it may be taken
-        leader_on_message(g.leader, 2, copy);
-        rig_settle(&g);
+        begin_to_attach(h);
         assert_int_equal(a->n, 0);
         virtual_host_attach(&h->virtual); // whole
         rig_settle(&g);
         assert_true(a->final);
         assert_done(rig_last(a));
         assert_string_equal(digest_of("web.service"), OLD);
+}
+
+// More of them than one turn has time for: each would ask for another turn, for as long as that takes.
+static void those_who_wait_for_a_host_that_is_attaching_cost_no_turn(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        RigAnswer *a[2];
+
+        g.leader->limits.requests_units = 1;
+        h->mute = true;
+        for (size_t i = 0; i < 2; i++) {
+                uint64_t id[2] = {++g.id, 55};
+
+                a[i] = rig_change_with_and_settle(&g, START, i ? "web.service" : "app.service", ON_2, false,
+                                                  (const uint8_t *) id);
+        }
+        h->mute = false;
+        begin_to_attach(h);
+        assert_int_equal(a[0]->n + a[1]->n, 0);
+        virtual_host_attach(&h->virtual);
+        rig_settle(&g);
+        assert_done(rig_last(a[0]));
+        assert_done(rig_last(a[1]));
 }
 
 static void a_host_that_goes_for_good_is_not_waited_for(void **state) {
@@ -635,6 +662,7 @@ RUN_TESTS(
         IMAGE_TEST(a_host_that_is_lost_leaves_it_to_another_one),
         IMAGE_TEST(a_host_that_attaches_anew_is_asked_again),
         IMAGE_TEST(a_host_that_is_attaching_is_waited_for),
+        IMAGE_TEST(those_who_wait_for_a_host_that_is_attaching_cost_no_turn),
         IMAGE_TEST(a_host_that_goes_for_good_is_not_waited_for),
         IMAGE_TEST(without_a_host_that_may_run_it_nothing_is_taken),
         IMAGE_TEST(others_are_decided_meanwhile),

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "checks-private.h"
-#include "leader-private.h"
 #include "request-kind.h"
 #include "str.h"
 #include "test.h"
@@ -116,23 +115,6 @@ static void note_unknown_ends(uint64_t last) {
                                 log_truth.jobs[i]->touched & 1u << k && log_was_touched_since(i, k);
 }
 
-static size_t count_about_members(Argosy__JobState state) {
-        size_t n = 0;
-
-        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
-                const LogJob *j = log_truth.jobs[i];
-
-                n += j && j->state == state && str_has_prefix(j->verb, "cluster ");
-        }
-        return n;
-}
-
-// As many of them are under way as held jobs may go at a time: what holds the others the next leader finds
-// out when one of these has ended.
-static bool may_no_other_go(void) {
-        return count_about_members(ARGOSY__JOB_STATE__JOB_RUNNING) >= world.rig.leader->limits.held_going;
-}
-
 static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t last) {
         for (size_t i = 0; i < jobs->n_rows; i++) {
                 const Argosy__Response__JobRow *r = jobs->rows[i];
@@ -144,7 +126,7 @@ static void add_jobs(Lines *lines, const Argosy__Response__Jobs *jobs, uint64_t 
                                            "cancelled=%u '%s' held by '%s'",
                             r->job, r->author, r->verb, r->state, r->changed, r->failed, r->unplaced,
                             r->overtaken, r->cancelled, r->message,
-                            may_no_other_go() ? "" : r->held_by);
+                            queue_is_full_of_members() ? "" : r->held_by);
         }
 }
 
@@ -164,12 +146,12 @@ static void add_pools(Lines *lines, const Argosy__Response__Pools *pools) {
 // and the next leader asks it at once.
 static void add_queue(Lines *lines, const Argosy__Response__Queue *q) {
         add(lines, "queue closed=%d '%s' files=%" PRIu64, q->closed, q->reason, q->files_bytes);
-        if (count_about_members(ARGOSY__JOB_STATE__JOB_HELD) > 0)
+        if (queue_count_about_members(ARGOSY__JOB_STATE__JOB_HELD) > 0)
                 return;
         add(lines, "held=%u", q->held);
         for (size_t i = 0; i < q->n_rows; i++)
                 add(lines, "rule %u running=%u held=%u", q->rows[i]->rule->number, q->rows[i]->running,
-                    may_no_other_go() ? 0 : q->rows[i]->held);
+                    queue_is_full_of_members() ? 0 : q->rows[i]->held);
 }
 
 static void add_secrets(Lines *lines, const Argosy__Response__Secrets *s) {

@@ -149,6 +149,10 @@ void job_lists_on_answer(const WorldAsked *a, const Argosy__Response *r);
 // checks-queue.c
 void queue_on_entry(const Argosy__LogBatch *batch);
 void queue_on_calm(void);
+// Jobs about members that are held, or under way; as many of the latter as held jobs may go at a time: no
+// other one is judged then.
+size_t queue_count_about_members(Argosy__JobState state);
+bool queue_is_full_of_members(void);
 void queue_end(void);
 
 // checks-next.c

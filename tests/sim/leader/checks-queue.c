@@ -13,6 +13,7 @@
 
 #include "author.h"
 #include "checks-private.h"
+#include "leader-private.h"
 #include "macro.h"
 #include "message.h"
 #include "str.h"
@@ -421,6 +422,23 @@ void queue_on_entry(const Argosy__LogBatch *batch) {
 
 // ------------------------------------------------------------------------------------------- in the end
 
+size_t queue_count_about_members(Argosy__JobState state) {
+        size_t n = 0;
+
+        for (uint64_t i = log_truth.first_job; i <= log_truth.n_jobs; i++) {
+                const LogJob *j = log_truth.jobs[i];
+
+                n += j && j->state == state && str_has_prefix(j->verb, "cluster ");
+        }
+        return n;
+}
+
+// The removal of a host lasts until that has let go of the lead, and of its units.
+bool queue_is_full_of_members(void) {
+        return queue_count_about_members(ARGOSY__JOB_STATE__JOB_RUNNING) >=
+               world.rig.leader->limits.held_going;
+}
+
 // Of what changes no units nobody knows here whether it goes, and has the place of a limit.
 static size_t n_going_before(const Queued *q) {
         size_t n = 0;
@@ -436,8 +454,9 @@ static size_t n_going_before(const Queued *q) {
 
 // What nothing holds has begun, when everything has been well for long.
 void queue_on_calm(void) {
-        // As many as may go at a time may all wait for what a registry says of their containers.
-        for (size_t i = 0; i < queue.n_held && !queue.skips && asks.swarm.containers == 0; i++) {
+        if (queue.skips || asks.swarm.containers > 0 || queue_is_full_of_members())
+                return; // as many as may go at a time may all wait for a registry, or are under way
+        for (size_t i = 0; i < queue.n_held; i++) {
                 const Queued *q = queue.held[i];
                 const Argosy__QueueRule *limit;
 

@@ -99,3 +99,9 @@ const WorldContent *world_images_find(const uint8_t hash[HASH_SIZE]) {
         known[n_known] = (struct Known){key, find_source(spec)};
         return known[n_known++].source;
 }
+
+bool world_images_same_but_network(const uint8_t a[HASH_SIZE], const uint8_t b[HASH_SIZE]) {
+        const WorldContent *x = world_content_find(a), *y = world_content_find(b);
+
+        return x && y && x->own > 0 && x->own == y->own && memcmp(x->text, y->text, x->own) == 0;
+}

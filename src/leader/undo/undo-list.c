@@ -13,10 +13,13 @@
 #include "batch-builder.h"
 #include "changed-since.h"
 #include "cluster-setting.h"
+#include "content-image.h"
 #include "message.h"
 #include "response.h"
 #include "str.h"
 #include "unit-state.h"
+
+enum { DIGEST_SHOWN = 7 + 12 }; // "sha256:" and as many digits as `status` shows
 
 // ----------------------------------------------------------------------------------------- what the job did
 
@@ -235,7 +238,23 @@ static int add_words(Buf *b, const char *words, const char *more, const char *la
         return buf_printf(b, "%s%s%s%s", b->len > 0 ? ", " : "", words, more, last);
 }
 
-static int describe_aim(const UndoItem *item, Buf *b) {
+// Which image a container goes to, if that is another one.
+static int describe_image(const ClusterState *state, const UndoItem *item, Buf *b) {
+        const SpecEntry *now = item->unit.now.exists ? cluster_state_find_spec(state, &item->unit.now.spec)
+                                                     : NULL,
+                        *wanted = cluster_state_find_spec(state, &item->wanted.spec);
+        _cleanup_content_image_ ContentImage from = {}, to = {};
+        int r = wanted ? content_image_read(item->to.name, wanted->content, wanted->len, &to) : 0;
+
+        if (r == 0 && now)
+                r = content_image_read(item->to.name, now->content, now->len, &from);
+        if (r < 0 || !to.name || (from.name && streq(from.name, to.name) && streq(from.digest, to.digest)))
+                return r;
+        return *to.digest ? buf_printf(b, " with the image %s, %.*s", to.name, DIGEST_SHOWN, to.digest)
+                          : buf_printf(b, " with the image %s, whose digest is not known", to.name);
+}
+
+static int describe_aim(const ClusterState *state, const UndoItem *item, Buf *b) {
         const UndoState *now = &item->unit.now, *wanted = &item->wanted;
         char hex[15];
         int r = 0;
@@ -247,7 +266,7 @@ static int describe_aim(const UndoItem *item, Buf *b) {
         if (r == 0 && now->exists && !hash_equal(&now->spec, &wanted->spec)) {
                 hash_hex(&wanted->spec, 7, hex);
                 hex[7] = 0;
-                r = add_words(b, "gets its file of before (", hex, ")");
+                r = add_words(b, "gets its file of before (", hex, ")") ?: describe_image(state, item, b);
         }
         if (r == 0 && (!now->exists || now->target != wanted->target))
                 r = add_words(b, "is to be ", target_to_string(wanted->target), " again");
@@ -281,7 +300,7 @@ int undo_item_describe(UndoList *list, const ClusterState *state, const UndoItem
         case UNDO_BACK:
                 return field_set(&ret->message, "it was put back, and somebody has changed it again since");
         default:
-                return describe_aim(item, &words)
+                return describe_aim(state, item, &words)
                                ?: field_printf(&ret->message, "%.*s", (int) words.len,
                                                (const char *) words.data);
         }

@@ -245,6 +245,18 @@ static void a_plan_says_it_and_does_nothing(void **state) {
         assert_int_equal(rig_last_job(&g), job);
 }
 
+#define BOX(tag) "[Container]\nImage=reg.example/box:" tag "\n"
+
+static void a_plan_names_the_image_that_a_container_goes_to(void **state) {
+        for (uint32_t i = 1; i <= g.n_hosts; i++)
+                rig_host_set_labels(&g, i, "podman", "5.4");
+        (void) start("a.service", BOX("1"));
+        uint64_t job = start("a.service", BOX("2"));
+        const Argosy__Response *r = rig_undo(&g, (RigUndo){job, .preview = true});
+        assert_memory_equal(r->change->units[0]->message, "gets its file of before (", 25);
+        assert_non_null(strstr(r->change->units[0]->message, ") with the image reg.example/box:1, sha256:"));
+}
+
 static void a_request_that_comes_again_undoes_nothing_twice(void **state) {
         (void) start("a.service", ONE);
         uint64_t job = start("a.service", TWO);
@@ -589,6 +601,7 @@ RUN_TESTS(
         TEST(the_cluster_itself_changes_nothing),
         TEST(that_it_ran_cannot_be_undone),
         TEST(what_is_as_before_stays),
+        TEST(a_plan_names_the_image_that_a_container_goes_to),
         TEST(a_plan_says_it_and_does_nothing),
         TEST(a_request_that_comes_again_undoes_nothing_twice),
         TEST(many_are_one_job),

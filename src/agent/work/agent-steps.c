@@ -84,6 +84,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         u->work->places_seen = u->work->image_seen = u->work->name_seen = u->work->superseded = false;
         u->work->networks_read = false;
         u->work->restarts_before = rt ? rt->n_restarts : 0;
+        u->work->cut_off_until_us = 0; // what a guard stopped was the run before
         agent_probation_end(u);
         agent_unit_record(u);
 }

@@ -99,6 +99,29 @@ static void the_lease_runs_out_and_comes_back(void **state) {
         loop_until(w.attached);
 }
 
+// For some seconds after the lease has come back a guard may turn out to have stopped a unit, which is
+// started again; but not one that has been started since.
+static void what_fails_again_after_a_cut_off_is_not_started_for_ever(void **state) {
+        unsigned beats;
+
+        meet_leader(NULL, 0);
+        order_and_wait((Order){.name = "fails.service",
+                               .content = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nCutOff=stop\n",
+                               .revision = 5,
+                               .start = 5});
+        atomic_store(&w.agent->lease->until_us, 0); // the lease is over, and guards have seen that
+        w.term++;
+        meet_leader(&(Order){.name = "fails.service",
+                             .content = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nCutOff=stop\n",
+                             .revision = 5,
+                             .start = 5},
+                    1);
+        loop_until(pid1_runs(pid1, "fails.service") >= 2);
+        beats = w.n_beats;
+        loop_until(w.n_beats > beats + 3);
+        assert_int_equal(pid1_runs(pid1, "fails.service"), 2);
+}
+
 // The leader answers the newest Attach only, after a barrier, and the answer waits for the fence: on a slow
 // disk that may take longer than the first is waited for.
 static void an_answer_is_waited_for_longer_each_time(void **state) {
@@ -729,6 +752,7 @@ RUN_TESTS(
         WORLD_TEST(an_order_to_stay_answers_no_change),
         WORLD_TEST(what_is_to_stay_as_it_is_does),
         WORLD_TEST(the_lease_runs_out_and_comes_back),
+        WORLD_TEST(what_fails_again_after_a_cut_off_is_not_started_for_ever),
         WORLD_TEST(an_answer_is_waited_for_longer_each_time),
         WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
         WORLD_TEST(what_the_host_offers_by_now_is_told),

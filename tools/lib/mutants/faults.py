@@ -2056,6 +2056,10 @@ FAULTS = [
           "gone = false;",
           "sysd/systemd-manager-jobs: what_is_not_loaded_is_stopped_already"),
 
+    Fault("started-again-as-if-a-guard-had-stopped-it", "src/agent/work/agent-steps.c",
+          "u->work->cut_off_until_us = 0; // what a guard stopped was the run before",
+          "",
+          "agent/agent-leader: what_fails_again_after_a_cut_off_is_not_started_for_ever"),
     # ---- store: the guards
     Fault("record-not-padded", "src/store/rules/record.c",  # guard 1
           "return (BATCH_HEADER_SIZE + len + 7) & ~(size_t) 7;",

@@ -155,8 +155,8 @@ static bool begins(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
                starts_behind_a_stop(s, e);
 }
 
-const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
+                                     uint64_t *ret_until_us) {
         const Node *in_the_way = NULL;
         const ListNode *tombs;
 

@@ -19,8 +19,9 @@ bool previous_node_only_host_reports(const Leader *l, const char *name, const Un
 // How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this node, maybe anew, and until when at most;
-// NULL: none.
-const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us);
+// NULL: none. `e` as above.
+const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
+                                     uint64_t *ret_until_us);
 void previous_node_on_lost(Leader *l, UnitOnNode *s); // its host was lost
 // Time alone ends it on a node that it has left: it is looked at then, or sooner if it ends elsewhere
 // before. 0 or

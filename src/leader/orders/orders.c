@@ -348,7 +348,7 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
         uint64_t until_us = 0;
 
         unit_on_node_work_stop_awaiting(s);
-        if (wanted && !ordering_ends(s) && previous_node_in_the_way(l, s, &until_us))
+        if (wanted && !ordering_ends(s) && previous_node_in_the_way(l, s, e, &until_us))
                 return await_previous_node(l, b, s, e, until_us);
         // orders_release() when they have ended
         if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) {

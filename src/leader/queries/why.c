@@ -57,7 +57,8 @@ static const Node *node_that_ends(const Leader *l, const UnitOnNode *s) {
         uint64_t until_us;
 
         return s && list_is_linked(&unit_on_node_work_seen(s)->awaiting)
-                       ? previous_node_in_the_way(l, s, &until_us)
+                       ? previous_node_in_the_way(l, s, cluster_state_find_unit(l->state, s->unit->name),
+                                                  &until_us)
                        : NULL;
 }
 

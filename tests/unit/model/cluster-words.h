@@ -12,13 +12,19 @@
 #define WEB "[Service]\nExecStart=/bin/web\n"
 #define WEB2 "[Service]\nExecStart=/bin/web2\n"
 
+static struct {
+        ClusterState *s;
+        Batch b; // empty when a test begins, and once it was applied
+} g;
+
 static inline int make_state(void **state) {
-        *state = cluster_state_new();
-        return *state ? 0 : -1;
+        g.s = *state = cluster_state_new();
+        return g.s ? 0 : -1;
 }
 
 static inline int free_state(void **state) {
-        cluster_state_free(*state);
+        batch_done(&g.b);
+        g.s = cluster_state_free(g.s);
         return 0;
 }
 

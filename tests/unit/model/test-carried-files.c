@@ -562,69 +562,61 @@ static bool is_there(ClusterState *s, const char *bytes) {
 
 static void a_file_is_there_as_long_as_a_content_names_it(void **state) {
         _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
-        ClusterState *s = *state;
-        Batch b = {};
 
-        begin(s);
-        send(s, "a", "web.service", content);
-        assert_true(is_there(s, "a"));
-        assert_int_equal(cluster_state_files_bytes(s), 1);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_files_bytes(s), 1);
-        put(s, "web.service", WEB); // and a job keeps what was before
-        assert_true(is_there(s, content) && is_there(s, "a"));
-        assert_int_equal(cluster_state_files_bytes(s), 0);
-        assert_int_equal(cluster_state_former_specs_bytes(s),
+        begin(g.s);
+        send(g.s, "a", "web.service", content);
+        assert_true(is_there(g.s, "a"));
+        assert_int_equal(cluster_state_files_bytes(g.s), 1);
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_files_bytes(g.s), 1);
+        put(g.s, "web.service", WEB); // and a job keeps what was before
+        assert_true(is_there(g.s, content) && is_there(g.s, "a"));
+        assert_int_equal(cluster_state_files_bytes(g.s), 0);
+        assert_int_equal(cluster_state_former_specs_bytes(g.s),
                          strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_former_specs_bytes(s),
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_former_specs_bytes(g.s),
                          strlen(content) + 1 + 2 * CLUSTER_FORMER_SPEC_EXTRA);
-        put(s, "web.service", content); // it has its file again
-        assert_int_equal(cluster_state_files_bytes(s), 1);
-        put(s, "web.service", WEB);
-        batch_spec_forget(&b, content);
-        apply(s, &b);
-        assert_false(is_there(s, content) || is_there(s, "a"));
-        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
-        pass_through_image(s);
+        put(g.s, "web.service", content); // it has its file again
+        assert_int_equal(cluster_state_files_bytes(g.s), 1);
+        put(g.s, "web.service", WEB);
+        batch_spec_forget(&g.b, content);
+        apply(g.s, &g.b);
+        assert_false(is_there(g.s, content) || is_there(g.s, "a"));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s), 0);
+        pass_through_image(g.s);
 }
 
 static void a_file_of_two_contents_stays_for_the_other(void **state) {
         _cleanup_free_ char *one = COMPOSE(FILE_OF("a"), "a"), *two = COMPOSE(FILE_OF("a") "# two\n", "a");
-        ClusterState *s = *state;
-        Batch b = {};
 
-        begin(s);
-        send(s, "a", "web.service", one);
-        put(s, "db.service", two);
-        put(s, "web.service", WEB);
-        assert_int_equal(cluster_state_files_bytes(s), 1);
-        assert_int_equal(cluster_state_former_specs_bytes(s), strlen(one) + CLUSTER_FORMER_SPEC_EXTRA);
-        batch_unit_remove(&b, "db.service");
-        apply(s, &b);
-        assert_int_equal(cluster_state_files_bytes(s), 0);
-        assert_true(is_there(s, "a"));
-        pass_through_image(s);
+        begin(g.s);
+        send(g.s, "a", "web.service", one);
+        put(g.s, "db.service", two);
+        put(g.s, "web.service", WEB);
+        assert_int_equal(cluster_state_files_bytes(g.s), 1);
+        assert_int_equal(cluster_state_former_specs_bytes(g.s), strlen(one) + CLUSTER_FORMER_SPEC_EXTRA);
+        batch_unit_remove(&g.b, "db.service");
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_files_bytes(g.s), 0);
+        assert_true(is_there(g.s, "a"));
+        pass_through_image(g.s);
 }
 
 static void what_nobody_names_is_dropped_with_the_entry(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s);
-        put_bytes(&b, "a");
-        apply(s, &b);
-        assert_false(is_there(s, "a"));
+        begin(g.s);
+        put_bytes(&g.b, "a");
+        apply(g.s, &g.b);
+        assert_false(is_there(g.s, "a"));
 }
 
 static void a_content_without_its_file_is_no_units(void **state) {
         _cleanup_free_ char *content = COMPOSE(FILE_OF("a"), "a");
-        ClusterState *s = *state;
 
-        begin(s);
-        put(s, "web.service", content);
-        assert_null(cluster_state_find_unit(s, "web.service"));
-        const ClusterRefused *refused = cluster_state_next_refused(s);
+        begin(g.s);
+        put(g.s, "web.service", content);
+        assert_null(cluster_state_find_unit(g.s, "web.service"));
+        const ClusterRefused *refused = cluster_state_next_refused(g.s);
         assert_int_equal(refused->refusal, REFUSAL_CONTENT);
 }
 
@@ -634,37 +626,35 @@ static void a_file_that_looks_like_a_content_names_nothing(void **state) {
         _cleanup_carried_files_ CarriedFiles c = {};
         _cleanup_buf_ Buf content = {};
         UnitFile *file = parse(FILE_OF("x"));
-        ClusterState *s = *state;
 
         add_file(&c, *names, inner);
         assert_int_equal(buf_append(&content, FILE_OF("x"), strlen(FILE_OF("x"))), 0);
         assert_int_equal(carried_files_compose("web.service", file, &c, &content, NULL), 0);
         assert_int_equal(buf_append(&content, "", 1), 0);
         unit_file_free(file);
-        begin(s);
-        send(s, inner, "web.service", (const char *) content.data);
-        assert_non_null(cluster_state_find_unit(s, "web.service"));
-        pass_through_image(s);
-        send(s, "a", "db.service", inner); // now it is a content, too, and has its file
-        assert_non_null(cluster_state_find_unit(s, "db.service"));
-        pass_through_image(s);
+        begin(g.s);
+        send(g.s, inner, "web.service", (const char *) content.data);
+        assert_non_null(cluster_state_find_unit(g.s, "web.service"));
+        pass_through_image(g.s);
+        send(g.s, "a", "db.service", inner); // now it is a content, too, and has its file
+        assert_non_null(cluster_state_find_unit(g.s, "db.service"));
+        pass_through_image(g.s);
 }
 
 static void there_are_only_so_many_bytes_of_files(void **state) {
         _cleanup_free_ char *one = COMPOSE(FILE_OF("a"), "a"), *two = COMPOSE(FILE_OF("b"), "b");
-        ClusterState *s = *state;
 
-        begin(s);
-        cluster_state_set_limit(s, REFUSAL_FILES_BYTES, 1);
-        send(s, "a", "web.service", one);
-        send(s, "b", "db.service", two);
-        assert_null(cluster_state_find_unit(s, "db.service"));
-        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_FILES_BYTES);
-        put(s, "web.service", WEB);
-        send(s, "b", "db.service", two); // there is room again
-        assert_non_null(cluster_state_find_unit(s, "db.service"));
-        put(s, "web.service", one); // of before: as much as if it were sent
-        assert_int_equal(cluster_state_files_bytes(s), 1);
+        begin(g.s);
+        cluster_state_set_limit(g.s, REFUSAL_FILES_BYTES, 1);
+        send(g.s, "a", "web.service", one);
+        send(g.s, "b", "db.service", two);
+        assert_null(cluster_state_find_unit(g.s, "db.service"));
+        assert_int_equal(cluster_state_next_refused(g.s)->refusal, REFUSAL_FILES_BYTES);
+        put(g.s, "web.service", WEB);
+        send(g.s, "b", "db.service", two); // there is room again
+        assert_non_null(cluster_state_find_unit(g.s, "db.service"));
+        put(g.s, "web.service", one); // of before: as much as if it were sent
+        assert_int_equal(cluster_state_files_bytes(g.s), 1);
 }
 
 static void limit_files(ClusterState *s, uint32_t files_mib, uint32_t history_mib) {
@@ -702,46 +692,44 @@ static void send_large(ClusterState *s, const char *name, char letter) {
 
 static void so_many_bytes_are_as_many_as_the_cluster_has_set(void **state) {
         char words[CLUSTER_REFUSAL_SIZE];
-        ClusterState *s = *state;
 
-        begin(s);
-        limit_files(s, 1, 0);
-        send_large(s, "a.service", 'a');
-        send_large(s, "b.service", 'b');
-        assert_int_equal(cluster_state_files_bytes(s), 1000 * 1024);
-        send_large(s, "c.service", 'c');
-        assert_null(cluster_state_find_unit(s, "c.service"));
-        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_FILES_BYTES);
-        assert_string_equal(cluster_refusal_words(s, REFUSAL_FILES_BYTES, words),
+        begin(g.s);
+        limit_files(g.s, 1, 0);
+        send_large(g.s, "a.service", 'a');
+        send_large(g.s, "b.service", 'b');
+        assert_int_equal(cluster_state_files_bytes(g.s), 1000 * 1024);
+        send_large(g.s, "c.service", 'c');
+        assert_null(cluster_state_find_unit(g.s, "c.service"));
+        assert_int_equal(cluster_state_next_refused(g.s)->refusal, REFUSAL_FILES_BYTES);
+        assert_string_equal(cluster_refusal_words(g.s, REFUSAL_FILES_BYTES, words),
                             "there are as many bytes of files that come with units as there may be "
                             "(1048576, argosyctl files limit): larger things are images or packages");
-        limit_files(s, 64, 0);
-        send_large(s, "c.service", 'c');
-        assert_non_null(cluster_state_find_unit(s, "c.service"));
+        limit_files(g.s, 64, 0);
+        send_large(g.s, "c.service", 'c');
+        assert_non_null(cluster_state_find_unit(g.s, "c.service"));
 }
 
 // Former ones are no reason to refuse anything: the oldest of them go, and from there on nothing of before
 // is there whole.
 static void former_files_make_room_and_it_is_known_how_far_an_undo_reaches(void **state) {
-        ClusterState *s = *state;
         uint64_t first;
 
-        begin(s);
-        limit_files(s, 1, 1);
-        send_large(s, "web.service", 'a');
+        begin(g.s);
+        limit_files(g.s, 1, 1);
+        send_large(g.s, "web.service", 'a');
         for (char letter = 'b'; letter <= 'd'; letter++) {
-                assert_int_equal(cluster_state_undo_from(s), 0);
+                assert_int_equal(cluster_state_undo_from(g.s), 0);
                 if (letter == 'd')
-                        first = cluster_state_last_job(s);
-                send_large(s, "web.service", letter);
+                        first = cluster_state_last_job(g.s);
+                send_large(g.s, "web.service", letter);
         }
-        assert_int_equal(cluster_state_files_bytes(s), 500 * 1024);
-        assert_true(cluster_state_former_specs_bytes(s) <= 1024 * 1024);
-        send_large(s, "web.service", 'e');
-        send_large(s, "web.service", 'f');
-        assert_true(cluster_state_undo_from(s) >= first);
-        pass_through_image(s);
-        assert_true(cluster_state_undo_from(s) >= first);
+        assert_int_equal(cluster_state_files_bytes(g.s), 500 * 1024);
+        assert_true(cluster_state_former_specs_bytes(g.s) <= 1024 * 1024);
+        send_large(g.s, "web.service", 'e');
+        send_large(g.s, "web.service", 'f');
+        assert_true(cluster_state_undo_from(g.s) >= first);
+        pass_through_image(g.s);
+        assert_true(cluster_state_undo_from(g.s) >= first);
 }
 
 RUN_TESTS(

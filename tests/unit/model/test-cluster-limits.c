@@ -310,22 +310,19 @@ static void a_job_of_which_something_is_refused_has_failed(void **state) {
 }
 
 static void a_part_that_is_refused_ends_the_job(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        begin(s, REFUSAL_UNITS);
-        add_unit(&b, 0);
-        batch_job(&b, (JobPut){.n_ops = 1, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
-        apply(s, &b);
+        begin(g.s, REFUSAL_UNITS);
+        add_unit(&g.b, 0);
+        batch_job(&g.b, (JobPut){.n_ops = 1, .more = true})->state = ARGOSY__JOB_STATE__JOB_RUNNING;
+        apply(g.s, &g.b);
         for (unsigned i = 1; i < SOME; i++)
-                apply_one(s, REFUSAL_UNITS, i);
-        assert_int_equal(cluster_state_next_ended_job(s), 0);
-        add_unit(&b, SOME);
-        batch_job(&b, (JobPut){.n_ops = 1, .number = 1, .more = true})->state =
+                apply_one(g.s, REFUSAL_UNITS, i);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 0);
+        add_unit(&g.b, SOME);
+        batch_job(&g.b, (JobPut){.n_ops = 1, .number = 1, .more = true})->state =
                 ARGOSY__JOB_STATE__JOB_RUNNING;
-        apply(s, &b);
-        assert_int_equal(cluster_state_next_ended_job(s), 1);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->state, ARGOSY__JOB_STATE__JOB_FAILED);
         assert_non_null(strstr(record->end_message, "there are as many units"));
 }
@@ -334,46 +331,40 @@ static void a_part_that_is_refused_ends_the_job(void **state) {
 
 static void what_contradicts_what_is_there_is_told_too(void **state) {
         static const Hash nowhere = {{7}};
-        ClusterState *s = *state;
-        Batch b = {0};
 
-        begin(s, REFUSAL_UNITS);
-        (void) batch_unit_only(&b, "u.service", &nowhere, (UnitPut){.target = LOADED});
-        (void) batch_host(&b, 77, "nobody", 1);
-        batch_unit(&b, "", WEB, (UnitPut){.target = LOADED});
-        apply(s, &b);
-        assert_int_equal(n_refused(s), 3);
-        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_CONTENT);
-        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_HOST);
-        assert_int_equal(cluster_state_next_refused(s)->refusal, REFUSAL_LENGTH);
-        assert_null(cluster_state_next_refused(s));
+        begin(g.s, REFUSAL_UNITS);
+        (void) batch_unit_only(&g.b, "u.service", &nowhere, (UnitPut){.target = LOADED});
+        (void) batch_host(&g.b, 77, "nobody", 1);
+        batch_unit(&g.b, "", WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        assert_int_equal(n_refused(g.s), 3);
+        assert_int_equal(cluster_state_next_refused(g.s)->refusal, REFUSAL_CONTENT);
+        assert_int_equal(cluster_state_next_refused(g.s)->refusal, REFUSAL_HOST);
+        assert_int_equal(cluster_state_next_refused(g.s)->refusal, REFUSAL_LENGTH);
+        assert_null(cluster_state_next_refused(g.s));
 }
 
 static void what_is_skipped_on_purpose_is_not(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        begin(s, REFUSAL_HOSTS);
-        batch_unit(&b, "w.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 1});
-        batch_outcome(&b, "w.service", 1, 77, ARGOSY__OUTCOME__KIND__DONE);
-        batch_unit_remove(&b, "nobody.service");
-        batch_host_remove(&b, 77);
-        batch_token_remove(&b, "none");
-        batch_spec(&b, WEB);
-        apply(s, &b);
-        assert_int_equal(n_refused(s), 0);
+        begin(g.s, REFUSAL_HOSTS);
+        batch_unit(&g.b, "w.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 1});
+        batch_outcome(&g.b, "w.service", 1, 77, ARGOSY__OUTCOME__KIND__DONE);
+        batch_unit_remove(&g.b, "nobody.service");
+        batch_host_remove(&g.b, 77);
+        batch_token_remove(&g.b, "none");
+        batch_spec(&g.b, WEB);
+        apply(g.s, &g.b);
+        assert_int_equal(n_refused(g.s), 0);
 }
 
 // Nobody asked for a long time: the oldest are not named any more, but counted.
 static void of_many_the_last_are_named(void **state) {
-        ClusterState *s = *state;
         unsigned n = 0;
 
-        begin(s, REFUSAL_ROLES);
+        begin(g.s, REFUSAL_ROLES);
         for (unsigned i = 0; i < SOME + 100; i++)
-                apply_one(s, REFUSAL_ROLES, i);
-        assert_int_equal(n_refused(s), 100);
-        for (const ClusterRefused *r; (r = cluster_state_next_refused(s)); n++)
+                apply_one(g.s, REFUSAL_ROLES, i);
+        assert_int_equal(n_refused(g.s), 100);
+        for (const ClusterRefused *r; (r = cluster_state_next_refused(g.s)); n++)
                 if (n == 0)
                         assert_string_equal(r->what, "role87"); // 16 are kept
         assert_int_equal(n, 16);

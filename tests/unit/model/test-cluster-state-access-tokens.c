@@ -87,36 +87,33 @@ static size_t count(const ClusterState *s) {
 }
 
 static void one_is_made_revoked_and_used(void **state) {
-        ClusterState *s = *state;
-
-        make(s, 2, DAY);
-        make(s, 1, DAY);
-        make(s, 1, 2 * DAY); // of that id there is one
-        assert_int_equal(count(s), 2);
-        assert_string_equal(find(s, "00000001")->name, "t1");
-        assert_int_equal(find(s, "00000001")->expires_us, now + DAY);
-        assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
-        assert_true(cluster_state_grants_revision(s) < cluster_state_access_revision(s));
-        uint64_t revision = cluster_state_revision(s);
-        use(s, "00000002", now + 5);
-        use(s, "00000002", now + 4); // comes late
-        assert_int_equal(find(s, "00000002")->used_us, now + 5);
-        assert_int_equal(cluster_state_revision(s), revision); // nobody's wish
-        revoke_token(s, "00000002");
-        assert_int_equal(find(s, "00000002")->revoked_us, now);
-        assert_string_equal(find(s, "00000002")->revoked_by, "root@one");
-        assert_int_equal(find(s, "00000002")->used_us, now + 5);
-        assert_int_equal(find(s, "00000001")->revoked_us, 0);
-        assert_int_equal(cluster_state_access_revision(s), revision + 1);
+        make(g.s, 2, DAY);
+        make(g.s, 1, DAY);
+        make(g.s, 1, 2 * DAY); // of that id there is one
+        assert_int_equal(count(g.s), 2);
+        assert_string_equal(find(g.s, "00000001")->name, "t1");
+        assert_int_equal(find(g.s, "00000001")->expires_us, now + DAY);
+        assert_int_equal(cluster_state_access_revision(g.s), cluster_state_revision(g.s));
+        assert_true(cluster_state_grants_revision(g.s) < cluster_state_access_revision(g.s));
+        uint64_t revision = cluster_state_revision(g.s);
+        use(g.s, "00000002", now + 5);
+        use(g.s, "00000002", now + 4); // comes late
+        assert_int_equal(find(g.s, "00000002")->used_us, now + 5);
+        assert_int_equal(cluster_state_revision(g.s), revision); // nobody's wish
+        revoke_token(g.s, "00000002");
+        assert_int_equal(find(g.s, "00000002")->revoked_us, now);
+        assert_string_equal(find(g.s, "00000002")->revoked_by, "root@one");
+        assert_int_equal(find(g.s, "00000002")->used_us, now + 5);
+        assert_int_equal(find(g.s, "00000001")->revoked_us, 0);
+        assert_int_equal(cluster_state_access_revision(g.s), revision + 1);
         now += 1;
-        revoke_token(s, "00000002"); // it was
-        revoke_token(s, "00000003");
-        assert_int_equal(find(s, "00000002")->revoked_us, now - 1);
-        assert_int_equal(cluster_state_revision(s), revision + 1);
+        revoke_token(g.s, "00000002"); // it was
+        revoke_token(g.s, "00000003");
+        assert_int_equal(find(g.s, "00000002")->revoked_us, now - 1);
+        assert_int_equal(cluster_state_revision(g.s), revision + 1);
 }
 
 static void what_cannot_be_one_is_skipped(void **state) {
-        ClusterState *s = *state;
         uint8_t hash[HASH_SIZE] = {1};
         char long_role[LABEL_MAX + 2] = "";
 
@@ -130,68 +127,63 @@ static void what_cannot_be_one_is_skipped(void **state) {
                 token.name = (char *) (i == 2 ? "" : "ci");
                 token.role = i == 3 ? long_role : (char *) "";
                 batch_op(&b, ARGOSY__LOG_OP__OP_ACCESS_TOKEN)->access_token = &token;
-                apply_now(s, &b);
-                assert_int_equal(count(s), i == 4);
+                apply_now(g.s, &b);
+                assert_int_equal(count(g.s), i == 4);
         }
 }
 
 static void one_that_is_over_is_shown_for_a_while(void **state) {
-        ClusterState *s = *state;
-
-        make(s, 1, DAY);
-        make(s, 2, 100 * DAY);
-        make(s, 3, 100 * DAY);
-        revoke_token(s, "00000003");
+        make(g.s, 1, DAY);
+        make(g.s, 2, 100 * DAY);
+        make(g.s, 3, 100 * DAY);
+        revoke_token(g.s, "00000003");
         now += CLUSTER_ACCESS_TOKEN_DAYS * DAY - 1;
-        nothing(s);
-        assert_int_equal(count(s), 3);
+        nothing(g.s);
+        assert_int_equal(count(g.s), 3);
         now += 1;
-        nothing(s);
-        assert_int_equal(count(s), 2);
-        assert_null(find(s, "00000003"));
+        nothing(g.s);
+        assert_int_equal(count(g.s), 2);
+        assert_null(find(g.s, "00000003"));
         now += DAY;
-        nothing(s);
-        assert_int_equal(count(s), 1);
-        assert_non_null(find(s, "00000002"));
+        nothing(g.s);
+        assert_int_equal(count(g.s), 1);
+        assert_non_null(find(g.s, "00000002"));
 }
 
 // However many are due, an entry is about so many.
 static void an_entry_drops_some(void **state) {
         const unsigned n = CLUSTER_ACCESS_TOKENS_DROPPED + 10;
-        ClusterState *s = *state;
 
         for (unsigned i = 1; i <= n; i++)
-                make(s, i, DAY);
+                make(g.s, i, DAY);
         now += (CLUSTER_ACCESS_TOKEN_DAYS + 1) * DAY;
-        nothing(s);
-        assert_int_equal(count(s), 10);
-        nothing(s);
-        assert_int_equal(count(s), 0);
-        nothing(s);
-        make(s, 1, DAY);
-        assert_int_equal(count(s), 1);
+        nothing(g.s);
+        assert_int_equal(count(g.s), 10);
+        nothing(g.s);
+        assert_int_equal(count(g.s), 0);
+        nothing(g.s);
+        make(g.s, 1, DAY);
+        assert_int_equal(count(g.s), 1);
 }
 
 static void those_that_are_over_make_room(void **state) {
-        ClusterState *s = *state;
-
-        make(s, 1, 2 * DAY);
-        make(s, 2, DAY);
+        make(g.s, 1, 2 * DAY);
+        make(g.s, 2, DAY);
         for (unsigned i = 3; i <= CLUSTER_ACCESS_TOKENS_MAX; i++)
-                make(s, i, 100 * DAY);
-        make(s, 5000, DAY);
-        assert_int_equal(count(s), CLUSTER_ACCESS_TOKENS_MAX);
-        assert_null(find(s, "00001388"));
+                make(g.s, i, 100 * DAY);
+        make(g.s, 5000, DAY);
+        assert_int_equal(count(g.s), CLUSTER_ACCESS_TOKENS_MAX);
+        assert_null(find(g.s, "00001388"));
         now += 3 * DAY;
-        make(s, 5000, DAY);
-        assert_non_null(find(s, "00001388"));
-        assert_null(find(s, "00000002")); // over for longer than the other
-        assert_non_null(find(s, "00000001"));
-        make(s, 5001, DAY);
-        assert_null(find(s, "00000001"));
-        make(s, 5002, DAY);
-        assert_null(find(s, "0000138a"));
-        assert_int_equal(count(s), CLUSTER_ACCESS_TOKENS_MAX);
+        make(g.s, 5000, DAY);
+        assert_non_null(find(g.s, "00001388"));
+        assert_null(find(g.s, "00000002")); // over for longer than the other
+        assert_non_null(find(g.s, "00000001"));
+        make(g.s, 5001, DAY);
+        assert_null(find(g.s, "00000001"));
+        make(g.s, 5002, DAY);
+        assert_null(find(g.s, "0000138a"));
+        assert_int_equal(count(g.s), CLUSTER_ACCESS_TOKENS_MAX);
 }
 
 static void an_image_has_them(void **state) {

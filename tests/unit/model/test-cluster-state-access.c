@@ -24,71 +24,63 @@ static size_t count(const ClusterState *s) {
 }
 
 static void the_first_change_keeps_what_a_new_cluster_has(void **state) {
-        ClusterState *s = *state;
-
-        assert_int_equal(count(s), 1);
-        assert_string_equal(cluster_state_access(s).grants[0]->group, ACCESS_GROUP);
-        change(s, false, VIEW, "alice", "", 0);
-        assert_int_equal(count(s), 2);
-        assert_string_equal(cluster_state_access(s).grants[0]->user, "alice"); // no group comes first
-        assert_string_equal(cluster_state_access(s).grants[1]->group, ACCESS_GROUP);
-        assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
+        assert_int_equal(count(g.s), 1);
+        assert_string_equal(cluster_state_access(g.s).grants[0]->group, ACCESS_GROUP);
+        change(g.s, false, VIEW, "alice", "", 0);
+        assert_int_equal(count(g.s), 2);
+        assert_string_equal(cluster_state_access(g.s).grants[0]->user, "alice"); // no group comes first
+        assert_string_equal(cluster_state_access(g.s).grants[1]->group, ACCESS_GROUP);
+        assert_int_equal(cluster_state_access_revision(g.s), cluster_state_revision(g.s));
 }
 
 static void what_a_new_cluster_has_can_be_taken_back(void **state) {
-        ClusterState *s = *state;
-
-        change(s, true, ADMIN, "", ACCESS_GROUP, 0);
-        assert_int_equal(count(s), 0);
+        change(g.s, true, ADMIN, "", ACCESS_GROUP, 0);
+        assert_int_equal(count(g.s), 0);
 }
 
 static void what_changes_nothing_is_skipped(void **state) {
-        ClusterState *s = *state;
         char name[AUTHOR_NAME_MAX + 2];
 
-        change(s, false, VIEW, "alice", "", 0);
-        uint64_t before = cluster_state_revision(s);
+        change(g.s, false, VIEW, "alice", "", 0);
+        uint64_t before = cluster_state_revision(g.s);
         memset(name, 'a', sizeof name - 1);
         name[sizeof name - 1] = 0;
-        change(s, false, VIEW, "alice", "", 0);
-        change(s, false, ADMIN, "", ACCESS_GROUP, 0);
-        change(s, true, VIEW, "bob", "", 0);
-        change(s, false, VIEW, "", "", 0);
-        change(s, false, VIEW, "alice", "staff", 0);
-        change(s, false, VIEW, name, "", 0);
-        change(s, false, VIEW, "alice", "", 3); // there is no such host
-        assert_int_equal(cluster_state_revision(s), before);
-        assert_int_equal(count(s), 2);
+        change(g.s, false, VIEW, "alice", "", 0);
+        change(g.s, false, ADMIN, "", ACCESS_GROUP, 0);
+        change(g.s, true, VIEW, "bob", "", 0);
+        change(g.s, false, VIEW, "", "", 0);
+        change(g.s, false, VIEW, "alice", "staff", 0);
+        change(g.s, false, VIEW, name, "", 0);
+        change(g.s, false, VIEW, "alice", "", 3); // there is no such host
+        assert_int_equal(cluster_state_revision(g.s), before);
+        assert_int_equal(count(g.s), 2);
 }
 
 static void there_are_only_so_many(void **state) {
-        ClusterState *s = *state;
         char name[32];
 
         for (unsigned i = 0; i <= CLUSTER_GRANTS_MAX; i++) {
                 snprintf(name, sizeof(name), "u%u", i);
-                change(s, false, VIEW, name, "", 0);
+                change(g.s, false, VIEW, name, "", 0);
         }
-        assert_int_equal(count(s), CLUSTER_GRANTS_MAX);
+        assert_int_equal(count(g.s), CLUSTER_GRANTS_MAX);
 }
 
 static void users_of_a_host_lose_what_they_have_with_it(void **state) {
         Argosy__LogOp__HostRemove remove = MESSAGE_OF(log_op__host_remove, .host = 2);
-        ClusterState *s = *state;
-        Batch b = {0};
 
-        batch_host(&b, 0, "one", 1);
-        batch_host(&b, 0, "two", 1);
-        apply(s, &b);
-        change(s, false, VIEW, "alice", "", 1);
-        change(s, false, VIEW, "alice", "", 2);
-        change(s, false, VIEW, "bob", "", 2);
-        assert_int_equal(count(s), 4);
-        batch_op(&b, ARGOSY__LOG_OP__OP_HOST_REMOVE)->host_remove = &remove;
-        apply(s, &b);
-        assert_int_equal(count(s), 2);
-        assert_int_equal(cluster_state_access(s).grants[0]->host, 1);
-        assert_int_equal(cluster_state_access_revision(s), cluster_state_revision(s));
+        batch_host(&g.b, 0, "one", 1);
+        batch_host(&g.b, 0, "two", 1);
+        apply(g.s, &g.b);
+        change(g.s, false, VIEW, "alice", "", 1);
+        change(g.s, false, VIEW, "alice", "", 2);
+        change(g.s, false, VIEW, "bob", "", 2);
+        assert_int_equal(count(g.s), 4);
+        batch_op(&g.b, ARGOSY__LOG_OP__OP_HOST_REMOVE)->host_remove = &remove;
+        apply(g.s, &g.b);
+        assert_int_equal(count(g.s), 2);
+        assert_int_equal(cluster_state_access(g.s).grants[0]->host, 1);
+        assert_int_equal(cluster_state_access_revision(g.s), cluster_state_revision(g.s));
 }
 
 static void rights_are_part_of_the_image(void **state) {
@@ -119,24 +111,23 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
                             *both[] = {&one, &two};
         Argosy__StateImage image =
                 MESSAGE_OF(state_image, .grants = both, .n_grants = 2, .access_set = true);
-        ClusterState *s = *state;
         uint8_t bytes[256];
 
         one.right = two.right = VIEW;
         one.user = "bob";
         two.user = "alice"; // comes before the other one
         size_t len = argosy__state_image__pack(&image, bytes);
-        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, bytes, len), -EBADMSG);
         two.user = "carol";
         len = argosy__state_image__pack(&image, bytes);
-        assert_int_equal(cluster_state_restore(s, bytes, len), 0);
+        assert_int_equal(cluster_state_restore(g.s, bytes, len), 0);
         image.access_set = false;
         len = argosy__state_image__pack(&image, bytes);
-        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, bytes, len), -EBADMSG);
         image.access_set = true;
         two.host = 9;
         len = argosy__state_image__pack(&image, bytes);
-        assert_int_equal(cluster_state_restore(s, bytes, len), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, bytes, len), -EBADMSG);
 }
 
 RUN_TESTS(

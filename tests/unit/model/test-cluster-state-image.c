@@ -62,14 +62,13 @@ static void assert_bad_image(ClusterState *s, Argosy__StateImage *image) {
 }
 
 static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void **state) {
-        ClusterState *s = *state;
         Batch b = {0}, keep = {0};
         Argosy__HostRecord *hosts[2];
         Argosy__UnitRecord *units[2];
         Argosy__Spec *specs[1];
 
         batch_unit(&keep, "kept.service", WEB, (UnitPut){0});
-        apply(s, &keep);
+        apply(g.s, &keep);
 
         hosts[0] = batch_host(&b, 1, "one", 1);
         hosts[1] = batch_host(&b, 2, "two", 1);
@@ -81,82 +80,77 @@ static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void
 
         Argosy__StateImage image = MESSAGE_OF(state_image, .hosts = hosts, .units = units, .specs = specs,
                                               .last_host = 2, .last_node = 2, .n_hosts = 2);
-        assert_bad_image(s, &image); // one node, two hosts
+        assert_bad_image(g.s, &image); // one node, two hosts
         hosts[1]->nodes[0]->node = 3;
-        assert_bad_image(s, &image); // a number that was never given
+        assert_bad_image(g.s, &image); // a number that was never given
         hosts[1]->nodes[0]->node = 2;
         hosts[1]->host = 1;
-        assert_bad_image(s, &image);
+        assert_bad_image(g.s, &image);
         image.n_hosts = 0;
         image.n_units = 1;
-        assert_bad_image(s, &image); // its spec is missing
+        assert_bad_image(g.s, &image); // its spec is missing
         image.n_specs = 1;
         image.n_units = 0;
-        assert_bad_image(s, &image); // nobody uses the spec
+        assert_bad_image(g.s, &image); // nobody uses the spec
         image.n_units = 2;
-        assert_bad_image(s, &image); // a unit twice
+        assert_bad_image(g.s, &image); // a unit twice
         image.n_units = 1;
         units[0]->revision = 1;
-        assert_bad_image(s, &image); // newer than the counter
+        assert_bad_image(g.s, &image); // newer than the counter
         units[0]->revision = 0;
         specs[0]->content.data[0] ^= 1;
-        assert_bad_image(s, &image); // not what its hash says
-        assert_int_equal(cluster_state_restore(s, "\xff\xff", 2), -EBADMSG);
+        assert_bad_image(g.s, &image); // not what its hash says
+        assert_int_equal(cluster_state_restore(g.s, "\xff\xff", 2), -EBADMSG);
         batch_done(&b);
 
-        assert_non_null(cluster_state_find_unit(s, "kept.service"));
-        assert_int_equal(cluster_state_restore(s, NULL, 0), 0);
-        assert_int_equal(cluster_state_n_units(s), 0);
+        assert_non_null(cluster_state_find_unit(g.s, "kept.service"));
+        assert_int_equal(cluster_state_restore(g.s, NULL, 0), 0);
+        assert_int_equal(cluster_state_n_units(g.s), 0);
 }
 
 static void after_a_recovery_no_revision_is_given_twice(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
         uint64_t start, hosts;
 
-        batch_cluster(&b, 1);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
-        apply(s, &b);
-        cluster_state_drop_dirty(s);
-        start = unit(s, "a.service")->start_rev;
-        hosts = cluster_state_hosts_revision(s);
+        batch_cluster(&g.b, 1);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        apply(g.s, &g.b);
+        cluster_state_drop_dirty(g.s);
+        start = unit(g.s, "a.service")->start_rev;
+        hosts = cluster_state_hosts_revision(g.s);
 
-        batch_cluster(&b, 2);
-        b.log.ops[0]->cluster->revision_floor = 1000;
-        apply(s, &b);
-        assert_int_equal(unit(s, "a.service")->revision, 1000);
-        assert_int_equal(unit(s, "a.service")->start_rev, start);
-        assert_true(cluster_state_hosts_revision(s) > hosts);
-        UnitEntry *u = cluster_state_next_dirty(s);
-        assert_ptr_equal(u->record, unit(s, "a.service"));
-        cluster_state_dirty_done(s, u);
+        batch_cluster(&g.b, 2);
+        g.b.log.ops[0]->cluster->revision_floor = 1000;
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "a.service")->revision, 1000);
+        assert_int_equal(unit(g.s, "a.service")->start_rev, start);
+        assert_true(cluster_state_hosts_revision(g.s) > hosts);
+        UnitEntry *u = cluster_state_next_dirty(g.s);
+        assert_ptr_equal(u->record, unit(g.s, "a.service"));
+        cluster_state_dirty_done(g.s, u);
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
-        apply(s, &b);
-        assert_true(unit(s, "a.service")->start_rev > 1000);
-        start = unit(s, "a.service")->revision;
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        apply(g.s, &g.b);
+        assert_true(unit(g.s, "a.service")->start_rev > 1000);
+        start = unit(g.s, "a.service")->revision;
 
-        batch_cluster(&b, 2); // it stays in the record, and counts once
-        b.log.ops[0]->cluster->revision_floor = 1000;
-        batch_cluster(&b, 2); // and one that no counter reaches is none
-        b.log.ops[1]->cluster->revision_floor = UINT64_MAX;
-        apply(s, &b);
-        assert_int_equal(unit(s, "a.service")->revision, start);
-        assert_true(cluster_state_revision(s) < 1100);
+        batch_cluster(&g.b, 2); // it stays in the record, and counts once
+        g.b.log.ops[0]->cluster->revision_floor = 1000;
+        batch_cluster(&g.b, 2); // and one that no counter reaches is none
+        g.b.log.ops[1]->cluster->revision_floor = UINT64_MAX;
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "a.service")->revision, start);
+        assert_true(cluster_state_revision(g.s) < 1100);
 }
 
 static void the_first_batch_says_what_may_be_written(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        assert_int_equal(cluster_state_feature_level(s), FEATURE_BASE);
-        batch_cluster(&b, 1); // of a log that says nothing
-        apply(s, &b);
-        assert_int_equal(cluster_state_feature_level(s), FEATURE_BASE);
-        batch_cluster(&b, 1);
-        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
-        apply(s, &b);
-        assert_int_equal(cluster_state_feature_level(s), FEATURE_LEVEL);
+        assert_int_equal(cluster_state_feature_level(g.s), FEATURE_BASE);
+        batch_cluster(&g.b, 1); // of a log that says nothing
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_feature_level(g.s), FEATURE_BASE);
+        batch_cluster(&g.b, 1);
+        g.b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_feature_level(g.s), FEATURE_LEVEL);
 }
 
 RUN_TESTS(

@@ -31,62 +31,57 @@ static void remove_named(ClusterState *s, Argosy__LogOp__OpCase what, const char
 }
 
 static void roles_are_kept_by_name_and_replaced_whole(void **state) {
-        ClusterState *s = *state;
         size_t n;
 
-        put_role(s, "web", 2);
-        put_role(s, "batch", 1);
-        put_role(s, "web", 5);
-        Argosy__RoleRecord *const *roles = cluster_state_roles(s, &n);
+        put_role(g.s, "web", 2);
+        put_role(g.s, "batch", 1);
+        put_role(g.s, "web", 5);
+        Argosy__RoleRecord *const *roles = cluster_state_roles(g.s, &n);
         assert_int_equal(n, 2);
         assert_string_equal(roles[0]->name, "batch");
-        assert_int_equal(cluster_state_find_role(s, "web")->weight, 5);
-        assert_int_equal(cluster_state_roles_revision(s), cluster_state_revision(s));
-        remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
-        assert_null(cluster_state_find_role(s, "web"));
-        uint64_t before = cluster_state_revision(s);
-        remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
-        put_role(s, "", 1);
-        put_role(s, "0123456789012345678901234567890123456789012345678901234567890123", 1); // 64 bytes
-        assert_int_equal(cluster_state_revision(s), before);                                // skipped
+        assert_int_equal(cluster_state_find_role(g.s, "web")->weight, 5);
+        assert_int_equal(cluster_state_roles_revision(g.s), cluster_state_revision(g.s));
+        remove_named(g.s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
+        assert_null(cluster_state_find_role(g.s, "web"));
+        uint64_t before = cluster_state_revision(g.s);
+        remove_named(g.s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
+        put_role(g.s, "", 1);
+        put_role(g.s, "0123456789012345678901234567890123456789012345678901234567890123", 1); // 64 bytes
+        assert_int_equal(cluster_state_revision(g.s), before);                                // skipped
 }
 
 static void there_are_only_so_many_roles_and_pools(void **state) {
-        ClusterState *s = *state;
         char name[32];
         size_t n;
 
         for (unsigned i = 0; i <= CLUSTER_ROLES_MAX; i++) {
                 snprintf(name, sizeof(name), "r%u", i);
-                put_role(s, name, 1);
-                put_pool(s, name, "one");
+                put_role(g.s, name, 1);
+                put_pool(g.s, name, "one");
         }
-        (void) cluster_state_roles(s, &n);
+        (void) cluster_state_roles(g.s, &n);
         assert_int_equal(n, CLUSTER_ROLES_MAX);
-        (void) cluster_state_pools(s, &n);
+        (void) cluster_state_pools(g.s, &n);
         assert_int_equal(n, CLUSTER_POOLS_MAX);
-        put_role(s, "r1", 9); // one of them may still change
-        assert_int_equal(cluster_state_find_role(s, "r1")->weight, 9);
+        put_role(g.s, "r1", 9); // one of them may still change
+        assert_int_equal(cluster_state_find_role(g.s, "r1")->weight, 9);
 }
 
 static void a_pool_is_of_hosts_and_changes_with_them(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_host(&b, 0, "one", 1);
-        batch_host(&b, 0, "two", 1);
-        apply(s, &b);
-        cluster_state_drop_dirty(s);
-        put_pool(s, "fast", "two");
-        assert_int_equal(cluster_state_hosts_revision(s), cluster_state_revision(s));
-        assert_int_equal(cluster_state_pools_revision(s), cluster_state_revision(s));
-        assert_int_equal(cluster_state_next_dirty_host(s), 0); // their records are as they were
-        assert_false(pool_has_host(cluster_state_find_pool(s, "fast"), cluster_state_find_host(s, 1)));
-        assert_true(pool_has_host(cluster_state_find_pool(s, "fast"), cluster_state_find_host(s, 2)));
-        remove_named(s, ARGOSY__LOG_OP__OP_POOL_REMOVE, "fast");
-        assert_null(cluster_state_find_pool(s, "fast"));
-        assert_int_equal(cluster_state_hosts_revision(s), cluster_state_revision(s));
-        assert_int_equal(cluster_state_pools_revision(s), cluster_state_revision(s));
+        batch_host(&g.b, 0, "one", 1);
+        batch_host(&g.b, 0, "two", 1);
+        apply(g.s, &g.b);
+        cluster_state_drop_dirty(g.s);
+        put_pool(g.s, "fast", "two");
+        assert_int_equal(cluster_state_hosts_revision(g.s), cluster_state_revision(g.s));
+        assert_int_equal(cluster_state_pools_revision(g.s), cluster_state_revision(g.s));
+        assert_int_equal(cluster_state_next_dirty_host(g.s), 0); // their records are as they were
+        assert_false(pool_has_host(cluster_state_find_pool(g.s, "fast"), cluster_state_find_host(g.s, 1)));
+        assert_true(pool_has_host(cluster_state_find_pool(g.s, "fast"), cluster_state_find_host(g.s, 2)));
+        remove_named(g.s, ARGOSY__LOG_OP__OP_POOL_REMOVE, "fast");
+        assert_null(cluster_state_find_pool(g.s, "fast"));
+        assert_int_equal(cluster_state_hosts_revision(g.s), cluster_state_revision(g.s));
+        assert_int_equal(cluster_state_pools_revision(g.s), cluster_state_revision(g.s));
 }
 
 static void roles_and_pools_are_part_of_the_image(void **state) {

@@ -40,20 +40,19 @@ static void assert_version(const ClusterState *s, const char *name, size_t i, ui
 }
 
 static void a_version_is_sealed_anew_and_stays_what_it_is(void **state) {
-        ClusterState *s = *state;
         uint64_t revision;
 
-        put(s, "db", 1, "one");
-        put(s, "db", 2, "two");
-        revision = cluster_state_find_secret(s, "db")->versions[0]->revision;
-        reseal(s, "db", 1, "ONE");
-        assert_version(s, "db", 0, 2, "ONE");
-        assert_version(s, "db", 1, 1, "two");
-        const Argosy__SecretVersion *v = cluster_state_find_secret(s, "db")->versions[0];
+        put(g.s, "db", 1, "one");
+        put(g.s, "db", 2, "two");
+        revision = cluster_state_find_secret(g.s, "db")->versions[0]->revision;
+        reseal(g.s, "db", 1, "ONE");
+        assert_version(g.s, "db", 0, 2, "ONE");
+        assert_version(g.s, "db", 1, 1, "two");
+        const Argosy__SecretVersion *v = cluster_state_find_secret(g.s, "db")->versions[0];
         assert_int_equal(v->revision, revision); // whoever has that one goes on having it
         assert_string_equal(v->by, "root@one");
-        assert_int_equal(cluster_state_secrets_bytes(s), 6);
-        assert_null(cluster_state_next_refused(s));
+        assert_int_equal(cluster_state_secrets_bytes(g.s), 6);
+        assert_null(cluster_state_next_refused(g.s));
 }
 
 static void assert_refused(ClusterState *s) {
@@ -64,16 +63,14 @@ static void assert_refused(ClusterState *s) {
 }
 
 static void what_is_not_there_is_not_sealed_anew(void **state) {
-        ClusterState *s = *state;
-
-        put(s, "db", 1, "one");
-        reseal(s, "db", 2, "two");
-        assert_refused(s);
-        reseal(s, "none", 1, "one");
-        assert_refused(s);
-        reseal(s, "db", 1, "another length");
-        assert_refused(s);
-        assert_version(s, "db", 0, 1, "one");
+        put(g.s, "db", 1, "one");
+        reseal(g.s, "db", 2, "two");
+        assert_refused(g.s);
+        reseal(g.s, "none", 1, "one");
+        assert_refused(g.s);
+        reseal(g.s, "db", 1, "another length");
+        assert_refused(g.s);
+        assert_version(g.s, "db", 0, 1, "one");
 }
 
 RUN_TESTS(

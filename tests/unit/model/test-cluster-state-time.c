@@ -137,138 +137,131 @@ static Argosy__JobRecord read_job(const ClusterState *s, uint64_t number) {
 
 // One entry by a clock that is 400 days ahead: what it says of the time is there for good, and nothing else.
 static void a_clock_that_is_ahead_deletes_nothing(void **state) {
-        ClusterState *s = *state;
-        uint64_t first = put_job(s, DONE);
+        uint64_t first = put_job(g.s, DONE);
 
-        make_access_token(s, "00000001", 20 * DAY);
-        make_join_token(s, "join", DAY);
+        make_access_token(g.s, "00000001", 20 * DAY);
+        make_join_token(g.s, "join", DAY);
         now_us += 400 * DAY;
         passed_us = USEC_PER_SEC;
-        make_join_token(s, "another", DAY); // drops those that are over
+        make_join_token(g.s, "another", DAY); // drops those that are over
         now_us -= 400 * DAY;
-        nothing(s);
-        assert_int_equal(cluster_state_time_us(s), START + 400 * DAY); // it does not go back
-        assert_int_equal(cluster_state_counted_us(s), USEC_PER_SEC + 5); // and a microsecond for each entry
-        assert_int_equal(cluster_state_first_job(s), first);
-        assert_int_equal(state_of(s, "00000001"), ACCESS_TOKEN_ACTIVE);
-        assert_false(join_is_over(s, "join"));
-        pass_through_image(s);
-        assert_int_equal(cluster_state_first_job(s), first);
-        assert_int_equal(state_of(s, "00000001"), ACCESS_TOKEN_ACTIVE);
+        nothing(g.s);
+        assert_int_equal(cluster_state_time_us(g.s), START + 400 * DAY); // it does not go back
+        assert_int_equal(cluster_state_counted_us(g.s),
+                         USEC_PER_SEC + 5); // and a microsecond for each entry
+        assert_int_equal(cluster_state_first_job(g.s), first);
+        assert_int_equal(state_of(g.s, "00000001"), ACCESS_TOKEN_ACTIVE);
+        assert_false(join_is_over(g.s, "join"));
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_first_job(g.s), first);
+        assert_int_equal(state_of(g.s, "00000001"), ACCESS_TOKEN_ACTIVE);
 }
 
 // As the others say that it passes.
 static void behind_a_clock_that_was_ahead_the_logs_time_goes_on(void **state) {
-        ClusterState *s = *state;
-
         now_us += 400 * DAY;
-        nothing(s);
+        nothing(g.s);
         now_us -= 400 * DAY;
-        nothing(s);
-        assert_int_equal(cluster_state_time_us(s), START + 400 * DAY);
+        nothing(g.s);
+        assert_int_equal(cluster_state_time_us(g.s), START + 400 * DAY);
         pass(DAY);
-        nothing(s);
-        assert_int_equal(cluster_state_time_us(s), START + 401 * DAY);
+        nothing(g.s);
+        assert_int_equal(cluster_state_time_us(g.s), START + 401 * DAY);
 }
 
 // The cluster was off: what has expired is refused, and all of it is there.
 static void a_month_without_power_deletes_nothing(void **state) {
-        ClusterState *s = *state;
-        uint64_t first = put_job(s, DONE);
+        uint64_t first = put_job(g.s, DONE);
 
-        make_access_token(s, "00000001", DAY);
-        make_join_token(s, "join", DAY);
+        make_access_token(g.s, "00000001", DAY);
+        make_join_token(g.s, "join", DAY);
         now_us += 70 * DAY;
-        make_join_token(s, "another", DAY);
-        assert_int_equal(cluster_state_first_job(s), first);
-        assert_int_equal(state_of(s, "00000001"), ACCESS_TOKEN_EXPIRED);
-        assert_true(join_is_over(s, "join"));
-        assert_non_null(access_token(s, "00000001"));
+        make_join_token(g.s, "another", DAY);
+        assert_int_equal(cluster_state_first_job(g.s), first);
+        assert_int_equal(state_of(g.s, "00000001"), ACCESS_TOKEN_EXPIRED);
+        assert_true(join_is_over(g.s, "join"));
+        assert_non_null(access_token(g.s, "00000001"));
 }
 
 // The clocks stand still, or went back, and time passes.
 static void what_leaders_have_counted_deletes(void **state) {
-        ClusterState *s = *state;
-        uint64_t first = put_job(s, DONE);
+        uint64_t first = put_job(g.s, DONE);
 
-        make_access_token(s, "00000001", DAY);
-        make_join_token(s, "join", DAY);
+        make_access_token(g.s, "00000001", DAY);
+        make_join_token(g.s, "join", DAY);
         passed_us = DAY - 10;
-        assert_int_equal(state_of(s, "00000001"), ACCESS_TOKEN_ACTIVE);
-        assert_false(join_is_over(s, "join"));
+        assert_int_equal(state_of(g.s, "00000001"), ACCESS_TOKEN_ACTIVE);
+        assert_false(join_is_over(g.s, "join"));
         passed_us = DAY + 1;
-        assert_int_equal(state_of(s, "00000001"), ACCESS_TOKEN_EXPIRED);
-        assert_true(join_is_over(s, "join"));
-        make_join_token(s, "another", DAY);
-        assert_null(cluster_state_find_token(s, "join"));
+        assert_int_equal(state_of(g.s, "00000001"), ACCESS_TOKEN_EXPIRED);
+        assert_true(join_is_over(g.s, "join"));
+        make_join_token(g.s, "another", DAY);
+        assert_null(cluster_state_find_token(g.s, "join"));
         passed_us = CLUSTER_JOB_DAYS_MAX * DAY;
-        put_job(s, DONE);
-        assert_int_equal(cluster_state_first_job(s), first + 1);
-        assert_null(access_token(s, "00000001"));
+        put_job(g.s, DONE);
+        assert_int_equal(cluster_state_first_job(g.s), first + 1);
+        assert_null(access_token(g.s, "00000001"));
 }
 
 // ------------------------------------------------------------------------------------------------ set
 
 static void setting_the_time_brings_back_what_lies_ahead(void **state) {
-        ClusterState *s = *state;
-        uint64_t before = put_job(s, DONE);
+        uint64_t before = put_job(g.s, DONE);
 
-        make_access_token(s, "00000001", 20 * DAY);
+        make_access_token(g.s, "00000001", 20 * DAY);
         pass(DAY);
         now_us += 40 * DAY;
-        uint64_t ahead = put_job(s, DONE);
-        uint64_t open = put_job(s, RUNNING);
-        make_access_token(s, "00000002", 5 * DAY);
-        make_join_token(s, "join", DAY);
-        assert_int_equal(cluster_state_time_us(s), START + 41 * DAY);
+        uint64_t ahead = put_job(g.s, DONE);
+        uint64_t open = put_job(g.s, RUNNING);
+        make_access_token(g.s, "00000002", 5 * DAY);
+        make_join_token(g.s, "join", DAY);
+        assert_int_equal(cluster_state_time_us(g.s), START + 41 * DAY);
         pass(USEC_PER_SEC);
-        set_time(s, START + DAY + USEC_PER_SEC);
-        assert_int_equal(cluster_state_time_us(s), now_us);
+        set_time(g.s, START + DAY + USEC_PER_SEC);
+        assert_int_equal(cluster_state_time_us(g.s), now_us);
         for (int i = 0; i < 2; i++) {
-                assert_int_equal(read_job(s, before).at_us, START);
-                assert_int_equal(read_job(s, ahead).at_us, now_us);
-                assert_int_equal(read_job(s, ahead).ended_us, now_us);
-                assert_int_equal(read_job(s, open).at_us, now_us);
-                assert_int_equal(access_token(s, "00000001")->created_us, START);
-                assert_int_equal(access_token(s, "00000001")->expires_us, START + 20 * DAY);
-                assert_int_equal(access_token(s, "00000002")->created_us, now_us);
-                assert_int_equal(access_token(s, "00000002")->expires_us, now_us + 5 * DAY);
-                assert_in_range(cluster_state_find_token(s, "join")->expires_us,
+                assert_int_equal(read_job(g.s, before).at_us, START);
+                assert_int_equal(read_job(g.s, ahead).at_us, now_us);
+                assert_int_equal(read_job(g.s, ahead).ended_us, now_us);
+                assert_int_equal(read_job(g.s, open).at_us, now_us);
+                assert_int_equal(access_token(g.s, "00000001")->created_us, START);
+                assert_int_equal(access_token(g.s, "00000001")->expires_us, START + 20 * DAY);
+                assert_int_equal(access_token(g.s, "00000002")->created_us, now_us);
+                assert_int_equal(access_token(g.s, "00000002")->expires_us, now_us + 5 * DAY);
+                assert_in_range(cluster_state_find_token(g.s, "join")->expires_us,
                                 now_us + DAY - 2 * USEC_PER_SEC, now_us + DAY);
-                pass_through_image(s);
+                pass_through_image(g.s);
         }
         pass(DAY);
-        end_job(s, open); // what comes behind it is dated as it is
-        uint64_t later = put_job(s, DONE);
-        assert_int_equal(read_job(s, open).ended_us, now_us);
-        assert_int_equal(read_job(s, later).at_us, now_us);
-        assert_int_equal(read_job(s, ahead).at_us, now_us - DAY);
-        assert_int_equal(cluster_state_time_us(s), now_us);
+        end_job(g.s, open); // what comes behind it is dated as it is
+        uint64_t later = put_job(g.s, DONE);
+        assert_int_equal(read_job(g.s, open).ended_us, now_us);
+        assert_int_equal(read_job(g.s, later).at_us, now_us);
+        assert_int_equal(read_job(g.s, ahead).at_us, now_us - DAY);
+        assert_int_equal(cluster_state_time_us(g.s), now_us);
 }
 
 // The time is set again and again: what was dated by each of them is told by those behind it.
 static void the_time_can_be_set_more_than_once(void **state) {
-        ClusterState *s = *state;
-
         now_us = START + 40 * DAY;
-        uint64_t first = put_job(s, DONE);
-        set_time(s, START + 10 * DAY);
-        uint64_t second = put_job(s, DONE);
-        set_time(s, START + 5 * DAY); // which the one before did not need
-        assert_int_equal(read_job(s, first).at_us, START + 5 * DAY);
-        assert_int_equal(read_job(s, second).at_us, START + 5 * DAY);
-        set_time(s, START + 7 * DAY);
-        assert_int_equal(read_job(s, first).at_us, START + 5 * DAY);
-        pass_through_image(s);
+        uint64_t first = put_job(g.s, DONE);
+        set_time(g.s, START + 10 * DAY);
+        uint64_t second = put_job(g.s, DONE);
+        set_time(g.s, START + 5 * DAY); // which the one before did not need
+        assert_int_equal(read_job(g.s, first).at_us, START + 5 * DAY);
+        assert_int_equal(read_job(g.s, second).at_us, START + 5 * DAY);
+        set_time(g.s, START + 7 * DAY);
+        assert_int_equal(read_job(g.s, first).at_us, START + 5 * DAY);
+        pass_through_image(g.s);
         for (uint64_t i = 2; i < CLUSTER_TIME_SETS_MAX; i++) {
-                assert_true(cluster_state_takes_time_set(s, START + (7 + i) * DAY));
-                set_time(s, START + (7 + i) * DAY);
+                assert_true(cluster_state_takes_time_set(g.s, START + (7 + i) * DAY));
+                set_time(g.s, START + (7 + i) * DAY);
         }
-        assert_false(cluster_state_takes_time_set(s, START + 50 * DAY));
-        assert_true(cluster_state_takes_time_set(s, START + DAY));
+        assert_false(cluster_state_takes_time_set(g.s, START + 50 * DAY));
+        assert_true(cluster_state_takes_time_set(g.s, START + DAY));
         passed_us = (CLUSTER_JOB_DAYS_MAX + 1) * DAY;
-        nothing(s);
-        assert_true(cluster_state_takes_time_set(s, START + 50 * DAY));
+        nothing(g.s);
+        assert_true(cluster_state_takes_time_set(g.s, START + 50 * DAY));
 }
 
 RUN_TESTS(

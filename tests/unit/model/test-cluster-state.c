@@ -7,183 +7,165 @@
 // ------------------------------------------------------------------------------------------------ units
 
 static void every_change_raises_one_counter(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_cluster(&b, 1);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED});
-        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LOADED});
-        apply(s, &b);
-        assert_int_equal(unit(s, "a.service")->revision, 3); // cluster, spec, a
-        assert_int_equal(unit(s, "b.service")->revision, 4); // the spec was known
-        assert_int_equal(cluster_state_revision(s), 4);
+        batch_cluster(&g.b, 1);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED});
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "a.service")->revision, 3); // cluster, spec, a
+        assert_int_equal(unit(g.s, "b.service")->revision, 4); // the spec was known
+        assert_int_equal(cluster_state_revision(g.s), 4);
 }
 
 static void a_start_is_a_number_that_only_explicit_starts_raise(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
-        apply(s, &b);
-        Argosy__UnitRecord *u = unit(s, "a.service");
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        apply(g.s, &g.b);
+        Argosy__UnitRecord *u = unit(g.s, "a.service");
         assert_int_equal(u->start_rev, u->revision);
         assert_int_equal(u->restart_rev, 0);
         assert_int_equal(u->stop_rev, 0);
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED, .stop = true});
-        apply(s, &b);
-        u = unit(s, "a.service");
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED, .stop = true});
+        apply(g.s, &g.b);
+        u = unit(g.s, "a.service");
         assert_int_equal(u->start_rev, 2);
         assert_int_equal(u->stop_rev, u->revision);
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .restart = true});
-        apply(s, &b);
-        u = unit(s, "a.service");
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .restart = true});
+        apply(g.s, &g.b);
+        u = unit(g.s, "a.service");
         assert_int_equal(u->start_rev, 2);
         assert_int_equal(u->restart_rev, u->revision);
         assert_int_equal(u->revision, 4);
 }
 
 static void a_put_that_expects_another_revision_changes_nothing(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED});
-        apply(s, &b);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 1});
-        batch_unit(&b, "new.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 2});
-        apply(s, &b);
-        assert_int_equal(unit(s, "a.service")->target, LOADED);
-        assert_null(cluster_state_find_unit(s, "new.service"));
-        assert_int_equal(cluster_state_revision(s), 2);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 2});
-        apply(s, &b);
-        assert_int_equal(unit(s, "a.service")->target, LAUNCHED);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 1});
+        batch_unit(&g.b, "new.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 2});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "a.service")->target, LOADED);
+        assert_null(cluster_state_find_unit(g.s, "new.service"));
+        assert_int_equal(cluster_state_revision(g.s), 2);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .if_revision = 2});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "a.service")->target, LAUNCHED);
 }
 
 static void what_does_not_fit_is_skipped(void **state) {
-        ClusterState *s = *state;
         char long_name[UNIT_NAME_MANAGED_MAX + 2];
         Hash unknown = {{1}};
-        Batch b = {0};
 
         memset(long_name, 'a', sizeof long_name);
         long_name[UNIT_NAME_MANAGED_MAX + 1] = 0;
-        batch_unit_only(&b, "a.service", &unknown, (UnitPut){0});
-        batch_unit_remove(&b, "none.service");
-        batch_host_remove(&b, 7);
-        batch_token_remove(&b, "none");
-        batch_outcome(&b, "none.service", 1, 0, ARGOSY__OUTCOME__KIND__DONE);
-        batch_op(&b, ARGOSY__LOG_OP__OP__NOT_SET);
-        apply(s, &b);
-        assert_int_equal(cluster_state_revision(s), 0);
+        batch_unit_only(&g.b, "a.service", &unknown, (UnitPut){0});
+        batch_unit_remove(&g.b, "none.service");
+        batch_host_remove(&g.b, 7);
+        batch_token_remove(&g.b, "none");
+        batch_outcome(&g.b, "none.service", 1, 0, ARGOSY__OUTCOME__KIND__DONE);
+        batch_op(&g.b, ARGOSY__LOG_OP__OP__NOT_SET);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_revision(g.s), 0);
 
-        batch_unit(&b, long_name, WEB, (UnitPut){0});
-        batch_unit(&b, "", WEB, (UnitPut){0});
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_units(s), 0);
+        batch_unit(&g.b, long_name, WEB, (UnitPut){0});
+        batch_unit(&g.b, "", WEB, (UnitPut){0});
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_units(g.s), 0);
         long_name[UNIT_NAME_MANAGED_MAX] = 0;
-        batch_unit(&b, long_name, WEB, (UnitPut){0});
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_units(s), 1);
-        batch_unit_remove(&b, long_name);
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_units(s), 0);
+        batch_unit(&g.b, long_name, WEB, (UnitPut){0});
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_units(g.s), 1);
+        batch_unit_remove(&g.b, long_name);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_units(g.s), 0);
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){0});
-        b.log.ops[0]->spec->content.data[0] ^= 1; // no longer what its hash says
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_units(s), 0);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){0});
+        g.b.log.ops[0]->spec->content.data[0] ^= 1; // no longer what its hash says
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_units(g.s), 0);
 }
 
 static void a_spec_lives_as_long_as_its_users(void **state) {
-        ClusterState *s = *state;
         Hash web = hash_of(WEB, strlen(WEB)), web2 = hash_of(WEB2, strlen(WEB2));
-        Batch b = {0};
 
-        batch_unit(&b, "a@1.service", WEB, (UnitPut){0});
-        batch_unit(&b, "a@2.service", WEB, (UnitPut){0});
-        batch_spec(&b, WEB2); // nobody uses it
-        apply(s, &b);
-        assert_int_equal(cluster_state_find_spec(s, &web)->users, 2);
-        assert_null(cluster_state_find_spec(s, &web2));
+        batch_unit(&g.b, "a@1.service", WEB, (UnitPut){0});
+        batch_unit(&g.b, "a@2.service", WEB, (UnitPut){0});
+        batch_spec(&g.b, WEB2); // nobody uses it
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_find_spec(g.s, &web)->users, 2);
+        assert_null(cluster_state_find_spec(g.s, &web2));
 
-        batch_unit(&b, "a@1.service", WEB2, (UnitPut){0});
-        batch_unit_remove(&b, "a@2.service");
-        apply(s, &b);
-        assert_null(cluster_state_find_spec(s, &web));
-        assert_int_equal(cluster_state_find_spec(s, &web2)->users, 1);
+        batch_unit(&g.b, "a@1.service", WEB2, (UnitPut){0});
+        batch_unit_remove(&g.b, "a@2.service");
+        apply(g.s, &g.b);
+        assert_null(cluster_state_find_spec(g.s, &web));
+        assert_int_equal(cluster_state_find_spec(g.s, &web2)->users, 1);
 
-        batch_unit_remove(&b, "a@1.service"); // the last user goes and another comes in one batch
-        batch_unit_only(&b, "b.service", &web2, (UnitPut){0});
-        apply(s, &b);
-        assert_memory_equal(cluster_state_find_spec(s, &web2)->content, WEB2, strlen(WEB2));
+        batch_unit_remove(&g.b, "a@1.service"); // the last user goes and another comes in one batch
+        batch_unit_only(&g.b, "b.service", &web2, (UnitPut){0});
+        apply(g.s, &g.b);
+        assert_memory_equal(cluster_state_find_spec(g.s, &web2)->content, WEB2, strlen(WEB2));
 }
 
 // There may be a million units: each has its name once, and none has a hash of its own.
 static void names_and_hashes_are_kept_once(void **state) {
-        ClusterState *s = *state;
         Batch batch = {0};
 
         batch_unit(&batch, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         batch_unit(&batch, "b.service", WEB, (UnitPut){.target = LOADED});
-        apply(s, &batch);
-        const UnitEntry *a = cluster_state_find_unit(s, "a.service");
-        const UnitEntry *b = cluster_state_find_unit(s, "b.service");
+        apply(g.s, &batch);
+        const UnitEntry *a = cluster_state_find_unit(g.s, "a.service");
+        const UnitEntry *b = cluster_state_find_unit(g.s, "b.service");
         assert_ptr_equal(a->record->name, a->name);
         assert_ptr_equal(a->record->spec.data, a->spec->hash.bytes);
         assert_ptr_equal(b->record->spec.data, a->spec->hash.bytes);
         batch_unit(&batch, "a.service", WEB "# another\n", (UnitPut){.target = LAUNCHED, .node = 1});
-        apply(s, &batch);
+        apply(g.s, &batch);
         assert_ptr_not_equal(a->spec, b->spec);
         assert_ptr_equal(a->record->name, a->name);
         assert_ptr_equal(a->record->spec.data, a->spec->hash.bytes);
 }
 
 static void a_spec_is_parsed_once(void **state) {
-        ClusterState *s = *state;
         const UnitFile *one, *two;
-        Batch b = {0};
 
-        batch_unit(&b, "a.service", "[X-Argosy]\nGlobal=yes\n", (UnitPut){.global = true});
-        batch_unit(&b, "b.service", "[X-Argosy]\nOption=of the future\n", (UnitPut){0});
-        apply(s, &b);
-        assert_int_equal(spec_entry_file(cluster_state_find_unit(s, "a.service")->spec, &one), 0);
-        assert_int_equal(spec_entry_file(cluster_state_find_unit(s, "a.service")->spec, &two), 0);
+        batch_unit(&g.b, "a.service", "[X-Argosy]\nGlobal=yes\n", (UnitPut){.global = true});
+        batch_unit(&g.b, "b.service", "[X-Argosy]\nOption=of the future\n", (UnitPut){0});
+        apply(g.s, &g.b);
+        assert_int_equal(spec_entry_file(cluster_state_find_unit(g.s, "a.service")->spec, &one), 0);
+        assert_int_equal(spec_entry_file(cluster_state_find_unit(g.s, "a.service")->spec, &two), 0);
         assert_true(one->global);
         assert_ptr_equal(one, two);
-        assert_int_equal(spec_entry_file(cluster_state_find_unit(s, "b.service")->spec, &one), -EINVAL);
+        assert_int_equal(spec_entry_file(cluster_state_find_unit(g.s, "b.service")->spec, &one), -EINVAL);
 }
 
 static void units_are_listed_by_node_and_by_name(void **state) {
-        ClusterState *s = *state;
         UnitEntry **units;
-        Batch b = {0};
         size_t n;
 
-        batch_unit(&b, "b.service", WEB, (UnitPut){.node = 1});
-        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 1});
-        batch_unit(&b, "g.service", WEB, (UnitPut){.node = 9, .global = true});
-        batch_unit(&b, "c.service", WEB, (UnitPut){0});
-        apply(s, &b);
-        assert_int_equal(units_on(s, 1), 2);
-        assert_int_equal(unit(s, "g.service")->node, 0);
-        assert_int_equal(units_on(s, 9), 0);
-        assert_non_null(cluster_state_global_units(s, &n));
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.node = 1});
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.node = 1});
+        batch_unit(&g.b, "g.service", WEB, (UnitPut){.node = 9, .global = true});
+        batch_unit(&g.b, "c.service", WEB, (UnitPut){0});
+        apply(g.s, &g.b);
+        assert_int_equal(units_on(g.s, 1), 2);
+        assert_int_equal(unit(g.s, "g.service")->node, 0);
+        assert_int_equal(units_on(g.s, 9), 0);
+        assert_non_null(cluster_state_global_units(g.s, &n));
         assert_int_equal(n, 1);
-        assert_int_equal(cluster_state_units(s, &units, &n), 0);
+        assert_int_equal(cluster_state_units(g.s, &units, &n), 0);
         assert_int_equal(n, 4);
         assert_string_equal(units[0]->record->name, "a.service");
         assert_string_equal(units[3]->record->name, "g.service");
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 2});
-        batch_unit(&b, "g.service", WEB, (UnitPut){.node = 2});
-        batch_unit_remove(&b, "b.service");
-        apply(s, &b);
-        assert_null(cluster_state_units_on(s, 1, NULL));
-        assert_int_equal(units_on(s, 2), 2);
-        assert_null(cluster_state_global_units(s, NULL));
-        assert_int_equal(cluster_state_units(s, &units, &n), 0);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.node = 2});
+        batch_unit(&g.b, "g.service", WEB, (UnitPut){.node = 2});
+        batch_unit_remove(&g.b, "b.service");
+        apply(g.s, &g.b);
+        assert_null(cluster_state_units_on(g.s, 1, NULL));
+        assert_int_equal(units_on(g.s, 2), 2);
+        assert_null(cluster_state_global_units(g.s, NULL));
+        assert_int_equal(cluster_state_units(g.s, &units, &n), 0);
         assert_int_equal(n, 3);
         assert_string_equal(units[1]->record->name, "c.service");
 }
@@ -191,147 +173,127 @@ static void units_are_listed_by_node_and_by_name(void **state) {
 // ------------------------------------------------------------------------------------------------ outcomes
 
 static void an_outcome_counts_only_for_the_start_that_it_ends(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
+        batch_unit(&g.b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
+        batch_outcome(&g.b, "job.service", 1, 1, ARGOSY__OUTCOME__KIND__DONE); // of no start of this unit
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "job.service")->n_outcomes, 0);
 
-        batch_unit(&b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
-        batch_outcome(&b, "job.service", 1, 1, ARGOSY__OUTCOME__KIND__DONE); // of no start of this unit
-        apply(s, &b);
-        assert_int_equal(unit(s, "job.service")->n_outcomes, 0);
-
-        batch_outcome(&b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__FAILED);
-        batch_outcome(&b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__DONE);
-        apply(s, &b);
-        assert_int_equal(unit(s, "job.service")->n_outcomes, 1);
-        assert_int_equal(unit(s, "job.service")->outcomes[0]->kind, ARGOSY__OUTCOME__KIND__DONE);
-        assert_int_equal(unit(s, "job.service")->revision, 2); // a finding, not a wish
-        assert_int_equal(cluster_state_revision(s), 4);
+        batch_outcome(&g.b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__FAILED);
+        batch_outcome(&g.b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__DONE);
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "job.service")->n_outcomes, 1);
+        assert_int_equal(unit(g.s, "job.service")->outcomes[0]->kind, ARGOSY__OUTCOME__KIND__DONE);
+        assert_int_equal(unit(g.s, "job.service")->revision, 2); // a finding, not a wish
+        assert_int_equal(cluster_state_revision(g.s), 4);
 }
 
 static void an_outcome_survives_a_move_and_a_stop_but_not_a_start(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
+        batch_unit(&g.b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
+        batch_outcome(&g.b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__DONE);
+        batch_unit(&g.b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 2});
+        batch_unit(&g.b, "job.service", WEB, (UnitPut){.target = LOADED, .node = 2, .stop = true});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "job.service")->n_outcomes, 1);
+        assert_int_equal(unit(g.s, "job.service")->outcomes[0]->node, 1);
 
-        batch_unit(&b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
-        batch_outcome(&b, "job.service", 1, 2, ARGOSY__OUTCOME__KIND__DONE);
-        batch_unit(&b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 2});
-        batch_unit(&b, "job.service", WEB, (UnitPut){.target = LOADED, .node = 2, .stop = true});
-        apply(s, &b);
-        assert_int_equal(unit(s, "job.service")->n_outcomes, 1);
-        assert_int_equal(unit(s, "job.service")->outcomes[0]->node, 1);
-
-        batch_unit(&b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 2, .start = true});
-        apply(s, &b);
-        assert_int_equal(unit(s, "job.service")->n_outcomes, 0);
+        batch_unit(&g.b, "job.service", WEB, (UnitPut){.target = LAUNCHED, .node = 2, .start = true});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "job.service")->n_outcomes, 0);
 }
 
 static void a_put_brings_no_outcomes_and_no_revisions_of_its_own(void **state) {
-        ClusterState *s = *state;
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
-        Batch b = {0};
-        Hash spec = batch_spec(&b, WEB);
-        Argosy__UnitRecord *u = batch_unit_only(&b, "a.service", &spec, (UnitPut){0});
+        Hash spec = batch_spec(&g.b, WEB);
+        Argosy__UnitRecord *u = batch_unit_only(&g.b, "a.service", &spec, (UnitPut){0});
 
         u->outcomes = outcomes;
         u->n_outcomes = 1;
         u->revision = u->start_rev = u->restart_rev = u->stop_rev = 1000;
-        apply(s, &b);
-        u = unit(s, "a.service");
+        apply(g.s, &g.b);
+        u = unit(g.s, "a.service");
         assert_int_equal(u->n_outcomes, 0);
         assert_int_equal(u->revision, 2);
         assert_int_equal(u->start_rev + u->restart_rev + u->stop_rev, 0);
 }
 
 static void a_global_unit_has_an_outcome_per_node(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_host(&b, 0, "one", 1);
-        batch_host(&b, 0, "two", 1);
-        batch_unit(&b, "g.service", WEB, (UnitPut){.target = LAUNCHED, .global = true, .start = true});
+        batch_host(&g.b, 0, "one", 1);
+        batch_host(&g.b, 0, "two", 1);
+        batch_unit(&g.b, "g.service", WEB, (UnitPut){.target = LAUNCHED, .global = true, .start = true});
         for (uint32_t node = 1; node <= 3; node++) // there is no node 3
-                batch_outcome(&b, "g.service", node, 4, ARGOSY__OUTCOME__KIND__DONE);
-        apply(s, &b);
-        assert_int_equal(unit(s, "g.service")->n_outcomes, 2);
+                batch_outcome(&g.b, "g.service", node, 4, ARGOSY__OUTCOME__KIND__DONE);
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "g.service")->n_outcomes, 2);
 
-        batch_outcome(&b, "g.service", 1, 4, ARGOSY__OUTCOME__KIND__NONE);
-        apply(s, &b);
-        assert_int_equal(unit(s, "g.service")->n_outcomes, 1);
-        assert_int_equal(unit(s, "g.service")->outcomes[0]->node, 2);
+        batch_outcome(&g.b, "g.service", 1, 4, ARGOSY__OUTCOME__KIND__NONE);
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "g.service")->n_outcomes, 1);
+        assert_int_equal(unit(g.s, "g.service")->outcomes[0]->node, 2);
 
-        batch_host_remove(&b, 2); // its outcome goes with the next one
-        batch_outcome(&b, "g.service", 1, 4, ARGOSY__OUTCOME__KIND__FAILED);
-        apply(s, &b);
-        assert_int_equal(unit(s, "g.service")->n_outcomes, 1);
-        assert_int_equal(unit(s, "g.service")->outcomes[0]->node, 1);
+        batch_host_remove(&g.b, 2); // its outcome goes with the next one
+        batch_outcome(&g.b, "g.service", 1, 4, ARGOSY__OUTCOME__KIND__FAILED);
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "g.service")->n_outcomes, 1);
+        assert_int_equal(unit(g.s, "g.service")->outcomes[0]->node, 1);
 
-        batch_unit(&b, "g.service", WEB, (UnitPut){.target = LAUNCHED});
-        apply(s, &b);
-        assert_int_equal(unit(s, "g.service")->n_outcomes, 0);
+        batch_unit(&g.b, "g.service", WEB, (UnitPut){.target = LAUNCHED});
+        apply(g.s, &g.b);
+        assert_int_equal(unit(g.s, "g.service")->n_outcomes, 0);
 }
 
 // ---------------------------------------------------------------------------------------------- dirty units
 
 static void each_changed_unit_is_handed_out_once_with_what_it_was(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 1});
-        batch_unit(&b, "b.service", WEB, (UnitPut){.node = 1});
-        apply(s, &b);
-        UnitEntry *u = cluster_state_next_dirty(s);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.node = 1});
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.node = 1});
+        apply(g.s, &g.b);
+        UnitEntry *u = cluster_state_next_dirty(g.s);
         assert_string_equal(u->record->name, "a.service");
         assert_false(u->existed);
-        cluster_state_dirty_done(s, u);
-        cluster_state_drop_dirty(s);
-        assert_null(cluster_state_next_dirty(s));
+        cluster_state_dirty_done(g.s, u);
+        cluster_state_drop_dirty(g.s);
+        assert_null(cluster_state_next_dirty(g.s));
 
-        batch_unit(&b, "b.service", WEB, (UnitPut){.node = 2});
-        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 2});
-        batch_unit(&b, "b.service", WEB, (UnitPut){.node = 3});
-        apply(s, &b);
-        u = cluster_state_next_dirty(s);
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.node = 2});
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.node = 2});
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.node = 3});
+        apply(g.s, &g.b);
+        u = cluster_state_next_dirty(g.s);
         assert_string_equal(u->record->name, "b.service");
         assert_true(u->existed);
         assert_int_equal(u->node_before, 1);
         assert_int_equal(u->record->node, 3);
-        u = cluster_state_next_dirty(s);
+        u = cluster_state_next_dirty(g.s);
         assert_string_equal(u->record->name, "a.service");
-        assert_null(cluster_state_next_dirty(s));
+        assert_null(cluster_state_next_dirty(g.s));
 }
 
 static void a_removed_unit_is_handed_over(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1});
+        apply(g.s, &g.b);
+        cluster_state_drop_dirty(g.s);
+        batch_unit_remove(&g.b, "a.service");
+        batch_unit(&g.b, "a.service", WEB2, (UnitPut){.target = LAUNCHED, .node = 2});
+        apply(g.s, &g.b);
 
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .node = 1});
-        apply(s, &b);
-        cluster_state_drop_dirty(s);
-        batch_unit_remove(&b, "a.service");
-        batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LAUNCHED, .node = 2});
-        apply(s, &b);
-
-        UnitEntry *u = cluster_state_next_dirty(s);
+        UnitEntry *u = cluster_state_next_dirty(g.s);
         assert_true(u->removed && u->existed);
         assert_int_equal(u->record->target, INACTIVE);
         assert_int_equal(u->record->revision, 3);
         assert_int_equal(u->node_before, 1);
         assert_null(u->spec);
-        cluster_state_dirty_done(s, u);
-        u = cluster_state_next_dirty(s);
+        cluster_state_dirty_done(g.s, u);
+        u = cluster_state_next_dirty(g.s);
         assert_false(u->removed || u->existed);
-        assert_ptr_equal(u, cluster_state_find_unit(s, "a.service"));
-        assert_null(cluster_state_next_dirty(s));
+        assert_ptr_equal(u, cluster_state_find_unit(g.s, "a.service"));
+        assert_null(cluster_state_next_dirty(g.s));
 }
 
 static void a_unit_that_came_and_went_unseen_is_not_mentioned(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "a.service", WEB, (UnitPut){0});
-        batch_unit_remove(&b, "a.service");
-        apply(s, &b);
-        assert_null(cluster_state_next_dirty(s));
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){0});
+        batch_unit_remove(&g.b, "a.service");
+        apply(g.s, &g.b);
+        assert_null(cluster_state_next_dirty(g.s));
 }
 
 // --------------------------------------------------------------------------------------------- roles, pools
@@ -343,70 +305,60 @@ static bool has_spec(const ClusterState *s, const char *content) {
 }
 
 static void a_rollout_keeps_both_contents_until_it_ends(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
-        batch_spec(&b, WEB2);
-        batch_rollout(&b, "w@.service", WEB, WEB2);
-        apply(s, &b);
-        assert_int_equal(cluster_state_find_rollout(s, "w@.service")->revision, cluster_state_revision(s));
-        assert_int_equal(cluster_state_rollouts_revision(s), cluster_state_revision(s));
-        batch_unit_remove(&b, "w@.service");
-        apply(s, &b);
-        assert_true(has_spec(s, WEB) && has_spec(s, WEB2));
-        batch_rollout(&b, "w@.service", NULL, NULL)->revision = 4;
-        apply(s, &b);
-        assert_false(has_spec(s, WEB) || has_spec(s, WEB2));
-        assert_int_equal(cluster_state_find_rollout(s, "w@.service")->revision, 4);
+        batch_unit(&g.b, "w@.service", WEB, (UnitPut){0});
+        batch_spec(&g.b, WEB2);
+        batch_rollout(&g.b, "w@.service", WEB, WEB2);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_find_rollout(g.s, "w@.service")->revision,
+                         cluster_state_revision(g.s));
+        assert_int_equal(cluster_state_rollouts_revision(g.s), cluster_state_revision(g.s));
+        batch_unit_remove(&g.b, "w@.service");
+        apply(g.s, &g.b);
+        assert_true(has_spec(g.s, WEB) && has_spec(g.s, WEB2));
+        batch_rollout(&g.b, "w@.service", NULL, NULL)->revision = 4;
+        apply(g.s, &g.b);
+        assert_false(has_spec(g.s, WEB) || has_spec(g.s, WEB2));
+        assert_int_equal(cluster_state_find_rollout(g.s, "w@.service")->revision, 4);
 }
 
 static void a_rollout_to_an_unknown_content_is_skipped(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
-        batch_rollout(&b, "w@.service", WEB, WEB2);
-        apply(s, &b);
-        assert_null(cluster_state_find_rollout(s, "w@.service"));
+        batch_unit(&g.b, "w@.service", WEB, (UnitPut){0});
+        batch_rollout(&g.b, "w@.service", WEB, WEB2);
+        apply(g.s, &g.b);
+        assert_null(cluster_state_find_rollout(g.s, "w@.service"));
 }
 
 static void a_nodes_turn_gets_the_revision_in_which_it_was_given(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_unit(&b, "g.service", WEB, (UnitPut){.global = true});
-        batch_spec(&b, WEB2);
-        Argosy__RolloutRecord *r = batch_rollout(&b, "g.service", WEB, WEB2);
-        r->nodes = batch_own(&b, calloc(2, sizeof *r->nodes));
+        batch_unit(&g.b, "g.service", WEB, (UnitPut){.global = true});
+        batch_spec(&g.b, WEB2);
+        Argosy__RolloutRecord *r = batch_rollout(&g.b, "g.service", WEB, WEB2);
+        r->nodes = batch_own(&g.b, calloc(2, sizeof *r->nodes));
         for (size_t i = 0; i < 2; i++) {
-                r->nodes[i] = BATCH_NEW(&b, Argosy__RolloutNode, argosy__rollout_node__init);
+                r->nodes[i] = BATCH_NEW(&g.b, Argosy__RolloutNode, argosy__rollout_node__init);
                 r->nodes[i]->node = (uint32_t) i + 1;
         }
         r->nodes[0]->revision = 1;
         r->n_nodes = 2;
-        apply(s, &b);
-        assert_int_equal(cluster_state_find_rollout(s, "g.service")->nodes[0]->revision, 1);
-        assert_int_equal(cluster_state_find_rollout(s, "g.service")->nodes[1]->revision,
-                         cluster_state_revision(s));
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_find_rollout(g.s, "g.service")->nodes[0]->revision, 1);
+        assert_int_equal(cluster_state_find_rollout(g.s, "g.service")->nodes[1]->revision,
+                         cluster_state_revision(g.s));
 }
 
 static void of_too_many_rollouts_the_oldest_that_ended_goes(void **state) {
-        ClusterState *s = *state;
         char name[32];
-        Batch b = {0};
 
-        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
-        batch_rollout(&b, "a@.service", WEB, WEB); // under way: it stays
+        batch_unit(&g.b, "w@.service", WEB, (UnitPut){0});
+        batch_rollout(&g.b, "a@.service", WEB, WEB); // under way: it stays
         for (unsigned i = 0; i < CLUSTER_ROLLOUTS_MAX; i++) {
                 snprintf(name, sizeof name, "u%u@.service", i);
-                batch_rollout(&b, name, NULL, NULL);
+                batch_rollout(&g.b, name, NULL, NULL);
         }
-        apply(s, &b);
-        assert_non_null(cluster_state_find_rollout(s, "a@.service"));
-        assert_null(cluster_state_find_rollout(s, "u0@.service"));
-        assert_non_null(cluster_state_find_rollout(s, "u1@.service"));
-        assert_non_null(cluster_state_find_rollout(s, name));
+        apply(g.s, &g.b);
+        assert_non_null(cluster_state_find_rollout(g.s, "a@.service"));
+        assert_null(cluster_state_find_rollout(g.s, "u0@.service"));
+        assert_non_null(cluster_state_find_rollout(g.s, "u1@.service"));
+        assert_non_null(cluster_state_find_rollout(g.s, name));
 }
 
 // ------------------------------------------------------------------------------------------------ a walk
@@ -423,44 +375,40 @@ static void assert_walks_to(ClusterState *s, const char *name) {
 
 static void a_walk_goes_on_whatever_is_applied_meanwhile(void **state) {
         static const char *const names[] = {"d.service", "a.service", "c.service", "b.service"};
-        ClusterState *s = *state;
-        Batch b = {0};
 
-        assert_walks_to(s, NULL);
+        assert_walks_to(g.s, NULL);
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                batch_unit(&b, names[i], WEB, (UnitPut){.target = LOADED});
-        apply(s, &b);
-        cluster_state_walk_begin(s);
-        assert_walks_to(s, "d.service"); // as they came
-        batch_unit_remove(&b, "d.service");
-        batch_unit_remove(&b, "a.service"); // which would be next
-        batch_unit(&b, "c.service", WEB2, (UnitPut){.target = LAUNCHED}); // stays where it is
-        apply(s, &b);
-        assert_walks_to(s, "c.service");
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED}); // another one
-        apply(s, &b);
-        assert_walks_to(s, "b.service");
-        assert_walks_to(s, "a.service");
-        assert_walks_to(s, NULL);
-        assert_walks_to(s, NULL);
-        cluster_state_walk_begin(s);
-        assert_walks_to(s, "c.service");
-        cluster_state_walk_begin(s);
-        assert_walks_to(s, "c.service");
+                batch_unit(&g.b, names[i], WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        cluster_state_walk_begin(g.s);
+        assert_walks_to(g.s, "d.service"); // as they came
+        batch_unit_remove(&g.b, "d.service");
+        batch_unit_remove(&g.b, "a.service"); // which would be next
+        batch_unit(&g.b, "c.service", WEB2, (UnitPut){.target = LAUNCHED}); // stays where it is
+        apply(g.s, &g.b);
+        assert_walks_to(g.s, "c.service");
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED}); // another one
+        apply(g.s, &g.b);
+        assert_walks_to(g.s, "b.service");
+        assert_walks_to(g.s, "a.service");
+        assert_walks_to(g.s, NULL);
+        assert_walks_to(g.s, NULL);
+        cluster_state_walk_begin(g.s);
+        assert_walks_to(g.s, "c.service");
+        cluster_state_walk_begin(g.s);
+        assert_walks_to(g.s, "c.service");
 }
 
 static void a_walk_comes_to_what_an_image_has(void **state) {
         _cleanup_(cluster_state_freep) ClusterState *other = cluster_state_new();
-        ClusterState *s = *state;
         _cleanup_buf_ Buf image = {0};
-        Batch b = {0};
 
-        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LOADED});
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED});
-        apply(s, &b);
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        batch_unit(&b, "gone.service", WEB, (UnitPut){.target = LOADED});
-        apply(other, &b);
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LOADED});
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LOADED});
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
+        batch_unit(&g.b, "gone.service", WEB, (UnitPut){.target = LOADED});
+        apply(other, &g.b);
         cluster_state_walk_begin(other);
         assert_int_equal(cluster_state_restore(other, image.data, image.len), 0);
         assert_walks_to(other, NULL); // that was of before
@@ -486,31 +434,29 @@ static void put_in_set(ClusterState *s, const char *name, const char *set) {
 
 static void units_are_found_by_their_set(void **state) {
         _cleanup_buf_ Buf image = {};
-        ClusterState *s = *state;
         char longest[CLUSTER_SET_NAME_MAX + 2];
-        Batch b = {};
 
-        put_in_set(s, "a.service", "shop");
-        put_in_set(s, "b.service", "shop");
-        put_in_set(s, "c.service", "");
-        assert_int_equal(units_of_set(s, "shop"), 2);
-        put_in_set(s, "a.service", "mail");
-        put_in_set(s, "b.service", "shop"); // as before
-        assert_int_equal(units_of_set(s, "shop"), 1);
-        assert_ptr_equal(map_find_str(cluster_state_units_of_set(s, "mail"), "a.service"),
-                         cluster_state_find_unit(s, "a.service"));
+        put_in_set(g.s, "a.service", "shop");
+        put_in_set(g.s, "b.service", "shop");
+        put_in_set(g.s, "c.service", "");
+        assert_int_equal(units_of_set(g.s, "shop"), 2);
+        put_in_set(g.s, "a.service", "mail");
+        put_in_set(g.s, "b.service", "shop"); // as before
+        assert_int_equal(units_of_set(g.s, "shop"), 1);
+        assert_ptr_equal(map_find_str(cluster_state_units_of_set(g.s, "mail"), "a.service"),
+                         cluster_state_find_unit(g.s, "a.service"));
         memset(longest, 'x', sizeof(longest));
         longest[sizeof(longest) - 1] = 0;
-        put_in_set(s, "c.service", longest); // skipped
-        assert_string_equal(unit(s, "c.service")->set, "");
+        put_in_set(g.s, "c.service", longest); // skipped
+        assert_string_equal(unit(g.s, "c.service")->set, "");
 
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-        assert_string_equal(unit(s, "a.service")->set, "mail");
-        assert_int_equal(units_of_set(s, "shop"), 1);
-        batch_unit_remove(&b, "b.service");
-        apply(s, &b);
-        assert_null(cluster_state_units_of_set(s, "shop"));
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
+        assert_int_equal(cluster_state_restore(g.s, image.data, image.len), 0);
+        assert_string_equal(unit(g.s, "a.service")->set, "mail");
+        assert_int_equal(units_of_set(g.s, "shop"), 1);
+        batch_unit_remove(&g.b, "b.service");
+        apply(g.s, &g.b);
+        assert_null(cluster_state_units_of_set(g.s, "shop"));
 }
 
 RUN_TESTS(

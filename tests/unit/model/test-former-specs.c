@@ -54,112 +54,99 @@ static Argosy__JobRecord *job(ClusterState *s, uint64_t number) {
 
 static void a_job_says_what_became(void **state) {
         Hash web = hash_of(WEB, strlen(WEB)), web2 = hash_of(WEB2, strlen(WEB2));
-        ClusterState *s = *state;
-        Batch b = {};
 
-        begin(s, 1);
-        put(s, "a.service", WEB, 1);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        begin(g.s, 1);
+        put(g.s, "a.service", WEB, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->units[0]->spec.len, 0);
         assert_memory_equal(record->units[0]->spec_after.data, &web, HASH_SIZE);
         assert_int_equal(record->units[0]->target_after, LAUNCHED);
         message_free(record);
 
-        put(s, "a.service", WEB2, 1);
-        record = job(s, 2);
+        put(g.s, "a.service", WEB2, 1);
+        record = job(g.s, 2);
         assert_memory_equal(record->units[0]->spec.data, &web, HASH_SIZE);
         assert_memory_equal(record->units[0]->spec_after.data, &web2, HASH_SIZE);
         message_free(record);
 
-        batch_unit_only(&b, "a.service", &web2, (UnitPut){.target = LOADED})->from_template = true;
-        batch_job(&b, (JobPut){.n_ops = 1});
-        apply(s, &b);
-        record = job(s, 3);
+        batch_unit_only(&g.b, "a.service", &web2, (UnitPut){.target = LOADED})->from_template = true;
+        batch_job(&g.b, (JobPut){.n_ops = 1});
+        apply(g.s, &g.b);
+        record = job(g.s, 3);
         assert_int_equal(record->units[0]->spec_after.len, 0); // the same
         assert_int_equal(record->units[0]->target_after, LOADED);
         assert_false(record->units[0]->from_template);
         message_free(record);
 
-        batch_unit_remove(&b, "a.service");
-        batch_job(&b, (JobPut){.n_ops = 1});
-        apply(s, &b);
-        record = job(s, 4);
+        batch_unit_remove(&g.b, "a.service");
+        batch_job(&g.b, (JobPut){.n_ops = 1});
+        apply(g.s, &g.b);
+        record = job(g.s, 4);
         assert_true(record->units[0]->gone);
         assert_true(record->units[0]->from_template);
         assert_int_equal(record->units[0]->spec_after.len, 0);
 }
 
 static void what_a_job_replaced_stays(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s, 1);
-        put(s, "a.service", WEB, 1);
-        assert_false(is_kept(s, WEB)); // it is in use
-        put(s, "a.service", WEB2, 1);
-        assert_true(is_kept(s, WEB));
-        batch_unit_remove(&b, "a.service");
-        batch_job(&b, (JobPut){.n_ops = 1});
-        apply(s, &b);
-        assert_true(is_kept(s, WEB));
-        assert_true(is_kept(s, WEB2));
-        assert_int_equal(cluster_state_former_specs_bytes(s),
+        begin(g.s, 1);
+        put(g.s, "a.service", WEB, 1);
+        assert_false(is_kept(g.s, WEB)); // it is in use
+        put(g.s, "a.service", WEB2, 1);
+        assert_true(is_kept(g.s, WEB));
+        batch_unit_remove(&g.b, "a.service");
+        batch_job(&g.b, (JobPut){.n_ops = 1});
+        apply(g.s, &g.b);
+        assert_true(is_kept(g.s, WEB));
+        assert_true(is_kept(g.s, WEB2));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s),
                          strlen(WEB) + strlen(WEB2) + 2 * CLUSTER_FORMER_SPEC_EXTRA);
-        pass_through_image(s);
-        assert_true(is_kept(s, WEB));
-        assert_true(is_kept(s, WEB2));
-        assert_int_equal(cluster_state_former_specs_bytes(s),
+        pass_through_image(g.s);
+        assert_true(is_kept(g.s, WEB));
+        assert_true(is_kept(g.s, WEB2));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s),
                          strlen(WEB) + strlen(WEB2) + 2 * CLUSTER_FORMER_SPEC_EXTRA);
 }
 
 static void what_no_job_names_goes_at_once(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s, 1);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        apply(s, &b);
-        batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LAUNCHED});
-        apply(s, &b);
-        assert_null(find(s, WEB));
-        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
+        begin(g.s, 1);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        apply(g.s, &g.b);
+        batch_unit(&g.b, "a.service", WEB2, (UnitPut){.target = LAUNCHED});
+        apply(g.s, &g.b);
+        assert_null(find(g.s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s), 0);
 }
 
 static void it_can_be_used_again(void **state) {
-        ClusterState *s = *state;
         Hash web = hash_of(WEB, strlen(WEB));
-        Batch b = {};
 
-        begin(s, 1);
-        put(s, "a.service", WEB, 1);
-        put(s, "a.service", WEB2, 1);
-        batch_unit_only(&b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // without being sent again
-        apply(s, &b);
-        assert_non_null(cluster_state_find_unit(s, "b.service"));
-        assert_false(is_kept(s, WEB));
-        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
-        batch_unit_remove(&b, "b.service");
-        apply(s, &b);
-        assert_true(is_kept(s, WEB)); // jobs 1 and 2 name it
+        begin(g.s, 1);
+        put(g.s, "a.service", WEB, 1);
+        put(g.s, "a.service", WEB2, 1);
+        batch_unit_only(&g.b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // without being sent again
+        apply(g.s, &g.b);
+        assert_non_null(cluster_state_find_unit(g.s, "b.service"));
+        assert_false(is_kept(g.s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s), 0);
+        batch_unit_remove(&g.b, "b.service");
+        apply(g.s, &g.b);
+        assert_true(is_kept(g.s, WEB)); // jobs 1 and 2 name it
 }
 
 static void it_goes_with_the_last_job_that_names_it(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s, DAY);
-        put(s, "a.service", WEB, DAY);
-        put(s, "a.service", WEB2, 5 * DAY);
-        put(s, "b.service", WEB2, (CLUSTER_JOB_DAYS_MAX + 2) * DAY); // the first job is too old by now
-        assert_int_equal(cluster_state_first_job(s), 2);
-        assert_true(is_kept(s, WEB));
-        pass_through_image(s);
-        batch_unit_remove(&b, "b.service");
-        batch_set_time(&b, s, (CLUSTER_JOB_DAYS_MAX + 6) * DAY);
-        apply(s, &b);
-        assert_int_equal(cluster_state_first_job(s), 3);
-        assert_null(find(s, WEB));
-        assert_non_null(find(s, WEB2));
+        begin(g.s, DAY);
+        put(g.s, "a.service", WEB, DAY);
+        put(g.s, "a.service", WEB2, 5 * DAY);
+        put(g.s, "b.service", WEB2, (CLUSTER_JOB_DAYS_MAX + 2) * DAY); // the first job is too old by now
+        assert_int_equal(cluster_state_first_job(g.s), 2);
+        assert_true(is_kept(g.s, WEB));
+        pass_through_image(g.s);
+        batch_unit_remove(&g.b, "b.service");
+        batch_set_time(&g.b, g.s, (CLUSTER_JOB_DAYS_MAX + 6) * DAY);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_first_job(g.s), 3);
+        assert_null(find(g.s, WEB));
+        assert_non_null(find(g.s, WEB2));
 }
 
 static void big(char ret[BIG + 1], unsigned i) {
@@ -172,51 +159,47 @@ static void big(char ret[BIG + 1], unsigned i) {
 static void they_take_no_more_than_they_may(void **state) {
         enum { TOO_MANY = CLUSTER_HISTORY_MIB_DEFAULT * 1024 * 1024 / BIG + 20 };
         static char content[BIG + 1];
-        ClusterState *s = *state;
 
-        begin(s, 1);
+        begin(g.s, 1);
         for (unsigned i = 0; i < TOO_MANY; i++) {
                 big(content, i);
-                put(s, "a.service", content, 1);
+                put(g.s, "a.service", content, 1);
         }
-        assert_true(cluster_state_former_specs_bytes(s) <= cluster_state_history_bytes(s));
-        assert_true(cluster_state_former_specs_bytes(s) > cluster_state_history_bytes(s) - 2 * BIG);
+        assert_true(cluster_state_former_specs_bytes(g.s) <= cluster_state_history_bytes(g.s));
+        assert_true(cluster_state_former_specs_bytes(g.s) > cluster_state_history_bytes(g.s) - 2 * BIG);
         big(content, 0);
-        assert_null(find(s, content)); // the oldest one
+        assert_null(find(g.s, content)); // the oldest one
         big(content, TOO_MANY - 2);
-        assert_true(is_kept(s, content));
-        assert_int_equal(cluster_state_first_job(s), 1); // the jobs stay
+        assert_true(is_kept(g.s, content));
+        assert_int_equal(cluster_state_first_job(g.s), 1); // the jobs stay
 }
 
 static void what_is_forgotten_is_gone(void **state) {
-        ClusterState *s = *state;
         Hash web = hash_of(WEB, strlen(WEB));
-        Batch b = {};
 
-        begin(s, 1);
-        put(s, "a.service", WEB, 1);
-        put(s, "a.service", WEB2, 1);
-        uint64_t before = cluster_state_revision(s);
-        batch_spec_forget(&b, WEB2); // in use
-        apply(s, &b);
-        assert_non_null(find(s, WEB2));
-        assert_int_equal(cluster_state_revision(s), before);
-        batch_spec_forget(&b, WEB);
-        batch_unit_only(&b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // wanted again by then
-        apply(s, &b);
-        assert_non_null(find(s, WEB));
-        put(s, "b.service", WEB2, 1);
-        assert_true(is_kept(s, WEB)); // by a job of its own
-        batch_spec_forget(&b, WEB);
-        apply(s, &b);
-        assert_null(find(s, WEB));
-        assert_int_equal(cluster_state_former_specs_bytes(s), 0);
-        pass_through_image(s);
+        begin(g.s, 1);
+        put(g.s, "a.service", WEB, 1);
+        put(g.s, "a.service", WEB2, 1);
+        uint64_t before = cluster_state_revision(g.s);
+        batch_spec_forget(&g.b, WEB2); // in use
+        apply(g.s, &g.b);
+        assert_non_null(find(g.s, WEB2));
+        assert_int_equal(cluster_state_revision(g.s), before);
+        batch_spec_forget(&g.b, WEB);
+        batch_unit_only(&g.b, "b.service", &web, (UnitPut){.target = LAUNCHED}); // wanted again by then
+        apply(g.s, &g.b);
+        assert_non_null(find(g.s, WEB));
+        put(g.s, "b.service", WEB2, 1);
+        assert_true(is_kept(g.s, WEB)); // by a job of its own
+        batch_spec_forget(&g.b, WEB);
+        apply(g.s, &g.b);
+        assert_null(find(g.s, WEB));
+        assert_int_equal(cluster_state_former_specs_bytes(g.s), 0);
+        pass_through_image(g.s);
 }
 
 static void an_image_is_looked_at(void **state) {
         Hash web = hash_of(WEB, strlen(WEB));
-        ClusterState *s = *state;
         uint8_t packed[256];
         Argosy__Spec spec = MESSAGE_OF(spec, .hash = (ProtobufCBinaryData){HASH_SIZE, web.bytes},
                                        .content = (ProtobufCBinaryData){strlen(WEB), (uint8_t *) WEB},
@@ -225,16 +208,16 @@ static void an_image_is_looked_at(void **state) {
         Argosy__StateImage image =
                 MESSAGE_OF(state_image, .last_job = 1, .former_specs = &specs, .n_former_specs = 1);
 
-        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+        assert_int_equal(cluster_state_restore(g.s, packed, argosy__state_image__pack(&image, packed)),
                          -EBADMSG);
         spec.job = 0;
-        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+        assert_int_equal(cluster_state_restore(g.s, packed, argosy__state_image__pack(&image, packed)),
                          -EBADMSG);
         spec.job = 1;
-        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)), 0);
-        assert_true(is_kept(s, WEB));
+        assert_int_equal(cluster_state_restore(g.s, packed, argosy__state_image__pack(&image, packed)), 0);
+        assert_true(is_kept(g.s, WEB));
         web.bytes[0] ^= 1;
-        assert_int_equal(cluster_state_restore(s, packed, argosy__state_image__pack(&image, packed)),
+        assert_int_equal(cluster_state_restore(g.s, packed, argosy__state_image__pack(&image, packed)),
                          -EBADMSG);
 }
 

@@ -87,17 +87,15 @@ static void assert_same_image(const ClusterState *a, const ClusterState *b) {
 // ------------------------------------------------------------------------------------------------ ends
 
 static void a_job_ends_once(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 1, day_us + 5, RUNNING);
-        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
-        end_job(s, (End){1, FAILED, day_us + 9, "a.service"});
-        end_job(s, (End){1, DONE, day_us + 99, NULL}); // by a leader that has not heard
-        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us + 5, RUNNING);
+        assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
+        end_job(g.s, (End){1, FAILED, day_us + 9, "a.service"});
+        end_job(g.s, (End){1, DONE, day_us + 99, NULL}); // by a leader that has not heard
+        assert_int_equal(cluster_state_job_state(g.s, 1), FAILED);
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_job_state(g.s, 1), FAILED);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->ended_us, day_us + 9);
         assert_int_equal(record->at_us, day_us + 5);
         assert_string_equal(record->verb, "start");
@@ -108,97 +106,86 @@ static void a_job_ends_once(void **state) {
 }
 
 static void which_have_ended_is_said_once(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 2, day_us + 5, RUNNING);
-        assert_int_equal(cluster_state_next_ended_job(s), 0);
-        end_job(s, (End){2, DONE, day_us + 9, NULL});
-        end_job(s, (End){2, DONE, day_us + 9, NULL});
-        end_job(s, (End){1, FAILED, day_us + 9, "a.service"});
-        assert_int_equal(cluster_state_next_ended_job(s), 2);
-        assert_int_equal(cluster_state_next_ended_job(s), 1);
-        assert_int_equal(cluster_state_next_ended_job(s), 0);
-        put_jobs(s, 1, day_us + 5, RUNNING);
-        end_job(s, (End){3, DONE, day_us + 9, NULL});
-        cluster_state_drop_dirty(s);
-        assert_int_equal(cluster_state_next_ended_job(s), 0);
+        begin(g.s);
+        put_jobs(g.s, 2, day_us + 5, RUNNING);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 0);
+        end_job(g.s, (End){2, DONE, day_us + 9, NULL});
+        end_job(g.s, (End){2, DONE, day_us + 9, NULL});
+        end_job(g.s, (End){1, FAILED, day_us + 9, "a.service"});
+        assert_int_equal(cluster_state_next_ended_job(g.s), 2);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 1);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 0);
+        put_jobs(g.s, 1, day_us + 5, RUNNING);
+        end_job(g.s, (End){3, DONE, day_us + 9, NULL});
+        cluster_state_drop_dirty(g.s);
+        assert_int_equal(cluster_state_next_ended_job(g.s), 0);
 }
 
 // As the removal of a host does: what it asks for ends it.
 static void one_that_ends_with_its_last_part_is_said_to_have_ended(void **state) {
-        ClusterState *s = *state;
         Argosy__JobState states[] = {RUNNING, DONE, DONE};
 
-        begin(s);
-        put_jobs(s, 1, day_us + 5, RUNNING);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us + 5, RUNNING);
         for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
                 Batch b = {};
 
                 argosy__log_batch__init(&b.log);
                 batch_job(&b, (JobPut){.verb = "cluster remove", .number = 1})->state = states[i];
-                batch_set_time(&b, s, day_us + 9);
-                apply(s, &b);
-                assert_int_equal(cluster_state_next_ended_job(s), i == 1 ? 1 : 0);
-                assert_int_equal(cluster_state_next_ended_job(s), 0);
+                batch_set_time(&b, g.s, day_us + 9);
+                apply(g.s, &b);
+                assert_int_equal(cluster_state_next_ended_job(g.s), i == 1 ? 1 : 0);
+                assert_int_equal(cluster_state_next_ended_job(g.s), 0);
         }
 }
 
 static void what_is_no_running_job_does_not_end(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 1, day_us, ARGOSY__JOB_STATE__JOB_UNKNOWN); // of a build that wrote no ends
-        end_job(s, (End){1, DONE, 9, NULL});
-        assert_int_equal(cluster_state_job_state(s, 1), ARGOSY__JOB_STATE__JOB_UNKNOWN);
-        end_job(s, (End){2, DONE, 9, NULL}); // there is none
-        put_jobs(s, 1, day_us, RUNNING);
-        assert_int_equal(cluster_state_job_state(s, 2), RUNNING);
-        end_job(s, (End){2, RUNNING, 9, NULL}); // no end
-        assert_int_equal(cluster_state_job_state(s, 2), RUNNING);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us, ARGOSY__JOB_STATE__JOB_UNKNOWN); // of a build that wrote no ends
+        end_job(g.s, (End){1, DONE, 9, NULL});
+        assert_int_equal(cluster_state_job_state(g.s, 1), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        end_job(g.s, (End){2, DONE, 9, NULL}); // there is none
+        put_jobs(g.s, 1, day_us, RUNNING);
+        assert_int_equal(cluster_state_job_state(g.s, 2), RUNNING);
+        end_job(g.s, (End){2, RUNNING, 9, NULL}); // no end
+        assert_int_equal(cluster_state_job_state(g.s, 2), RUNNING);
 }
 
 static void what_ends_with_its_effect_says_when(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 1, day_us + 7, DONE);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us + 7, DONE);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->state, DONE);
         assert_int_equal(record->ended_us, day_us + 7);
 }
 
 // Its client has come again when its leader had given it up.
 static void a_part_that_comes_later_opens_it_again(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s);
-        put_jobs(s, 1, day_us, RUNNING);
-        end_job(s, (End){1, DONE, 9, NULL});
-        batch_job(&b, (JobPut){.number = 1})->state = RUNNING;
-        apply(s, &b);
-        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
-        end_job(s, (End){1, FAILED, 10, NULL});
-        assert_int_equal(cluster_state_job_state(s, 1), FAILED);
-        assert_int_equal(cluster_state_last_job(s), 1);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us, RUNNING);
+        end_job(g.s, (End){1, DONE, 9, NULL});
+        batch_job(&g.b, (JobPut){.number = 1})->state = RUNNING;
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
+        end_job(g.s, (End){1, FAILED, 10, NULL});
+        assert_int_equal(cluster_state_job_state(g.s, 1), FAILED);
+        assert_int_equal(cluster_state_last_job(g.s), 1);
 }
 
 // Who reads a snapshot sees them as they were.
 static void a_snapshot_does_not_see_an_end(void **state) {
         _cleanup_buf_ Buf before = {}, then = {};
-        ClusterState *s = *state;
         ClusterSnapshot *snapshot;
         int r;
 
-        begin(s);
-        put_jobs(s, 3, day_us, RUNNING);
-        put_jobs(s, 3, day_us * (CLUSTER_JOB_DAYS_MAX + 5), RUNNING); // the first three are held
-        assert_int_equal(cluster_state_encode(s, &before), 0);
-        assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
-        end_job(s, (End){2, DONE, 9, NULL});
-        end_job(s, (End){5, FAILED, 9, "a.service"});
-        put_jobs(s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
+        begin(g.s);
+        put_jobs(g.s, 3, day_us, RUNNING);
+        put_jobs(g.s, 3, day_us * (CLUSTER_JOB_DAYS_MAX + 5), RUNNING); // the first three are held
+        assert_int_equal(cluster_state_encode(g.s, &before), 0);
+        assert_int_equal(cluster_state_snapshot(g.s, &snapshot), 0);
+        end_job(g.s, (End){2, DONE, 9, NULL});
+        end_job(g.s, (End){5, FAILED, 9, "a.service"});
+        put_jobs(g.s, 1, day_us * (2 * CLUSTER_JOB_DAYS_MAX + 5), DONE); // and now the others
         ClusterEncoder *encoder = cluster_encoder_new(snapshot);
         assert_non_null(encoder);
         do {
@@ -214,46 +201,41 @@ static void a_snapshot_does_not_see_an_end(void **state) {
 // ------------------------------------------------------------------------------------------------ held
 
 static void a_running_job_is_never_dropped(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 3, day_us, RUNNING);
-        end_job(s, (End){2, DONE, day_us, NULL});
-        put_jobs(s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
-        assert_int_equal(cluster_state_first_job(s), 4);
-        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
-        assert_int_equal(cluster_state_job_state(s, 2), ARGOSY__JOB_STATE__JOB_UNKNOWN); // it was
-        assert_int_equal(cluster_state_job_state(s, 3), RUNNING);
-        assert_int_equal(cluster_state_job_before(s, UINT64_MAX), 4);
-        assert_int_equal(cluster_state_job_before(s, 4), 3);
-        assert_int_equal(cluster_state_job_before(s, 3), 1);
-        assert_int_equal(cluster_state_job_before(s, 1), 0);
-        assert_int_equal(cluster_state_job_after(s, 0), 1);
-        assert_int_equal(cluster_state_job_after(s, 1), 3);
-        assert_int_equal(cluster_state_job_after(s, 3), 4);
-        assert_int_equal(cluster_state_job_after(s, 4), 0);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_job_state(s, 3), RUNNING);
-        end_job(s, (End){3, DONE, day_us, NULL});
+        begin(g.s);
+        put_jobs(g.s, 3, day_us, RUNNING);
+        end_job(g.s, (End){2, DONE, day_us, NULL});
+        put_jobs(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        assert_int_equal(cluster_state_first_job(g.s), 4);
+        assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
+        assert_int_equal(cluster_state_job_state(g.s, 2), ARGOSY__JOB_STATE__JOB_UNKNOWN); // it was
+        assert_int_equal(cluster_state_job_state(g.s, 3), RUNNING);
+        assert_int_equal(cluster_state_job_before(g.s, UINT64_MAX), 4);
+        assert_int_equal(cluster_state_job_before(g.s, 4), 3);
+        assert_int_equal(cluster_state_job_before(g.s, 3), 1);
+        assert_int_equal(cluster_state_job_before(g.s, 1), 0);
+        assert_int_equal(cluster_state_job_after(g.s, 0), 1);
+        assert_int_equal(cluster_state_job_after(g.s, 1), 3);
+        assert_int_equal(cluster_state_job_after(g.s, 3), 4);
+        assert_int_equal(cluster_state_job_after(g.s, 4), 0);
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_job_state(g.s, 3), RUNNING);
+        end_job(g.s, (End){3, DONE, day_us, NULL});
         // with the others of its time
-        assert_int_equal(cluster_state_job_state(s, 3), ARGOSY__JOB_STATE__JOB_UNKNOWN);
-        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
-        assert_int_equal(cluster_state_job_before(s, 4), 1);
+        assert_int_equal(cluster_state_job_state(g.s, 3), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
+        assert_int_equal(cluster_state_job_before(g.s, 4), 1);
 }
 
 static void a_held_job_gets_its_parts(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s);
-        put_jobs(s, 1, day_us, RUNNING);
-        put_jobs(s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
-        assert_int_equal(cluster_state_first_job(s), 2);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
-        apply(s, &b);
-        assert_int_equal(cluster_state_last_job(s), 2);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us, RUNNING);
+        put_jobs(g.s, 1, day_us * (CLUSTER_JOB_DAYS_MAX + 5), DONE);
+        assert_int_equal(cluster_state_first_job(g.s), 2);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_last_job(g.s), 2);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->n_units, 1);
 }
 
@@ -284,7 +266,6 @@ static void an_image_holds_only_what_can_be(void **state) {
         Argosy__JobRecord record = JOB_RECORD_OF(.number = 7);
         uint8_t packed[2][64], out[256];
         ProtobufCBinaryData jobs, held;
-        ClusterState *s = *state;
 
         jobs = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[0]), .data = packed[0]};
         Argosy__StateImage image = MESSAGE_OF(state_image, .jobs = &jobs, .n_jobs = 1, .last_job = 7,
@@ -296,7 +277,7 @@ static void an_image_holds_only_what_can_be(void **state) {
                         held = (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed[1]),
                                                      .data = packed[1]};
                         assert_int_equal(
-                                cluster_state_restore(s, out, argosy__state_image__pack(&image, out)),
+                                cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)),
                                 fits ? 0 : -EBADMSG);
                 }
 }
@@ -304,40 +285,38 @@ static void an_image_holds_only_what_can_be(void **state) {
 // ------------------------------------------------------------------------------------------------ news
 
 static void who_leads_hears_what_was_brought(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
-        Batch b = {};
 
-        begin(s);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->state = RUNNING;
-        batch_job(&b, (JobPut){.verb = "label"})->state = DONE;
-        apply(s, &b);
-        const JobNews *news = cluster_state_next_job(s);
+        begin(g.s);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .verb = "start"})->state = RUNNING;
+        batch_job(&g.b, (JobPut){.verb = "label"})->state = DONE;
+        apply(g.s, &g.b);
+        const JobNews *news = cluster_state_next_job(g.s);
         assert_int_equal(news->number, 1);
         assert_int_equal(news->from, 0);
-        assert_int_equal(cluster_state_job_state(s, 1), RUNNING);
-        news = cluster_state_next_job(s);
+        assert_int_equal(cluster_state_job_state(g.s, 1), RUNNING);
+        news = cluster_state_next_job(g.s);
         assert_int_equal(news->number, 2);
-        assert_int_equal(cluster_state_job_state(s, 2), DONE);
-        assert_null(cluster_state_next_job(s));
+        assert_int_equal(cluster_state_job_state(g.s, 2), DONE);
+        assert_null(cluster_state_next_job(g.s));
 
-        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
-        apply(s, &b);
-        news = cluster_state_next_job(s);
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .number = 1})->state = RUNNING;
+        apply(g.s, &g.b);
+        news = cluster_state_next_job(g.s);
         assert_int_equal(news->number, 1);
         assert_true(news->from > 0);
-        assert_int_equal(cluster_state_read_job_from(s, 1, news->from, &record), 0);
+        assert_int_equal(cluster_state_read_job_from(g.s, 1, news->from, &record), 0);
         assert_int_equal(record->n_units, 1); // that part alone
         assert_string_equal(record->units[0]->names[0], "b.service");
         message_free(record);
-        assert_null(cluster_state_next_job(s));
-        end_job(s, (End){1, DONE, 9, NULL});
-        news = cluster_state_next_job(s);
+        assert_null(cluster_state_next_job(g.s));
+        end_job(g.s, (End){1, DONE, 9, NULL});
+        news = cluster_state_next_job(g.s);
         assert_int_equal(news->number, 1);
         assert_true(news->only_state);
-        assert_null(cluster_state_next_job(s));
+        assert_null(cluster_state_next_job(g.s));
 }
 
 static void states_are_read_back_from_their_words(void **state) {

@@ -25,41 +25,40 @@ static uint64_t start_unit(ClusterState *s, Argosy__Target target) {
 // An update goes on while others come and go: what each of its entries gave is its own, and comes after what
 // came before.
 static void what_further_entries_give_is_later_than_their_number(void **state) {
-        ClusterState *s = *state;
         uint64_t update, revisions[3], late[4];
-        Batch b = {};
 
-        begin(s, 1);
-        Hash spec = batch_spec(&b, WEB);
+        begin(g.s, 1);
+        Hash spec = batch_spec(&g.b, WEB);
         for (unsigned i = 0; i < 3; i++) {
-                batch_unit_only(&b,
+                batch_unit_only(&g.b,
                                 i == 0   ? "a.service"
                                 : i == 1 ? "b.service"
                                          : "c.service",
                                 &spec, (UnitPut){.target = LAUNCHED});
-                batch_job(&b, (JobPut){.n_ops = i == 0 ? 2 : 1, .number = i == 0 ? 0 : update});
-                apply(s, &b);
-                update = i == 0 ? cluster_state_last_job(s) : update;
-                revisions[i] = cluster_state_revision(s);
-                put_jobs(s, 300, 1, ""); // they change nothing
-                (void) start_unit(s, LAUNCHED);
+                batch_job(&g.b, (JobPut){.n_ops = i == 0 ? 2 : 1, .number = i == 0 ? 0 : update});
+                apply(g.s, &g.b);
+                update = i == 0 ? cluster_state_last_job(g.s) : update;
+                revisions[i] = cluster_state_revision(g.s);
+                put_jobs(g.s, 300, 1, ""); // they change nothing
+                (void) start_unit(g.s, LAUNCHED);
         }
         for (unsigned i = 0; i < 2; i++) {
                 for (unsigned k = 0; k < 3; k++)
-                        assert_int_equal(cluster_state_find_job_of(s, "x.service", revisions[k]), update);
+                        assert_int_equal(cluster_state_find_job_of(g.s, "x.service", revisions[k]), update);
                 assert_int_equal(
-                        cluster_state_late_jobs(s, revisions[0], UINT64_MAX, late, ELEMENTSOF(late)), 1);
+                        cluster_state_late_jobs(g.s, revisions[0], UINT64_MAX, late, ELEMENTSOF(late)), 1);
                 assert_int_equal(late[0], update);
                 assert_int_equal(
-                        cluster_state_late_jobs(s, revisions[1], update + 1, late, ELEMENTSOF(late)), 1);
-                assert_int_equal(cluster_state_late_jobs(s, revisions[1], update, late, ELEMENTSOF(late)),
+                        cluster_state_late_jobs(g.s, revisions[1], update + 1, late, ELEMENTSOF(late)), 1);
+                assert_int_equal(cluster_state_late_jobs(g.s, revisions[1], update, late, ELEMENTSOF(late)),
                                  0);
                 assert_int_equal(
-                        cluster_state_late_jobs(s, revisions[2], UINT64_MAX, late, ELEMENTSOF(late)), 0);
-                assert_int_equal(cluster_state_job_begun_before(s, revisions[0]), update);
-                assert_int_equal(cluster_state_job_begun_before(s, UINT64_MAX), cluster_state_last_job(s));
-                assert_int_equal(cluster_state_job_begun_before(s, 0), 0);
-                pass_through_image(s);
+                        cluster_state_late_jobs(g.s, revisions[2], UINT64_MAX, late, ELEMENTSOF(late)), 0);
+                assert_int_equal(cluster_state_job_begun_before(g.s, revisions[0]), update);
+                assert_int_equal(cluster_state_job_begun_before(g.s, UINT64_MAX),
+                                 cluster_state_last_job(g.s));
+                assert_int_equal(cluster_state_job_begun_before(g.s, 0), 0);
+                pass_through_image(g.s);
         }
 }
 
@@ -130,7 +129,6 @@ static void numbers_are_not_given_again_after_a_recovery(void **state) {
 static void an_image_that_contradicts_itself_is_refused(void **state) {
         Argosy__JobRecord record = JOB_RECORD_OF(.number = 7);
         uint8_t packed[64], bytes[32] = {[24] = 1}, out[256];
-        ClusterState *s = *state;
         ProtobufCBinaryData jobs =
                 (ProtobufCBinaryData){.len = argosy__job_record__pack(&record, packed), .data = packed};
         Argosy__KeySegment keys = MESSAGE_OF(key_segment, .keys = (ProtobufCBinaryData){.len = sizeof bytes,
@@ -139,22 +137,22 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         Argosy__StateImage image = MESSAGE_OF(state_image, .jobs = &jobs, .n_jobs = 1, .last_job = 7,
                                               .keys = &segments, .n_keys = 1);
 
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), 0);
-        assert_int_equal(cluster_state_first_job(s), 7);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), 0);
+        assert_int_equal(cluster_state_first_job(g.s), 7);
         image.last_job = 6; // before the last one
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
         image.last_job = 0;
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
         image.last_job = 7;
         bytes[24] = 8; // of a job that there never was
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
         bytes[24] = 1;
         keys.keys.len--;
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
         keys.keys.len++;
         keys.newest_us = 1; // later than anything
-        assert_int_equal(cluster_state_restore(s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
-        assert_int_equal(cluster_state_first_job(s), 7);
+        assert_int_equal(cluster_state_restore(g.s, out, argosy__state_image__pack(&image, out)), -EBADMSG);
+        assert_int_equal(cluster_state_first_job(g.s), 7);
 }
 
 RUN_TESTS(TEST(what_further_entries_give_is_later_than_their_number),

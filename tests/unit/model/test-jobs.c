@@ -6,85 +6,79 @@
 enum { SOME = 40 };
 
 static void a_job_says_what_its_operations_replaced(void **state) {
-        ClusterState *s = *state;
         Hash web = hash_of(WEB, strlen(WEB));
-        Batch b = {};
 
-        begin(s, 1);
-        uint64_t before = cluster_state_revision(s);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true}); // two operations
-        batch_job(&b, (JobPut){.n_ops = 2, .verb = "start"})->reason = "why not";
-        batch_set_time(&b, s, 77);
-        apply(s, &b);
-        Argosy__JobRecord *first = job(s, 1);
+        begin(g.s, 1);
+        uint64_t before = cluster_state_revision(g.s);
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true}); // two operations
+        batch_job(&g.b, (JobPut){.n_ops = 2, .verb = "start"})->reason = "why not";
+        batch_set_time(&g.b, g.s, 77);
+        apply(g.s, &g.b);
+        Argosy__JobRecord *first = job(g.s, 1);
         assert_int_equal(first->number, 1);
         assert_int_equal(first->at_us, 77);
         assert_string_equal(first->verb, "start");
         assert_string_equal(first->reason, "why not");
         assert_int_equal(first->revision_before, before);
-        assert_int_equal(first->revision, cluster_state_revision(s));
+        assert_int_equal(first->revision, cluster_state_revision(g.s));
         assert_int_equal(first->n_units, 1);
         assert_int_equal(first->units[0]->spec.len, 0); // there was none
         assert_int_equal(first->units[0]->n_names, 1);
         assert_string_equal(first->units[0]->names[0], "a.service");
-        assert_int_equal(first->units[0]->revisions[0], unit(s, "a.service")->revision);
+        assert_int_equal(first->units[0]->revisions[0], unit(g.s, "a.service")->revision);
         message_free(first);
 
-        batch_unit(&b, "a.service", WEB2, (UnitPut){.target = LOADED});
-        batch_job(&b, (JobPut){.n_ops = 2, .verb = "load"});
-        apply(s, &b);
-        _cleanup_(message_freep) Argosy__JobRecord *second = job(s, 2);
+        batch_unit(&g.b, "a.service", WEB2, (UnitPut){.target = LOADED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .verb = "load"});
+        apply(g.s, &g.b);
+        _cleanup_(message_freep) Argosy__JobRecord *second = job(g.s, 2);
         assert_int_equal(second->n_units, 1);
         assert_int_equal(second->units[0]->target, LAUNCHED);
         assert_int_equal(second->units[0]->spec.len, HASH_SIZE);
         assert_memory_equal(second->units[0]->spec.data, &web, HASH_SIZE);
         message_free(second);
 
-        batch_unit_remove(&b, "a.service");
-        batch_job(&b, (JobPut){.n_ops = 1, .verb = "destroy"});
-        apply(s, &b);
-        second = job(s, 3);
+        batch_unit_remove(&g.b, "a.service");
+        batch_job(&g.b, (JobPut){.n_ops = 1, .verb = "destroy"});
+        apply(g.s, &g.b);
+        second = job(g.s, 3);
         assert_int_equal(second->n_units, 1);
         assert_int_equal(second->units[0]->target, LOADED);
-        assert_int_equal(second->units[0]->revisions[0], cluster_state_revision(s));
+        assert_int_equal(second->units[0]->revisions[0], cluster_state_revision(g.s));
 }
 
 static void units_that_were_alike_stand_together(void **state) {
-        ClusterState *s = *state;
         char name[32];
-        Batch b = {};
 
-        begin(s, 1);
-        Hash spec = batch_spec(&b, WEB);
+        begin(g.s, 1);
+        Hash spec = batch_spec(&g.b, WEB);
         for (unsigned i = 0; i < SOME; i++) {
                 snprintf(name, sizeof name, "w@%u.service", i);
-                batch_unit_only(&b, name, &spec, (UnitPut){.target = LAUNCHED});
+                batch_unit_only(&g.b, name, &spec, (UnitPut){.target = LAUNCHED});
         }
-        batch_job(&b, (JobPut){.n_ops = SOME + 1});
-        apply(s, &b);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        batch_job(&g.b, (JobPut){.n_ops = SOME + 1});
+        apply(g.s, &g.b);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->n_units, 1);
         assert_int_equal(record->units[0]->n_names, SOME);
         assert_int_equal(record->units[0]->n_revisions, SOME);
-        assert_int_equal(record->units[0]->revisions[SOME - 1], cluster_state_revision(s));
+        assert_int_equal(record->units[0]->revisions[SOME - 1], cluster_state_revision(g.s));
 }
 
 // Others are decided in the same entry: moves, and the requests of others.
 static void a_job_has_its_own_operations_only(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
-        Batch b = {};
 
-        begin(s, 1);
-        Hash spec = batch_spec(&b, WEB);
-        batch_unit_only(&b, "moved.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 1});
-        batch_unit_only(&b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 3}); // more than there are since the last one
-        apply(s, &b);
+        begin(g.s, 1);
+        Hash spec = batch_spec(&g.b, WEB);
+        batch_unit_only(&g.b, "moved.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_unit_only(&g.b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 1});
+        batch_unit_only(&g.b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 3}); // more than there are since the last one
+        apply(g.s, &g.b);
         for (uint64_t i = 1; i <= 2; i++) {
-                record = job(s, i);
+                record = job(g.s, i);
                 assert_int_equal(record->n_units, 1);
                 assert_int_equal(record->units[0]->n_names, 1);
                 assert_string_equal(record->units[0]->names[0], i == 1 ? "a.service" : "b.service");
@@ -93,87 +87,80 @@ static void a_job_has_its_own_operations_only(void **state) {
 }
 
 static void what_was_skipped_is_in_no_job(void **state) {
-        ClusterState *s = *state;
         Hash nothing = {};
-        Batch b = {};
 
-        begin(s, 1);
+        begin(g.s, 1);
         // of no spec that there is
-        batch_unit_only(&b, "a.service", &nothing, (UnitPut){.target = LAUNCHED});
-        batch_unit_remove(&b, "b.service");
-        batch_job(&b, (JobPut){.n_ops = 2});
-        apply(s, &b);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        batch_unit_only(&g.b, "a.service", &nothing, (UnitPut){.target = LAUNCHED});
+        batch_unit_remove(&g.b, "b.service");
+        batch_job(&g.b, (JobPut){.n_ops = 2});
+        apply(g.s, &g.b);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_int_equal(record->n_units, 0);
         assert_int_equal(record->revision, record->revision_before);
 }
 
 static void a_request_of_several_entries_is_one_job(void **state) {
-        ClusterState *s = *state;
         RequestKey key;
         uint8_t id[16];
-        Batch b = {};
 
-        begin(s, 1);
+        begin(g.s, 1);
         make_id(id, 5);
-        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .id = id, .more = true, .verb = "start"});
-        b.log.ops[b.log.n_ops - 1]->job->done = 256;
-        apply(s, &b);
-        pass_through_image(s);
-        assert_true(cluster_state_find_key(s, id, &key));
+        batch_unit(&g.b, "a.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .id = id, .more = true, .verb = "start"});
+        g.b.log.ops[g.b.log.n_ops - 1]->job->done = 256;
+        apply(g.s, &g.b);
+        pass_through_image(g.s);
+        assert_true(cluster_state_find_key(g.s, id, &key));
         assert_true(key.more);
         assert_int_equal(key.done, 256);
 
-        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .id = id, .number = key.job, .verb = "not looked at"});
-        batch_set_time(&b, s, 9);
-        apply(s, &b);
-        assert_int_equal(cluster_state_last_job(s), 1);
-        assert_true(cluster_state_find_key(s, id, &key));
+        batch_unit(&g.b, "b.service", WEB, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .id = id, .number = key.job, .verb = "not looked at"});
+        batch_set_time(&g.b, g.s, 9);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_last_job(g.s), 1);
+        assert_true(cluster_state_find_key(g.s, id, &key));
         assert_false(key.more);
-        _cleanup_(message_freep) Argosy__JobRecord *record = job(s, 1);
+        _cleanup_(message_freep) Argosy__JobRecord *record = job(g.s, 1);
         assert_string_equal(record->verb, "start");
         assert_int_equal(record->at_us, 9);
         assert_int_equal(record->n_units, 2);
         assert_string_equal(record->units[1]->names[0], "b.service");
-        assert_int_equal(record->revision, cluster_state_revision(s));
+        assert_int_equal(record->revision, cluster_state_revision(g.s));
         message_free(record);
-        pass_through_image(s);
-        record = job(s, 1);
+        pass_through_image(g.s);
+        record = job(g.s, 1);
         assert_int_equal(record->n_units, 2);
 }
 
 static void whose_a_revision_is_can_be_told(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s, 1);
-        Hash spec = batch_spec(&b, WEB);
-        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 2, .more = true}); // 1
-        batch_unit_only(&b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 1}); // 2
-        apply(s, &b);
-        batch_unit_only(&b, "c.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 1, .number = 1});
-        batch_unit_only(&b, "d.service", &spec, (UnitPut){.target = LAUNCHED});
-        batch_job(&b, (JobPut){.n_ops = 1}); // 3
-        apply(s, &b);
-        assert_int_equal(cluster_state_find_job_of(s, "a.service", unit(s, "a.service")->revision), 1);
-        assert_int_equal(cluster_state_find_job_of(s, "b.service", unit(s, "b.service")->revision), 2);
-        assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
-        assert_int_equal(cluster_state_find_job_of(s, "d.service", unit(s, "d.service")->revision), 3);
-        assert_int_equal(cluster_state_find_job_of(s, "a.service", 0), 0);
+        begin(g.s, 1);
+        Hash spec = batch_spec(&g.b, WEB);
+        batch_unit_only(&g.b, "a.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 2, .more = true}); // 1
+        batch_unit_only(&g.b, "b.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 1}); // 2
+        apply(g.s, &g.b);
+        batch_unit_only(&g.b, "c.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 1, .number = 1});
+        batch_unit_only(&g.b, "d.service", &spec, (UnitPut){.target = LAUNCHED});
+        batch_job(&g.b, (JobPut){.n_ops = 1}); // 3
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_find_job_of(g.s, "a.service", unit(g.s, "a.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(g.s, "b.service", unit(g.s, "b.service")->revision), 2);
+        assert_int_equal(cluster_state_find_job_of(g.s, "c.service", unit(g.s, "c.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(g.s, "d.service", unit(g.s, "d.service")->revision), 3);
+        assert_int_equal(cluster_state_find_job_of(g.s, "a.service", 0), 0);
 
         // by the cluster itself
-        batch_unit_only(&b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1});
-        apply(s, &b);
-        uint64_t moved = unit(s, "a.service")->revision;
-        assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision), 1);
-        assert_int_equal(cluster_state_find_job_of(s, "a.service", moved), 0);
+        batch_unit_only(&g.b, "a.service", &spec, (UnitPut){.target = LAUNCHED, .node = 1});
+        apply(g.s, &g.b);
+        uint64_t moved = unit(g.s, "a.service")->revision;
+        assert_int_equal(cluster_state_find_job_of(g.s, "a.service", moved), 0);
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_find_job_of(g.s, "c.service", unit(g.s, "c.service")->revision), 1);
+        assert_int_equal(cluster_state_find_job_of(g.s, "a.service", moved), 0);
 }
 
 enum { LONG_NAME = 220, MANY_UNITS = 5000 }; // of such names, more than a job keeps
@@ -205,32 +192,29 @@ static uint64_t job_of(ClusterState *s, unsigned i) {
 
 // Nor need anybody read the names of thousands to tell it of one.
 static void also_of_units_that_a_job_cannot_name(void **state) {
-        ClusterState *s = *state;
-
-        begin(s, 1);
-        put_many(s, 0, 0);
-        put_many(s, MANY_UNITS, 1);
-        Argosy__JobRecord *record = job(s, 1);
+        begin(g.s, 1);
+        put_many(g.s, 0, 0);
+        put_many(g.s, MANY_UNITS, 1);
+        Argosy__JobRecord *record = job(g.s, 1);
         assert_true(record->cut);
         assert_int_equal(record->n_units, 0);
         message_free(record);
         for (unsigned times = 0; times < 2; times++) {
-                assert_int_equal(job_of(s, 1), 1);
-                assert_int_equal(job_of(s, MANY_UNITS - 1), 0);
-                assert_int_equal(job_of(s, MANY_UNITS), 1);
-                assert_int_equal(job_of(s, 2 * MANY_UNITS - 1), 0);
-                pass_through_image(s);
+                assert_int_equal(job_of(g.s, 1), 1);
+                assert_int_equal(job_of(g.s, MANY_UNITS - 1), 0);
+                assert_int_equal(job_of(g.s, MANY_UNITS), 1);
+                assert_int_equal(job_of(g.s, 2 * MANY_UNITS - 1), 0);
+                pass_through_image(g.s);
         }
 }
 
 static void there_are_only_jobs_that_are_kept(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
 
-        assert_int_equal(cluster_state_last_job(s), 0);
-        assert_int_equal(cluster_state_first_job(s), 1);
-        assert_int_equal(cluster_state_read_job(s, 0, &record), -ENOENT);
-        assert_int_equal(cluster_state_read_job(s, 1, &record), -ENOENT);
+        assert_int_equal(cluster_state_last_job(g.s), 0);
+        assert_int_equal(cluster_state_first_job(g.s), 1);
+        assert_int_equal(cluster_state_read_job(g.s, 0, &record), -ENOENT);
+        assert_int_equal(cluster_state_read_job(g.s, 1, &record), -ENOENT);
 }
 
 RUN_TESTS(TEST(a_job_says_what_its_operations_replaced), TEST(units_that_were_alike_stand_together),

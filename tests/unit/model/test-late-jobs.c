@@ -46,15 +46,14 @@ static uint64_t job_of(ClusterState *s, uint64_t revision) {
 }
 
 static void no_entry_looks_at_all_of_them(void **state) {
-        ClusterState *s = *state;
         unsigned most = 0;
 
-        begin(s);
-        (void) put(s, 0, day_us);
-        (void) put(s, 0, day_us);
+        begin(g.s);
+        (void) put(g.s, 0, day_us);
+        (void) put(g.s, 0, day_us);
         for (unsigned i = 0; i < ENTRIES; i++) {
                 n_looks = 0;
-                (void) put(s, 1 + i % 2, day_us);
+                (void) put(g.s, 1 + i % 2, day_us);
                 most = MAX_OF(most, n_looks);
         }
         assert_in_range(most, 1, LOOKS_MAX);
@@ -64,38 +63,37 @@ static void no_entry_looks_at_all_of_them(void **state) {
 static void whose_a_revision_was_is_known_while_others_go(void **state) {
         uint64_t old[ENTRIES], kept[2 * ENTRIES], found[4];
         _cleanup_buf_ Buf image = {};
-        ClusterState *s = *state;
         size_t n = 0;
 
-        begin(s);
-        (void) put(s, 0, day_us);
-        (void) put(s, 0, day_us);
+        begin(g.s);
+        (void) put(g.s, 0, day_us);
+        (void) put(g.s, 0, day_us);
         for (size_t i = 0; i < ENTRIES; i++) {
-                old[i] = put(s, 1, day_us);
-                kept[n++] = put(s, 2, day_us);
+                old[i] = put(g.s, 1, day_us);
+                kept[n++] = put(g.s, 2, day_us);
         }
-        (void) put(s, 2, (DAYS - 1) * day_us);
+        (void) put(g.s, 2, (DAYS - 1) * day_us);
         for (size_t i = 0; i < ENTRIES; i++) {
-                assert_int_equal(job_of(s, old[i]), 1);
-                assert_int_equal(job_of(s, kept[i]), 2);
+                assert_int_equal(job_of(g.s, old[i]), 1);
+                assert_int_equal(job_of(g.s, kept[i]), 2);
         }
         for (size_t i = 0; i < ENTRIES; i++) {
-                kept[n++] = put(s, 2, (DAYS + 2) * day_us);
-                assert_int_equal(cluster_state_first_job(s), 2);
+                kept[n++] = put(g.s, 2, (DAYS + 2) * day_us);
+                assert_int_equal(cluster_state_first_job(g.s), 2);
                 for (size_t k = i % 97; k < n; k += 97) {
-                        assert_int_equal(job_of(s, kept[k]), 2);
-                        assert_int_equal(job_of(s, old[k % ENTRIES]), 0);
+                        assert_int_equal(job_of(g.s, kept[k]), 2);
+                        assert_int_equal(job_of(g.s, old[k % ENTRIES]), 0);
                 }
-                assert_int_equal(job_of(s, kept[n - 1]), 2);
-                assert_int_equal(cluster_state_late_jobs(s, kept[0], UINT64_MAX, found, ELEMENTSOF(found)),
+                assert_int_equal(job_of(g.s, kept[n - 1]), 2);
+                assert_int_equal(cluster_state_late_jobs(g.s, kept[0], UINT64_MAX, found, ELEMENTSOF(found)),
                                  1);
                 assert_int_equal(found[0], 2);
         }
-        assert_in_range(s->jobs.late.n, n, n + n / 4);
-        assert_int_equal(cluster_state_jobs_complete_from(s), old[ENTRIES - 1]);
-        assert_int_equal(cluster_state_encode(s, &image), 0);
-        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
-        assert_int_equal(cluster_state_jobs_complete_from(s), old[ENTRIES - 1]);
+        assert_in_range(g.s->jobs.late.n, n, n + n / 4);
+        assert_int_equal(cluster_state_jobs_complete_from(g.s), old[ENTRIES - 1]);
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
+        assert_int_equal(cluster_state_restore(g.s, image.data, image.len), 0);
+        assert_int_equal(cluster_state_jobs_complete_from(g.s), old[ENTRIES - 1]);
 }
 
 RUN_TESTS(

@@ -58,96 +58,92 @@ static uint64_t put_asked(ClusterState *s, size_t reason) {
 }
 
 static void it_is_found_by_host_and_unit_and_gives_no_revision(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
-        uint64_t asked = put_asked(s, 10), revision = cluster_state_revision(s), lost, back;
+        uint64_t asked = put_asked(g.s, 10), revision = cluster_state_revision(g.s), lost, back;
         OwnJob job;
 
-        lost = put(s, (Own){LOST, 2, 1, 0, "a.service", "n2", "n3", 20});
-        assert_true(cluster_state_host_was_lost(s, 2));
-        assert_false(cluster_state_host_was_lost(s, 3));
-        back = put(s, (Own){BACK, 2, 1});
-        assert_false(cluster_state_host_was_lost(s, 2));
-        assert_int_equal(put(s, (Own){LOST, 2, 2, lost, "b.service", "n2", "n1", 30}), lost);
+        lost = put(g.s, (Own){LOST, 2, 1, 0, "a.service", "n2", "n3", 20});
+        assert_true(cluster_state_host_was_lost(g.s, 2));
+        assert_false(cluster_state_host_was_lost(g.s, 3));
+        back = put(g.s, (Own){BACK, 2, 1});
+        assert_false(cluster_state_host_was_lost(g.s, 2));
+        assert_int_equal(put(g.s, (Own){LOST, 2, 2, lost, "b.service", "n2", "n1", 30}), lost);
         for (unsigned i = 0; i < 2; i++) {
-                assert_int_equal(cluster_state_last_job(s), back);
-                assert_int_equal(cluster_state_revision(s), revision);
-                assert_int_equal(cluster_state_find_job_of(s, "a.service", revision), asked);
-                assert_true(cluster_state_host_was_lost(s, 2));
-                assert_true(cluster_state_last_own_job(s, LOST, 2, &job));
+                assert_int_equal(cluster_state_last_job(g.s), back);
+                assert_int_equal(cluster_state_revision(g.s), revision);
+                assert_int_equal(cluster_state_find_job_of(g.s, "a.service", revision), asked);
+                assert_true(cluster_state_host_was_lost(g.s, 2));
+                assert_true(cluster_state_last_own_job(g.s, LOST, 2, &job));
                 assert_int_equal(job.number, lost);
                 assert_int_equal(job.times, 2);
-                assert_false(cluster_state_last_own_job(s, LOST, 3, &job));
-                assert_string_equal(cluster_state_own_move_of(s, "a.service")->to, "n3");
-                assert_string_equal(cluster_state_own_move_of(s, "b.service")->from, "n2");
-                assert_int_equal(cluster_state_own_move_of(s, "b.service")->job, lost);
-                assert_null(cluster_state_own_move_of(s, "c.service"));
-                assert_int_equal(cluster_state_read_job(s, lost, &record), 0);
+                assert_false(cluster_state_last_own_job(g.s, LOST, 3, &job));
+                assert_string_equal(cluster_state_own_move_of(g.s, "a.service")->to, "n3");
+                assert_string_equal(cluster_state_own_move_of(g.s, "b.service")->from, "n2");
+                assert_int_equal(cluster_state_own_move_of(g.s, "b.service")->job, lost);
+                assert_null(cluster_state_own_move_of(g.s, "c.service"));
+                assert_int_equal(cluster_state_read_job(g.s, lost, &record), 0);
                 assert_int_equal(record->n_moves, 2);
                 assert_int_equal(record->n_units, 0);
                 assert_int_equal(record->revision, record->revision_before);
                 assert_int_equal(strlen(record->reason), 30);
                 assert_int_equal(record->state, ARGOSY__JOB_STATE__JOB_DONE);
                 message_free(record);
-                pass_through_image(s);
+                pass_through_image(g.s);
         }
-        assert_true(put_asked(s, 1) > back);
-        assert_int_equal(cluster_state_find_job_of(s, "a.service", cluster_state_revision(s)), back + 1);
+        assert_true(put_asked(g.s, 1) > back);
+        assert_int_equal(cluster_state_find_job_of(g.s, "a.service", cluster_state_revision(g.s)), back + 1);
 }
 
 static void a_part_of_something_else_is_a_job_of_its_own(void **state) {
-        ClusterState *s = *state;
-        uint64_t asked = put_asked(s, 1), moved;
+        uint64_t asked = put_asked(g.s, 1), moved;
 
-        moved = put(s, (Own){MOVED, 1, 1});
-        (void) put(s, (Own){LOST, 2, 1, moved});
-        assert_int_equal(cluster_state_last_job(s), moved + 1);
-        (void) put(s, (Own){LOST, 2, 1, asked});
-        assert_int_equal(cluster_state_last_job(s), moved + 2);
+        moved = put(g.s, (Own){MOVED, 1, 1});
+        (void) put(g.s, (Own){LOST, 2, 1, moved});
+        assert_int_equal(cluster_state_last_job(g.s), moved + 1);
+        (void) put(g.s, (Own){LOST, 2, 1, asked});
+        assert_int_equal(cluster_state_last_job(g.s), moved + 2);
 }
 
 // What people asked for is not pushed out by hosts that come and go.
 static void it_has_an_eighth_of_what_is_kept(void **state) {
-        ClusterState *s = *state;
-        size_t most = cluster_state_history_bytes(s) / 8;
-        uint64_t asked = put_asked(s, 10),
-                 first = put(s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
+        size_t most = cluster_state_history_bytes(g.s) / 8;
+        uint64_t asked = put_asked(g.s, 10),
+                 first = put(g.s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
         Argosy__JobRecord *record;
         size_t own = 0;
 
         for (size_t i = 0; i < 3 * most / LONG; i++)
-                (void) put(s, (Own){MOVED, 1, 1, 0, "b.service", "n1", "n2", LONG});
+                (void) put(g.s, (Own){MOVED, 1, 1, 0, "b.service", "n1", "n2", LONG});
         for (unsigned i = 0; i < 2; i++) {
-                assert_int_equal(cluster_state_first_job(s), asked);
-                assert_true(cluster_state_job_is_dropped(s, first));
-                assert_int_equal(cluster_state_read_job(s, first, &record), -ENOENT);
-                assert_int_equal(cluster_state_job_before(s, first + 1), asked);
-                assert_null(cluster_state_own_move_of(s, "a.service"));
+                assert_int_equal(cluster_state_first_job(g.s), asked);
+                assert_true(cluster_state_job_is_dropped(g.s, first));
+                assert_int_equal(cluster_state_read_job(g.s, first, &record), -ENOENT);
+                assert_int_equal(cluster_state_job_before(g.s, first + 1), asked);
+                assert_null(cluster_state_own_move_of(g.s, "a.service"));
                 own = 0;
-                for (uint64_t n = cluster_state_job_after(s, asked); n > 0;
-                     n = cluster_state_job_after(s, n))
+                for (uint64_t n = cluster_state_job_after(g.s, asked); n > 0;
+                     n = cluster_state_job_after(g.s, n))
                         own++;
                 assert_in_range(own * LONG, most - 2 * LONG, most);
-                pass_through_image(s);
+                pass_through_image(g.s);
         }
 }
 
 static void it_goes_first(void **state) {
-        ClusterState *s = *state;
-        size_t most = cluster_state_history_bytes(s);
-        uint64_t asked = put_asked(s, LONG), moved[10];
+        size_t most = cluster_state_history_bytes(g.s);
+        uint64_t asked = put_asked(g.s, LONG), moved[10];
 
         for (size_t i = 0; i < ELEMENTSOF(moved); i++)
-                moved[i] = put(s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
-        while (!cluster_state_job_is_dropped(s, moved[9]))
-                (void) put_asked(s, LONG);
-        assert_int_equal(cluster_state_first_job(s), asked);
-        assert_in_range(cluster_state_jobs_bytes(s), most - 2 * LONG, most);
+                moved[i] = put(g.s, (Own){MOVED, 1, 1, 0, "a.service", "n1", "n2", LONG});
+        while (!cluster_state_job_is_dropped(g.s, moved[9]))
+                (void) put_asked(g.s, LONG);
+        assert_int_equal(cluster_state_first_job(g.s), asked);
+        assert_in_range(cluster_state_jobs_bytes(g.s), most - 2 * LONG, most);
         for (unsigned i = 0; i < 20; i++)
-                (void) put_asked(s, LONG);
-        assert_true(cluster_state_first_job(s) > moved[9]);
-        pass_through_image(s);
-        assert_true(cluster_state_first_job(s) > moved[9]);
+                (void) put_asked(g.s, LONG);
+        assert_true(cluster_state_first_job(g.s) > moved[9]);
+        pass_through_image(g.s);
+        assert_true(cluster_state_first_job(g.s) > moved[9]);
 }
 
 RUN_TESTS(

@@ -123,212 +123,194 @@ static Argosy__JobState state_of(ClusterState *s, uint64_t number) {
 // ------------------------------------------------------------------------------------------------ kept
 
 static void a_held_job_is_kept_whole(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
 
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 1000, .by_hand = true});
-        pass_through_image(s);
-        assert_int_equal(state_of(s, job), HELD);
-        assert_non_null(stored(s, job));
-        assert_int_equal(stored(s, job)->request.len, 1000);
-        assert_string_equal(stored(s, job)->author->user, "ann");
-        assert_true(stored(s, job)->by_hand);
-        assert_int_equal(cluster_state_read_job(s, job, &record), 0);
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 1000, .by_hand = true});
+        pass_through_image(g.s);
+        assert_int_equal(state_of(g.s, job), HELD);
+        assert_non_null(stored(g.s, job));
+        assert_int_equal(stored(g.s, job)->request.len, 1000);
+        assert_string_equal(stored(g.s, job)->author->user, "ann");
+        assert_true(stored(g.s, job)->by_hand);
+        assert_int_equal(cluster_state_read_job(g.s, job, &record), 0);
         assert_int_equal(record->asked_us, day_us + 5);
         assert_int_equal(record->ended_us, 0);
         message_free(record);
 }
 
 static void its_request_goes_with_its_effect(void **state) {
-        ClusterState *s = *state;
         Argosy__JobRecord *record;
 
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10});
-        go_on(s, job, "a.service", RUNNING, false);
-        assert_null(stored(s, job));
-        assert_int_equal(state_of(s, job), RUNNING);
-        assert_int_equal(cluster_state_last_job(s), job); // the same one
-        assert_int_equal(cluster_state_read_job(s, job, &record), 0);
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10});
+        go_on(g.s, job, "a.service", RUNNING, false);
+        assert_null(stored(g.s, job));
+        assert_int_equal(state_of(g.s, job), RUNNING);
+        assert_int_equal(cluster_state_last_job(g.s), job); // the same one
+        assert_int_equal(cluster_state_read_job(g.s, job, &record), 0);
         assert_int_equal(record->at_us, day_us + 9);
         assert_int_equal(record->asked_us, day_us + 5);
         assert_int_equal(record->n_units, 1);
         message_free(record);
-        pass_through_image(s);
+        pass_through_image(g.s);
 }
 
 static void of_several_entries_it_goes_with_the_last(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10});
-        go_on(s, job, "a.service", RUNNING, true);
-        assert_non_null(stored(s, job));
-        pass_through_image(s);
-        assert_non_null(stored(s, job));
-        go_on(s, job, "b.service", RUNNING, false);
-        assert_null(stored(s, job));
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10});
+        go_on(g.s, job, "a.service", RUNNING, true);
+        assert_non_null(stored(g.s, job));
+        pass_through_image(g.s);
+        assert_non_null(stored(g.s, job));
+        go_on(g.s, job, "b.service", RUNNING, false);
+        assert_null(stored(g.s, job));
 }
 
 static void its_request_goes_with_its_end(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10});
-        end(s, job, CANCELLED);
-        end(s, job, DONE); // it has ended
-        assert_null(stored(s, job));
-        assert_int_equal(state_of(s, job), CANCELLED);
-        pass_through_image(s);
-        assert_int_equal(state_of(s, job), CANCELLED);
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10});
+        end(g.s, job, CANCELLED);
+        end(g.s, job, DONE); // it has ended
+        assert_null(stored(g.s, job));
+        assert_int_equal(state_of(g.s, job), CANCELLED);
+        pass_through_image(g.s);
+        assert_int_equal(state_of(g.s, job), CANCELLED);
 }
 
 static void released_it_waits_for_nothing_but_the_rules(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        uint64_t first = hold(s, (Hold){.bytes = 10});
-        uint64_t job = hold(s, (Hold){.bytes = 10, .by_hand = true, .after = first});
-        release(s, job, false);
-        assert_false(stored(s, job)->by_hand);
-        assert_int_equal(stored(s, job)->n_after, 0);
-        assert_false(stored(s, job)->past_rules);
-        release(s, job, true);
-        release(s, job, false); // what was given stays
-        assert_true(stored(s, job)->past_rules);
-        release(s, 99, true); // there is none
-        pass_through_image(s);
-        assert_true(stored(s, job)->past_rules);
+        begin(g.s);
+        uint64_t first = hold(g.s, (Hold){.bytes = 10});
+        uint64_t job = hold(g.s, (Hold){.bytes = 10, .by_hand = true, .after = first});
+        release(g.s, job, false);
+        assert_false(stored(g.s, job)->by_hand);
+        assert_int_equal(stored(g.s, job)->n_after, 0);
+        assert_false(stored(g.s, job)->past_rules);
+        release(g.s, job, true);
+        release(g.s, job, false); // what was given stays
+        assert_true(stored(g.s, job)->past_rules);
+        release(g.s, 99, true); // there is none
+        pass_through_image(g.s);
+        assert_true(stored(g.s, job)->past_rules);
 }
 
 // ------------------------------------------------------------------------------------------------ bounds
 
 static void what_there_is_no_room_for_is_cancelled_as_it_comes(void **state) {
-        ClusterState *s = *state;
         size_t n = 0;
 
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
-        assert_int_equal(state_of(s, job), CANCELLED);
-        job = hold(s, (Hold){.bytes = 10, .without_request = true});
-        assert_int_equal(state_of(s, job), CANCELLED);
-        while (state_of(s, job = hold(s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX})) == HELD)
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX + 1});
+        assert_int_equal(state_of(g.s, job), CANCELLED);
+        job = hold(g.s, (Hold){.bytes = 10, .without_request = true});
+        assert_int_equal(state_of(g.s, job), CANCELLED);
+        while (state_of(g.s, job = hold(g.s, (Hold){.bytes = CLUSTER_STORED_REQUEST_MAX})) == HELD)
                 n++;
         assert_int_equal(n, CLUSTER_STORED_BYTES_MAX / CLUSTER_STORED_REQUEST_MAX);
-        assert_int_equal(state_of(s, job), CANCELLED);
-        assert_int_equal(count(s), n);
-        assert_false(cluster_state_stores_request(s, 0, 0, 1));
-        end(s, job - 1, CANCELLED);
-        assert_true(cluster_state_stores_request(s, 0, 0, 1));
-        assert_false(cluster_state_stores_request(s, 0, CLUSTER_STORED_REQUEST_MAX, 1));
+        assert_int_equal(state_of(g.s, job), CANCELLED);
+        assert_int_equal(count(g.s), n);
+        assert_false(cluster_state_stores_request(g.s, 0, 0, 1));
+        end(g.s, job - 1, CANCELLED);
+        assert_true(cluster_state_stores_request(g.s, 0, 0, 1));
+        assert_false(cluster_state_stores_request(g.s, 0, CLUSTER_STORED_REQUEST_MAX, 1));
 }
 
 static void a_job_waits_only_for_those_before_it(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 1})), CANCELLED); // for itself
-        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 9})), CANCELLED);
-        assert_int_equal(state_of(s, hold(s, (Hold){.bytes = 1, .after = 2})), HELD);
+        begin(g.s);
+        assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 1})), CANCELLED); // for itself
+        assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 9})), CANCELLED);
+        assert_int_equal(state_of(g.s, hold(g.s, (Hold){.bytes = 1, .after = 2})), HELD);
 }
 
 // ------------------------------------------------------------------------------ what others are dropped for
 
 static void neither_it_nor_what_it_waits_for_is_dropped(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 1, day_us, DONE);
-        uint64_t done = cluster_state_last_job(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10, .after = done});
-        put_jobs(s, 3, day_us * 60, DONE); // all before are too old
-        assert_int_equal(cluster_state_first_job(s), job + 1);
-        assert_int_equal(state_of(s, job), HELD);
-        assert_int_equal(state_of(s, done), DONE);
-        pass_through_image(s);
-        assert_int_equal(state_of(s, done), DONE);
-        go_on(s, job, "a.service", RUNNING, false);
-        assert_int_equal(state_of(s, job), RUNNING);
-        assert_int_equal(state_of(s, done), ARGOSY__JOB_STATE__JOB_UNKNOWN); // nobody waits for it any more
-        end(s, job, DONE);
-        assert_int_equal(state_of(s, job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
-        pass_through_image(s);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us, DONE);
+        uint64_t done = cluster_state_last_job(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10, .after = done});
+        put_jobs(g.s, 3, day_us * 60, DONE); // all before are too old
+        assert_int_equal(cluster_state_first_job(g.s), job + 1);
+        assert_int_equal(state_of(g.s, job), HELD);
+        assert_int_equal(state_of(g.s, done), DONE);
+        pass_through_image(g.s);
+        assert_int_equal(state_of(g.s, done), DONE);
+        go_on(g.s, job, "a.service", RUNNING, false);
+        assert_int_equal(state_of(g.s, job), RUNNING);
+        assert_int_equal(state_of(g.s, done),
+                         ARGOSY__JOB_STATE__JOB_UNKNOWN); // nobody waits for it any more
+        end(g.s, job, DONE);
+        assert_int_equal(state_of(g.s, job), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        pass_through_image(g.s);
 }
 
 static void one_that_ends_beside_the_others_stays_as_long_as_it_is_waited_for(void **state) {
-        ClusterState *s = *state;
-
-        begin(s);
-        put_jobs(s, 1, day_us, RUNNING);
-        uint64_t slow = cluster_state_last_job(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10, .after = slow});
-        put_jobs(s, 3, day_us * 60, DONE);
-        end(s, slow, DONE);
-        assert_int_equal(state_of(s, slow), DONE);
-        pass_through_image(s);
-        assert_int_equal(state_of(s, slow), DONE);
-        release(s, job, false);
-        assert_int_equal(state_of(s, slow), ARGOSY__JOB_STATE__JOB_UNKNOWN);
+        begin(g.s);
+        put_jobs(g.s, 1, day_us, RUNNING);
+        uint64_t slow = cluster_state_last_job(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10, .after = slow});
+        put_jobs(g.s, 3, day_us * 60, DONE);
+        end(g.s, slow, DONE);
+        assert_int_equal(state_of(g.s, slow), DONE);
+        pass_through_image(g.s);
+        assert_int_equal(state_of(g.s, slow), DONE);
+        release(g.s, job, false);
+        assert_int_equal(state_of(g.s, slow), ARGOSY__JOB_STATE__JOB_UNKNOWN);
 }
 
 // --------------------------------------------------------------------------------------------- whose it was
 
 static void what_a_late_job_has_changed_is_its_own(void **state) {
-        ClusterState *s = *state;
         uint64_t job, other, revision;
 
-        begin(s);
-        job = hold(s, (Hold){.bytes = 10});
-        go_on(s, 0, "a.service", RUNNING, false);
-        other = cluster_state_last_job(s);
-        revision = unit(s, "a.service")->revision;
+        begin(g.s);
+        job = hold(g.s, (Hold){.bytes = 10});
+        go_on(g.s, 0, "a.service", RUNNING, false);
+        other = cluster_state_last_job(g.s);
+        revision = unit(g.s, "a.service")->revision;
         for (unsigned i = 0; i < 600; i++) // more than are looked through
-                put_jobs(s, 1, day_us, DONE);
-        go_on(s, job, "a.service", RUNNING, true);
-        go_on(s, 0, "b.service", RUNNING, false);
-        go_on(s, job, "c.service", RUNNING, false);
+                put_jobs(g.s, 1, day_us, DONE);
+        go_on(g.s, job, "a.service", RUNNING, true);
+        go_on(g.s, 0, "b.service", RUNNING, false);
+        go_on(g.s, job, "c.service", RUNNING, false);
         for (unsigned i = 0; i < 2; i++) {
-                assert_int_equal(cluster_state_find_job_of(s, "a.service", revision), other);
-                assert_int_equal(cluster_state_find_job_of(s, "a.service", unit(s, "a.service")->revision),
-                                 job);
-                assert_int_equal(cluster_state_find_job_of(s, "b.service", unit(s, "b.service")->revision),
-                                 cluster_state_last_job(s));
-                assert_int_equal(cluster_state_find_job_of(s, "c.service", unit(s, "c.service")->revision),
-                                 job);
-                pass_through_image(s);
+                assert_int_equal(cluster_state_find_job_of(g.s, "a.service", revision), other);
+                assert_int_equal(
+                        cluster_state_find_job_of(g.s, "a.service", unit(g.s, "a.service")->revision), job);
+                assert_int_equal(
+                        cluster_state_find_job_of(g.s, "b.service", unit(g.s, "b.service")->revision),
+                        cluster_state_last_job(g.s));
+                assert_int_equal(
+                        cluster_state_find_job_of(g.s, "c.service", unit(g.s, "c.service")->revision), job);
+                pass_through_image(g.s);
         }
 }
 
 // ------------------------------------------------------------------------------------------------ the rest
 
 static void news_of_it_is_told(void **state) {
-        ClusterState *s = *state;
-        Batch b = {};
-
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 10});
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 10});
         Argosy__LogOp__StoredRelease m = MESSAGE_OF(log_op__stored_release, .job = job);
-        batch_op(&b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
-        apply(s, &b);
-        const JobNews *news = cluster_state_next_job(s);
+        batch_op(&g.b, ARGOSY__LOG_OP__OP_STORED_RELEASE)->stored_release = &m;
+        apply(g.s, &g.b);
+        const JobNews *news = cluster_state_next_job(g.s);
         assert_non_null(news);
         assert_int_equal(news->number, job);
         assert_true(news->only_state);
-        assert_null(cluster_state_next_job(s));
+        assert_null(cluster_state_next_job(g.s));
 }
 
 static void a_snapshot_shows_what_was_held_then(void **state) {
-        ClusterState *s = *state;
         _cleanup_buf_ Buf before = {}, shown = {};
         ClusterSnapshot *snapshot;
 
-        begin(s);
-        uint64_t job = hold(s, (Hold){.bytes = 5000, .by_hand = true});
-        assert_int_equal(cluster_state_encode(s, &before), 0);
-        assert_int_equal(cluster_state_snapshot(s, &snapshot), 0);
-        release(s, job, true);
-        end(s, job, CANCELLED);
+        begin(g.s);
+        uint64_t job = hold(g.s, (Hold){.bytes = 5000, .by_hand = true});
+        assert_int_equal(cluster_state_encode(g.s, &before), 0);
+        assert_int_equal(cluster_state_snapshot(g.s, &snapshot), 0);
+        release(g.s, job, true);
+        end(g.s, job, CANCELLED);
         ClusterEncoder *e = cluster_encoder_new(snapshot);
         assert_non_null(e);
         while (cluster_encoder_next(e, &shown) == CLUSTER_ENCODER_MORE)
@@ -340,13 +322,11 @@ static void a_snapshot_shows_what_was_held_then(void **state) {
 }
 
 static void the_rules_are_put_whole(void **state) {
-        ClusterState *s = *state;
         Argosy__QueueRule rule = ARGOSY__QUEUE_RULE__INIT, *rules[CLUSTER_QUEUE_RULES_MAX + 1];
         Argosy__QueueRecord queue = ARGOSY__QUEUE_RECORD__INIT;
-        Batch b = {};
 
-        begin(s);
-        assert_int_equal(cluster_state_queue(s)->n_rules, 0);
+        begin(g.s);
+        assert_int_equal(cluster_state_queue(g.s)->n_rules, 0);
         for (size_t i = 0; i < ELEMENTSOF(rules); i++)
                 rules[i] = &rule;
         rule.number = 7;
@@ -355,19 +335,19 @@ static void the_rules_are_put_whole(void **state) {
         queue.n_rules = 2;
         queue.closed = true;
         queue.reason = (char *) "racks";
-        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
-        apply(s, &b);
-        uint64_t before = cluster_state_queue_revision(s);
-        assert_int_equal(before, cluster_state_revision(s));
+        batch_op(&g.b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
+        apply(g.s, &g.b);
+        uint64_t before = cluster_state_queue_revision(g.s);
+        assert_int_equal(before, cluster_state_revision(g.s));
         queue.n_rules = ELEMENTSOF(rules); // too many
-        batch_op(&b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
-        apply(s, &b);
-        assert_int_equal(cluster_state_queue_revision(s), before);
-        pass_through_image(s);
-        assert_int_equal(cluster_state_queue(s)->n_rules, 2);
-        assert_true(cluster_state_queue(s)->closed);
-        assert_string_equal(cluster_state_queue(s)->rules[1]->author, "ann");
-        assert_string_equal(cluster_state_queue(s)->reason, "racks");
+        batch_op(&g.b, ARGOSY__LOG_OP__OP_QUEUE)->queue = &queue;
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_queue_revision(g.s), before);
+        pass_through_image(g.s);
+        assert_int_equal(cluster_state_queue(g.s)->n_rules, 2);
+        assert_true(cluster_state_queue(g.s)->closed);
+        assert_string_equal(cluster_state_queue(g.s)->rules[1]->author, "ann");
+        assert_string_equal(cluster_state_queue(g.s)->reason, "racks");
 }
 
 RUN_TESTS(

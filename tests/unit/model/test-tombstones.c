@@ -4,35 +4,20 @@
 // and 4.
 #include <errno.h>
 
-#include "test.h"
-
-#include "batch.h"
-#include "cluster-state.h"
+#include "cluster-words.h"
 #include "messages.h"
 
-#define WEB "[Service]\nExecStart=/bin/web\n"
 #define X "x.service"
 #define Y "y.service"
 
-FIXTURE(free_state) {
-        cluster_state_free(*state);
-}
-
-static void apply(ClusterState *s, Batch *b) {
-        assert_int_equal(cluster_state_apply(s, &b->log), 0);
-        batch_done(b);
-}
-
-FIXTURE(make_state) {
-        Batch b = {0};
-
-        *state = cluster_state_new();
-        batch_host(&b, 0, "h1", 2);
-        batch_host(&b, 0, "h2", 1);
-        batch_host(&b, 0, "h3", 1);
-        batch_unit(&b, X, WEB, (UnitPut){.target = LAUNCHED, .node = 1});
-        batch_unit(&b, Y, WEB, (UnitPut){.target = LAUNCHED, .node = 3});
-        apply(*state, &b);
+FIXTURE(begin) {
+        (void) make_state(state);
+        batch_host(&g.b, 0, "h1", 2);
+        batch_host(&g.b, 0, "h2", 1);
+        batch_host(&g.b, 0, "h3", 1);
+        batch_unit(&g.b, X, WEB, (UnitPut){.target = LAUNCHED, .node = 1});
+        batch_unit(&g.b, Y, WEB, (UnitPut){.target = LAUNCHED, .node = 3});
+        apply(g.s, &g.b);
 }
 
 static void destroy(ClusterState *s, const char *name, const uint32_t *nodes, size_t n, uint64_t fence_us) {
@@ -56,140 +41,116 @@ static const Tombstone *find(ClusterState *s, const char *name, uint32_t node) {
 // ------------------------------------------------------------------------------------------------ tests
 
 static void a_removal_leaves_one_on_each_node(void **state) {
-        ClusterState *s = *state;
-        uint64_t revision = cluster_state_revision(s) + 1;
+        uint64_t revision = cluster_state_revision(g.s) + 1;
 
-        destroy(s, X, (uint32_t[]){1, 3}, 2, 17);
-        assert_null(cluster_state_find_unit(s, X));
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
+        destroy(g.s, X, (uint32_t[]){1, 3}, 2, 17);
+        assert_null(cluster_state_find_unit(g.s, X));
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
         for (uint32_t node = 1; node <= 3; node += 2) {
-                assert_int_equal(find(s, X, node)->revision, revision);
-                assert_int_equal(find(s, X, node)->fence_us, 17);
-                assert_false(find(s, X, node)->unguarded);
+                assert_int_equal(find(g.s, X, node)->revision, revision);
+                assert_int_equal(find(g.s, X, node)->fence_us, 17);
+                assert_false(find(g.s, X, node)->unguarded);
         }
-        assert_int_equal(cluster_state_revision(s), revision);
-        destroy(s, Y, NULL, 0, 0);
-        assert_null(cluster_state_find_unit(s, Y));
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
-        destroy(s, Y, (uint32_t[]){1}, 1, 0); // there is no such unit any more
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
+        assert_int_equal(cluster_state_revision(g.s), revision);
+        destroy(g.s, Y, NULL, 0, 0);
+        assert_null(cluster_state_find_unit(g.s, Y));
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
+        destroy(g.s, Y, (uint32_t[]){1}, 1, 0); // there is no such unit any more
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
 }
 
 static void only_nodes_of_hosts_have_them(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){0, 4, 5}, 3, 0);
-        batch_tombstone(&b, "", (uint32_t[]){4}, 1, 0);
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_tombstones(s), 1);
-        assert_true(find(s, X, 4)->unguarded);
+        batch_tombstone(&g.b, X, (uint32_t[]){0, 4, 5}, 3, 0);
+        batch_tombstone(&g.b, "", (uint32_t[]){4}, 1, 0);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_tombstones(g.s), 1);
+        assert_true(find(g.s, X, 4)->unguarded);
 }
 
 static void a_second_one_covers_both_contents(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 17);
-        batch_tombstone(&b, Y, (uint32_t[]){1}, 1, 0);
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 0);
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 5);
-        apply(s, &b);
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
-        assert_int_equal(find(s, X, 1)->fence_us, 17);
-        assert_true(find(s, X, 1)->unguarded);
-        assert_true(find(s, X, 1)->revision > find(s, Y, 1)->revision);
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 17);
+        batch_tombstone(&g.b, Y, (uint32_t[]){1}, 1, 0);
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 0);
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 5);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
+        assert_int_equal(find(g.s, X, 1)->fence_us, 17);
+        assert_true(find(g.s, X, 1)->unguarded);
+        assert_true(find(g.s, X, 1)->revision > find(g.s, Y, 1)->revision);
 }
 
 static void a_host_clears_what_it_has_let_go_up_to_a_revision(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){1, 3}, 2, 0);
-        apply(s, &b);
-        uint64_t revision = cluster_state_revision(s);
-        batch_tombstone(&b, Y, (uint32_t[]){2, 3}, 2, 0);
-        apply(s, &b);
-        clear(s, 1, revision, 0);
-        assert_null(find(s, X, 1));
-        assert_non_null(find(s, Y, 2)); // it is newer
-        assert_non_null(find(s, X, 3)); // of another host
-        assert_int_equal(cluster_state_revision(s), revision + 2);
-        clear(s, 1, revision, 0); // nothing is left of that
-        clear(s, 9, revision, 0);
-        assert_int_equal(cluster_state_revision(s), revision + 2);
-        clear(s, 1, revision + 1, 0);
-        assert_null(find(s, Y, 2));
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
+        batch_tombstone(&g.b, X, (uint32_t[]){1, 3}, 2, 0);
+        apply(g.s, &g.b);
+        uint64_t revision = cluster_state_revision(g.s);
+        batch_tombstone(&g.b, Y, (uint32_t[]){2, 3}, 2, 0);
+        apply(g.s, &g.b);
+        clear(g.s, 1, revision, 0);
+        assert_null(find(g.s, X, 1));
+        assert_non_null(find(g.s, Y, 2)); // it is newer
+        assert_non_null(find(g.s, X, 3)); // of another host
+        assert_int_equal(cluster_state_revision(g.s), revision + 2);
+        clear(g.s, 1, revision, 0); // nothing is left of that
+        clear(g.s, 9, revision, 0);
+        assert_int_equal(cluster_state_revision(g.s), revision + 2);
+        clear(g.s, 1, revision + 1, 0);
+        assert_null(find(g.s, Y, 2));
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
 }
 
 static void a_guard_ends_only_what_it_guards(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 0);
-        batch_tombstone(&b, Y, (uint32_t[]){1}, 1, 20);
-        batch_tombstone(&b, "z.service", (uint32_t[]){1}, 1, 10);
-        apply(s, &b);
-        clear(s, 1, UINT64_MAX, 10);
-        assert_null(find(s, "z.service", 1));
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
-        clear(s, 1, UINT64_MAX, 1000);
-        assert_int_equal(cluster_state_n_tombstones(s), 1);
-        assert_non_null(find(s, X, 1));
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 0);
+        batch_tombstone(&g.b, Y, (uint32_t[]){1}, 1, 20);
+        batch_tombstone(&g.b, "z.service", (uint32_t[]){1}, 1, 10);
+        apply(g.s, &g.b);
+        clear(g.s, 1, UINT64_MAX, 10);
+        assert_null(find(g.s, "z.service", 1));
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
+        clear(g.s, 1, UINT64_MAX, 1000);
+        assert_int_equal(cluster_state_n_tombstones(g.s), 1);
+        assert_non_null(find(g.s, X, 1));
 }
 
 static void they_go_with_their_host_and_with_their_node(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){1, 2, 3, 4}, 4, 0);
-        Argosy__HostRecord *h = batch_host(&b, 1, "h1", 1);
+        batch_tombstone(&g.b, X, (uint32_t[]){1, 2, 3, 4}, 4, 0);
+        Argosy__HostRecord *h = batch_host(&g.b, 1, "h1", 1);
         h->nodes[0]->node = 1;
-        batch_host_remove(&b, 3);
-        apply(s, &b);
-        assert_non_null(find(s, X, 1));
-        assert_null(find(s, X, 2));
-        assert_non_null(find(s, X, 3));
-        assert_null(find(s, X, 4));
+        batch_host_remove(&g.b, 3);
+        apply(g.s, &g.b);
+        assert_non_null(find(g.s, X, 1));
+        assert_null(find(g.s, X, 2));
+        assert_non_null(find(g.s, X, 3));
+        assert_null(find(g.s, X, 4));
 }
 
 static void a_new_unit_of_that_name_leaves_them(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        destroy(s, X, (uint32_t[]){1}, 1, 0);
-        batch_unit(&b, X, WEB, (UnitPut){.target = LAUNCHED, .node = 3});
-        apply(s, &b);
-        assert_non_null(find(s, X, 1));
-        destroy(s, X, (uint32_t[]){3}, 1, 0);
-        assert_int_equal(cluster_state_n_tombstones(s), 2);
+        destroy(g.s, X, (uint32_t[]){1}, 1, 0);
+        batch_unit(&g.b, X, WEB, (UnitPut){.target = LAUNCHED, .node = 3});
+        apply(g.s, &g.b);
+        assert_non_null(find(g.s, X, 1));
+        destroy(g.s, X, (uint32_t[]){3}, 1, 0);
+        assert_int_equal(cluster_state_n_tombstones(g.s), 2);
 }
 
 static void each_is_named_once_to_who_follows(void **state) {
-        ClusterState *s = *state;
-        Batch b = {0};
-
-        batch_tombstone(&b, X, (uint32_t[]){1, 3}, 2, 0);
-        batch_tombstone(&b, Y, (uint32_t[]){4}, 1, 0);
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 0);
-        batch_tombstone_clear(&b, 2, UINT64_MAX, 0);
-        apply(s, &b);
-        assert_string_equal(cluster_state_next_tombstone(s)->name, Y);
-        assert_int_equal(cluster_state_next_tombstone(s)->node, 1);
-        assert_null(cluster_state_next_tombstone(s));
+        batch_tombstone(&g.b, X, (uint32_t[]){1, 3}, 2, 0);
+        batch_tombstone(&g.b, Y, (uint32_t[]){4}, 1, 0);
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 0);
+        batch_tombstone_clear(&g.b, 2, UINT64_MAX, 0);
+        apply(g.s, &g.b);
+        assert_string_equal(cluster_state_next_tombstone(g.s)->name, Y);
+        assert_int_equal(cluster_state_next_tombstone(g.s)->node, 1);
+        assert_null(cluster_state_next_tombstone(g.s));
 }
 
 static void an_image_has_them(void **state) {
-        ClusterState *s = *state;
         _cleanup_(cluster_state_freep) ClusterState *other = cluster_state_new();
         _cleanup_buf_ Buf image = {0}, again = {0};
-        Batch b = {0};
 
-        batch_tombstone(&b, Y, (uint32_t[]){4, 1}, 2, 7);
-        batch_tombstone(&b, X, (uint32_t[]){1}, 1, 0);
-        apply(s, &b);
-        assert_int_equal(cluster_state_encode(s, &image), 0);
+        batch_tombstone(&g.b, Y, (uint32_t[]){4, 1}, 2, 7);
+        batch_tombstone(&g.b, X, (uint32_t[]){1}, 1, 0);
+        apply(g.s, &g.b);
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
         assert_int_equal(cluster_state_restore(other, image.data, image.len), 0);
         assert_int_equal(cluster_state_n_tombstones(other), 3);
         assert_int_equal(find(other, Y, 1)->fence_us, 7);
@@ -198,9 +159,9 @@ static void an_image_has_them(void **state) {
         assert_null(find(other, Y, 1));
         assert_non_null(find(other, X, 1));
         assert_null(cluster_state_next_tombstone(other));
-        clear(s, 1, find(s, Y, 1)->revision, 0);
+        clear(g.s, 1, find(g.s, Y, 1)->revision, 0);
         image.len = 0;
-        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
         assert_int_equal(cluster_state_encode(other, &again), 0);
         assert_int_equal(image.len, again.len);
         assert_memory_equal(image.data, again.data, image.len);
@@ -215,10 +176,9 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         } bad[] = {
                 {"", 1, 1, 5}, {X, 9, 1, 5}, {X, 1, 1000000, 5}, {X, 1, 1, 0}, {Y, 1, 2, 5},
         };
-        ClusterState *s = *state;
         _cleanup_buf_ Buf image = {0};
 
-        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_encode(g.s, &image), 0);
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
                 _cleanup_(cluster_state_freep) ClusterState *other = cluster_state_new();
                 Argosy__TombstoneRecord first = ARGOSY__TOMBSTONE_RECORD__INIT,
@@ -241,17 +201,17 @@ static void an_image_that_contradicts_itself_is_refused(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_state, free_state)
+#define TOMBS(name) cmocka_unit_test_setup_teardown(name, begin, free_state)
 
 RUN_TESTS(
-        TEST(a_removal_leaves_one_on_each_node),
-        TEST(only_nodes_of_hosts_have_them),
-        TEST(a_second_one_covers_both_contents),
-        TEST(a_host_clears_what_it_has_let_go_up_to_a_revision),
-        TEST(a_guard_ends_only_what_it_guards),
-        TEST(they_go_with_their_host_and_with_their_node),
-        TEST(a_new_unit_of_that_name_leaves_them),
-        TEST(each_is_named_once_to_who_follows),
-        TEST(an_image_has_them),
-        TEST(an_image_that_contradicts_itself_is_refused)
+        TOMBS(a_removal_leaves_one_on_each_node),
+        TOMBS(only_nodes_of_hosts_have_them),
+        TOMBS(a_second_one_covers_both_contents),
+        TOMBS(a_host_clears_what_it_has_let_go_up_to_a_revision),
+        TOMBS(a_guard_ends_only_what_it_guards),
+        TOMBS(they_go_with_their_host_and_with_their_node),
+        TOMBS(a_new_unit_of_that_name_leaves_them),
+        TOMBS(each_is_named_once_to_who_follows),
+        TOMBS(an_image_has_them),
+        TOMBS(an_image_that_contradicts_itself_is_refused)
 )

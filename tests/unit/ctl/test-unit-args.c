@@ -33,44 +33,41 @@ typedef struct Fixture {
         int fd;
 } Fixture;
 
-FIXTURE(setup) {
-        Fixture *f = calloc(1, sizeof(Fixture));
+static Fixture g;
 
-        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
-        assert_non_null(mkdtemp(f->dir));
-        f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        assert_int_equal(mkdirat(f->fd, "sub", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "dir.service", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "web@.service", "template", 8, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "web@7.service", "seven", 5, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "sub/db.service", "db", 2, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "db.service", "other", 5, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "sub/web@.service", "template", 8, 0600, 0), 0);
-        *state = f;
+FIXTURE(setup) {
+        g = (Fixture){};
+        strcpy(g.dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(g.dir));
+        g.fd = open(g.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(mkdirat(g.fd, "sub", 0700), 0);
+        assert_int_equal(mkdirat(g.fd, "dir.service", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "web@.service", "template", 8, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "web@7.service", "seven", 5, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "sub/db.service", "db", 2, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "db.service", "other", 5, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "sub/web@.service", "template", 8, 0600, 0), 0);
 }
 
 FIXTURE(teardown) {
-        Fixture *f = *state;
-
-        dir_empty(AT_FDCWD, f->dir);
-        close(f->fd);
-        rmdir(f->dir);
-        free(f);
+        dir_empty(AT_FDCWD, g.dir);
+        close(g.fd);
+        rmdir(g.dir);
 }
 
-static void take(Fixture *f, UnitArgs *a, const char *word) {
+static void take(UnitArgs *a, const char *word) {
         _cleanup_buf_ Buf why = {};
-        int r = unit_args_add(a, word, UNIT_ARGS_READ_FILES, f->fd, &why);
+        int r = unit_args_add(a, word, UNIT_ARGS_READ_FILES, g.fd, &why);
 
         if (r < 0)
                 fail_msg("%s: %.*s", word, (int) why.len, (const char *) why.data);
 }
 
-static void refuse(Fixture *f, UnitArgs *a, const char *word, int error, const char *text) {
+static void refuse(UnitArgs *a, const char *word, int error, const char *text) {
         _cleanup_buf_ Buf why = {};
         _cleanup_free_ char *got = NULL;
 
-        assert_int_equal(unit_args_add(a, word, UNIT_ARGS_READ_FILES, f->fd, &why), error);
+        assert_int_equal(unit_args_add(a, word, UNIT_ARGS_READ_FILES, g.fd, &why), error);
         got = buf_take_string(&why);
         assert_non_null(strstr(got, text));
 }
@@ -93,7 +90,7 @@ static size_t n_found(const UnitArgs *a) {
 static void a_bare_name_needs_no_file(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "unheard-of");
+        take(&a, "unheard-of");
         assert_int_equal(a.n_names, 1);
         assert_string_equal(a.names[0], "unheard-of.service");
         assert_null(a.names[1]);
@@ -103,56 +100,55 @@ static void a_bare_name_needs_no_file(void **state) {
 // They would be left out in silence.
 static void drop_ins_without_their_file_are_noticed(void **state) {
         _cleanup_unit_args_ UnitArgs none = {}, own = {}, templates = {}, known = {};
-        Fixture *f = *state;
 
-        assert_int_equal(mkdirat(f->fd, "alone.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "alone.service.d/README", "x", 1, 0600, 0), 0);
-        take(f, &none, "alone");
+        assert_int_equal(mkdirat(g.fd, "alone.service.d", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "alone.service.d/README", "x", 1, 0600, 0), 0);
+        take(&none, "alone");
         assert_int_equal(none.n_alone, 0);
-        assert_int_equal(file_replace(f->fd, "alone.service.d/10.conf", "x", 1, 0600, 0), 0);
-        take(f, &own, "unheard-of");
-        take(f, &own, "alone");
+        assert_int_equal(file_replace(g.fd, "alone.service.d/10.conf", "x", 1, 0600, 0), 0);
+        take(&own, "unheard-of");
+        take(&own, "alone");
         assert_int_equal(own.n_alone, 1);
         assert_string_equal(own.alone, "alone.service.d");
         assert_int_equal(n_found(&own), 0);
-        assert_int_equal(mkdirat(f->fd, "some@.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "some@.service.d/10.conf", "x", 1, 0600, 0), 0);
-        take(f, &templates, "some@1");
+        assert_int_equal(mkdirat(g.fd, "some@.service.d", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "some@.service.d/10.conf", "x", 1, 0600, 0), 0);
+        take(&templates, "some@1");
         assert_int_equal(templates.n_alone, 1);
         assert_string_equal(templates.alone, "some@.service.d");
-        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "db.service.d/10.conf", "[Unit]", 6, 0600, 0), 0);
-        take(f, &known, "db");
+        assert_int_equal(mkdirat(g.fd, "db.service.d", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "db.service.d/10.conf", "[Unit]", 6, 0600, 0), 0);
+        take(&known, "db");
         assert_int_equal(known.n_alone, 0);
 }
 
 static void a_bare_name_takes_the_file_beside_it(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "db");
+        take(&a, "db");
         assert_memory_equal(found(&a, "db.service")->content.data, "other", 5);
 }
 
 static void a_path_is_a_file_and_its_last_part_the_name(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "sub/db.service");
+        take(&a, "sub/db.service");
         assert_string_equal(a.names[0], "db.service");
         const UnitArgsFile *file = found(&a, "sub/db.service");
         assert_string_equal(file->name, "db.service");
         assert_memory_equal(file->content.data, "db", 2);
-        refuse(*state, &a, "sub/none.service", -ENOENT, "there is no sub/none.service");
-        refuse(*state, &a, "nowhere/x@1", -ENOENT, "there is no folder nowhere/");
-        refuse(*state, &a, "sub/x@1", -ENOENT, "neither sub/x@1.service nor sub/x@.service");
+        refuse(&a, "sub/none.service", -ENOENT, "there is no sub/none.service");
+        refuse(&a, "nowhere/x@1", -ENOENT, "there is no folder nowhere/");
+        refuse(&a, "sub/x@1", -ENOENT, "neither sub/x@1.service nor sub/x@.service");
 }
 
 static void an_instance_prefers_its_own_file_to_the_template(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "web@7");
+        take(&a, "web@7");
         assert_int_equal(n_found(&a), 1);
         assert_non_null(found(&a, "web@7.service"));
-        take(*state, &a, "web@8");
+        take(&a, "web@8");
         assert_int_equal(n_found(&a), 2);
         assert_string_equal(found(&a, "web@.service")->name, "web@.service");
 }
@@ -160,7 +156,7 @@ static void an_instance_prefers_its_own_file_to_the_template(void **state) {
 static void a_thousand_instances_read_their_template_once(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "sub/web@{1..1000}");
+        take(&a, "sub/web@{1..1000}");
         assert_int_equal(a.n_names, 1000);
         assert_string_equal(a.names[999], "web@1000.service");
         assert_int_equal(n_found(&a), 1);
@@ -170,29 +166,28 @@ static void a_thousand_instances_read_their_template_once(void **state) {
 static void a_unit_named_twice_counts_once(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "web@{1..3}");
-        take(*state, &a, "web@2.service");
+        take(&a, "web@{1..3}");
+        take(&a, "web@2.service");
         assert_int_equal(a.n_names, 3);
-        take(*state, &a, "sub/web@4"); // same name and content from two places: no question which is meant
+        take(&a, "sub/web@4"); // same name and content from two places: no question which is meant
         assert_int_equal(n_found(&a), 2);
-        take(*state, &a, "db");
-        refuse(*state, &a, "sub/db", -EINVAL,
+        take(&a, "db");
+        refuse(&a, "sub/db", -EINVAL,
                "db.service and sub/db.service are both named db.service but differ");
 }
 
 static void an_own_file_and_a_template_for_one_instance_must_say_the_same(void **state) {
         _cleanup_unit_args_ UnitArgs a = {}, b = {}, c = {};
-        Fixture *f = *state;
 
-        take(f, &a, "web@7"); // its own
-        refuse(f, &a, "sub/web@7", -EINVAL,
+        take(&a, "web@7"); // its own
+        refuse(&a, "sub/web@7", -EINVAL,
                "web@7.service is named with two files that differ: web@7.service and sub/web@.service");
-        take(f, &b, "sub/web@7"); // the template's
-        refuse(f, &b, "web@7", -EINVAL,
+        take(&b, "sub/web@7"); // the template's
+        refuse(&b, "web@7", -EINVAL,
                "web@7.service is named with two files that differ: sub/web@.service and web@7.service");
-        assert_int_equal(file_replace(f->fd, "sub/web@8.service", "template", 8, 0600, 0), 0);
-        take(f, &c, "web@8");
-        take(f, &c, "sub/web@8");
+        assert_int_equal(file_replace(g.fd, "sub/web@8.service", "template", 8, 0600, 0), 0);
+        take(&c, "web@8");
+        take(&c, "sub/web@8");
         assert_int_equal(c.n_names, 1);
 }
 
@@ -207,18 +202,17 @@ static void expect_content(const UnitArgs *a, const char *unit, const char *path
 
 static void a_file_comes_with_the_drop_ins_beside_it(void **state) {
         _cleanup_(unit_args_done) UnitArgs a = {};
-        Fixture *f = *state;
 
-        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "sub/web@.service.d", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "sub/web@2.service.d", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "sub/web@3.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "sub/web@.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "sub/web@2.service.d/2.conf", "[Install]", 9, 0600, 0), 0);
-        take(f, &a, "db");
-        take(f, &a, "sub/web@{1..3}");
-        take(f, &a, "sub/web@2");
+        assert_int_equal(mkdirat(g.fd, "db.service.d", 0700), 0);
+        assert_int_equal(mkdirat(g.fd, "sub/web@.service.d", 0700), 0);
+        assert_int_equal(mkdirat(g.fd, "sub/web@2.service.d", 0700), 0);
+        assert_int_equal(mkdirat(g.fd, "sub/web@3.service.d", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "sub/web@.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "sub/web@2.service.d/2.conf", "[Install]", 9, 0600, 0), 0);
+        take(&a, "db");
+        take(&a, "sub/web@{1..3}");
+        take(&a, "sub/web@2");
         expect_content(&a, "db.service", "db.service", "other\n\n# db.service.d/1.conf\n[Unit]");
         expect_content(&a, "web@1.service", "sub/web@.service",
                        "template\n\n# web@.service.d/1.conf\n[Unit]");
@@ -234,48 +228,46 @@ static void a_file_comes_with_the_drop_ins_beside_it(void **state) {
 
 static void drop_ins_of_a_bare_name_are_the_callers_own(void **state) {
         _cleanup_(unit_args_done) UnitArgs bare = {}, named = {};
-        Fixture *f = *state;
 
-        assert_int_equal(mkdirat(f->fd, "db.service.d", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
-        assert_int_equal(fchmodat(f->fd, "db.service.d", 0777, 0), 0);
-        refuse(f, &bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to ");
-        take(f, &named, "./db");
-        assert_int_equal(fchmodat(f->fd, "db.service.d", 0700, 0), 0);
-        assert_int_equal(fchmodat(f->fd, "db.service.d/1.conf", 0666, 0), 0);
+        assert_int_equal(mkdirat(g.fd, "db.service.d", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "db.service.d/1.conf", "[Unit]", 6, 0600, 0), 0);
+        assert_int_equal(fchmodat(g.fd, "db.service.d", 0777, 0), 0);
+        refuse(&bare, "db", -EPERM, "there is a folder db.service.d here, and others may write to ");
+        take(&named, "./db");
+        assert_int_equal(fchmodat(g.fd, "db.service.d", 0700, 0), 0);
+        assert_int_equal(fchmodat(g.fd, "db.service.d/1.conf", 0666, 0), 0);
         unit_args_done(&bare);
-        refuse(f, &bare, "db", -EPERM,
+        refuse(&bare, "db", -EPERM,
                "there is a folder db.service.d here, and others may write to 1.conf");
-        assert_int_equal(unlinkat(f->fd, "db.service.d/1.conf", 0), 0);
-        assert_int_equal(symlinkat("../web@.service", f->fd, "db.service.d/1.conf"), 0);
+        assert_int_equal(unlinkat(g.fd, "db.service.d/1.conf", 0), 0);
+        assert_int_equal(symlinkat("../web@.service", g.fd, "db.service.d/1.conf"), 0);
         unit_args_done(&bare);
-        refuse(f, &bare, "db", -EISDIR, "db.service.d/1.conf is not a regular file; links are not followed");
+        refuse(&bare, "db", -EISDIR, "db.service.d/1.conf is not a regular file; links are not followed");
 }
 
 static void a_directory_is_no_unit_file(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        take(*state, &a, "dir"); // as a name it may be known to the cluster
+        take(&a, "dir"); // as a name it may be known to the cluster
         assert_int_equal(n_found(&a), 0);
-        refuse(*state, &a, "./dir", -EISDIR, "./dir.service is not a regular file");
+        refuse(&a, "./dir", -EISDIR, "./dir.service is not a regular file");
 }
 
 static void bad_words_are_refused_with_a_reason(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        refuse(*state, &a, "a b", -EINVAL, "'a b' is not a unit name");
-        refuse(*state, &a, "@1.service", -EINVAL, "is not a unit name");
-        refuse(*state, &a, "", -EINVAL, "is not a unit name");
-        refuse(*state, &a, "web@{1..999999}", -E2BIG, "makes more than 100000 units");
+        refuse(&a, "a b", -EINVAL, "'a b' is not a unit name");
+        refuse(&a, "@1.service", -EINVAL, "is not a unit name");
+        refuse(&a, "", -EINVAL, "is not a unit name");
+        refuse(&a, "web@{1..999999}", -E2BIG, "makes more than 100000 units");
 }
 
 static void a_file_that_is_too_large_is_refused(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
-        Fixture *f = *state;
         _cleanup_free_ char *big = calloc(1, 300 * 1024);
 
-        assert_int_equal(file_replace(f->fd, "big.service", big, 300 * 1024, 0600, 0), 0);
-        refuse(f, &a, "big", -EFBIG, "big.service is larger than 256 KiB");
+        assert_int_equal(file_replace(g.fd, "big.service", big, 300 * 1024, 0600, 0), 0);
+        refuse(&a, "big", -EFBIG, "big.service is larger than 256 KiB");
 }
 
 static void each_part_of_a_request_takes_its_files_along(void **state) {
@@ -283,8 +275,8 @@ static void each_part_of_a_request_takes_its_files_along(void **state) {
         _cleanup_free_ const UnitArgsFile **files = NULL, **fewer = NULL;
         size_t n;
 
-        take(*state, &a, "web@{7..9}");
-        take(*state, &a, "db");
+        take(&a, "web@{7..9}");
+        take(&a, "db");
         assert_int_equal(unit_args_files_of(&a, a.names, a.n_names, &files, &n), 0);
         assert_int_equal(n, 3); // web@7, the template, db
         assert_int_equal(unit_args_files_of(&a, a.names + 1, 2, &fewer, &n), 0);
@@ -295,36 +287,34 @@ static void each_part_of_a_request_takes_its_files_along(void **state) {
 static void without_files_a_directory_is_cut_off(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
-        Fixture *f = *state;
 
-        assert_int_equal(unit_args_add(&a, "nowhere/web@{1,2}", 0, f->fd, &why), 0);
+        assert_int_equal(unit_args_add(&a, "nowhere/web@{1,2}", 0, g.fd, &why), 0);
         assert_int_equal(a.n_names, 2);
         assert_string_equal(a.names[1], "web@2.service");
         assert_int_equal(a.n_files, 0);
-        assert_int_equal(unit_args_add(&a, "db-*", UNIT_ARGS_KEEP_GLOBS, f->fd, &why), 0);
+        assert_int_equal(unit_args_add(&a, "db-*", UNIT_ARGS_KEEP_GLOBS, g.fd, &why), 0);
         assert_string_equal(a.names[2], "db-*");
 }
 
 #define BOX "[Container]\nImage=localhost/box:1\n"
 
-static void write_text(const Fixture *f, const char *name, const char *text) {
-        assert_int_equal(file_replace(f->fd, name, text, strlen(text), 0600, 0), 0);
+static void write_text(const char *name, const char *text) {
+        assert_int_equal(file_replace(g.fd, name, text, strlen(text), 0600, 0), 0);
 }
 
 static void a_containers_file_is_that_of_its_service(void **state) {
         _cleanup_unit_args_ UnitArgs a = {}, bare = {}, without = {};
         _cleanup_buf_ Buf why = {};
-        Fixture *f = *state;
 
-        write_text(f, "sub/box.container", BOX);
-        write_text(f, "sub/work@.container", BOX);
-        write_text(f, "own.container", BOX);
-        assert_int_equal(mkdirat(f->fd, "sub/box.container.d", 0700), 0);
-        write_text(f, "sub/box.container.d/10.conf", "[Container]\nExec=x\n");
-        assert_int_equal(mkdirat(f->fd, "sub/work@7.container.d", 0700), 0);
-        write_text(f, "sub/work@7.container.d/10.conf", "[Container]\nExec=7\n");
-        take(f, &a, "sub/box.container");
-        take(f, &a, "sub/work@{1,7}.container");
+        write_text("sub/box.container", BOX);
+        write_text("sub/work@.container", BOX);
+        write_text("own.container", BOX);
+        assert_int_equal(mkdirat(g.fd, "sub/box.container.d", 0700), 0);
+        write_text("sub/box.container.d/10.conf", "[Container]\nExec=x\n");
+        assert_int_equal(mkdirat(g.fd, "sub/work@7.container.d", 0700), 0);
+        write_text("sub/work@7.container.d/10.conf", "[Container]\nExec=7\n");
+        take(&a, "sub/box.container");
+        take(&a, "sub/work@{1,7}.container");
         assert_string_equal(a.names[0], "box.service");
         assert_string_equal(a.names[1], "work@1.service");
         assert_string_equal(found(&a, "sub/box.container")->name, "box.service");
@@ -333,11 +323,11 @@ static void a_containers_file_is_that_of_its_service(void **state) {
                                strlen("\n# box.container.d/10.conf\n")));
         assert_string_equal(found(&a, "sub/work@.container")->name, "work@.service");
         assert_int_equal(n_found(&a), 3); // the seventh has a content of its own
-        take(f, &bare, "own.container");
+        take(&bare, "own.container");
         assert_string_equal(found(&bare, "own.container")->name, "own.service");
-        assert_int_equal(unit_args_add(&without, "nowhere/box.container", 0, f->fd, &why), 0);
+        assert_int_equal(unit_args_add(&without, "nowhere/box.container", 0, g.fd, &why), 0);
         assert_string_equal(without.names[0], "box.service");
-        refuse(f, &a, "sub/none.container", -ENOENT, "there is no sub/none.container");
+        refuse(&a, "sub/none.container", -ENOENT, "there is no sub/none.container");
 }
 
 static void what_a_container_names_is_part_of_it(void **state) {
@@ -347,53 +337,50 @@ static void what_a_container_names_is_part_of_it(void **state) {
                                            "\n[Volume]\nLabel=c=d\n\n[Volume]\nUser=7\n"
                                            "\n# front.network\n[Network]\n";
         _cleanup_unit_args_ UnitArgs a = {}, again = {};
-        Fixture *f = *state;
 
-        write_text(f, "sub/db.container", BOX "Volume=data.volume:/data\n");
-        assert_int_equal(mkdirat(f->fd, "sub/db.container.d", 0700), 0);
-        write_text(f, "sub/db.container.d/10.conf", "[Container]\nNetwork=front.network\n");
-        refuse(f, &a, "sub/db.container", -ENOENT,
+        write_text("sub/db.container", BOX "Volume=data.volume:/data\n");
+        assert_int_equal(mkdirat(g.fd, "sub/db.container.d", 0700), 0);
+        write_text("sub/db.container.d/10.conf", "[Container]\nNetwork=front.network\n");
+        refuse(&a, "sub/db.container", -ENOENT,
                "sub/db.container names data.volume, and there is no sub/data.volume");
-        write_text(f, "sub/data.volume", "[Volume]\nLabel=a=b\n");
-        assert_int_equal(symlinkat("/etc/hostname", f->fd, "sub/front.network"), 0);
-        refuse(f, &a, "sub/db.container", -ELOOP, "is not a regular file");
-        assert_int_equal(unlinkat(f->fd, "sub/front.network", 0), 0);
-        write_text(f, "sub/front.network", "[Network]\n");
-        assert_int_equal(mkdirat(f->fd, "sub/data.volume.d", 0700), 0);
-        write_text(f, "sub/data.volume.d/20.conf", "[Volume]\nUser=7\n");
-        write_text(f, "sub/data.volume.d/10.conf", "[Volume]\nLabel=c=d\n");
-        take(f, &a, "sub/db.container");
+        write_text("sub/data.volume", "[Volume]\nLabel=a=b\n");
+        assert_int_equal(symlinkat("/etc/hostname", g.fd, "sub/front.network"), 0);
+        refuse(&a, "sub/db.container", -ELOOP, "is not a regular file");
+        assert_int_equal(unlinkat(g.fd, "sub/front.network", 0), 0);
+        write_text("sub/front.network", "[Network]\n");
+        assert_int_equal(mkdirat(g.fd, "sub/data.volume.d", 0700), 0);
+        write_text("sub/data.volume.d/20.conf", "[Volume]\nUser=7\n");
+        write_text("sub/data.volume.d/10.conf", "[Volume]\nLabel=c=d\n");
+        take(&a, "sub/db.container");
         const UnitArgsFile *file = found(&a, "sub/db.container");
         assert_int_equal(file->content.len, strlen(expected));
         assert_memory_equal(file->content.data, expected, strlen(expected));
-        write_text(f, "sub/copy.container", expected); // what `cat` has shown
-        take(f, &again, "sub/copy.container");
+        write_text("sub/copy.container", expected); // what `cat` has shown
+        take(&again, "sub/copy.container");
         assert_int_equal(found(&again, "sub/copy.container")->content.len, strlen(expected));
 }
 
 static void a_file_is_of_the_kind_that_it_is_called(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
-        Fixture *f = *state;
 
-        write_text(f, "sub/a.service", BOX);
-        write_text(f, "sub/b.container", "[Service]\nExecStart=/bin/b\n");
-        write_text(f, "sub/box.container", BOX);
-        write_text(f, "sub/box.service", "[Service]\nExecStart=/bin/b\n");
-        refuse(f, &a, "sub/a.service", -EINVAL, "sub/a.service has a section [Container]");
-        refuse(f, &a, "sub/b.container", -EINVAL, "sub/b.container has no section [Container]");
-        take(f, &a, "sub/box.container");
-        refuse(f, &a, "sub/box.service", -EINVAL, "differ");
+        write_text("sub/a.service", BOX);
+        write_text("sub/b.container", "[Service]\nExecStart=/bin/b\n");
+        write_text("sub/box.container", BOX);
+        write_text("sub/box.service", "[Service]\nExecStart=/bin/b\n");
+        refuse(&a, "sub/a.service", -EINVAL, "sub/a.service has a section [Container]");
+        refuse(&a, "sub/b.container", -EINVAL, "sub/b.container has no section [Container]");
+        take(&a, "sub/box.container");
+        refuse(&a, "sub/box.service", -EINVAL, "differ");
 }
 
 static void a_timer_brings_the_container_that_it_starts(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
-        Fixture *f = *state;
 
-        write_text(f, "sub/box.container", BOX);
-        write_text(f, "sub/box.timer", "[Timer]\nOnActiveSec=1h\n");
-        take(f, &a, "sub/box.timer");
-        assert_int_equal(unit_args_add_besides(&a, f->fd, &why), 0);
+        write_text("sub/box.container", BOX);
+        write_text("sub/box.timer", "[Timer]\nOnActiveSec=1h\n");
+        take(&a, "sub/box.timer");
+        assert_int_equal(unit_args_add_besides(&a, g.fd, &why), 0);
         assert_non_null(found(&a, "sub/box.container"));
 }
 
@@ -410,47 +397,45 @@ static void what_is_no_unit_file_is_called_what_it_is(void **state) {
                 {"notes.txt", "./notes.txt", "./notes.txt is not a unit file"},
         };
         _cleanup_unit_args_ UnitArgs a = {};
-        Fixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                assert_int_equal(file_replace(f->fd, rows[i].file, "x", 1, 0600, 0), 0);
-                refuse(f, &a, rows[i].word, -EINVAL, rows[i].text);
+                assert_int_equal(file_replace(g.fd, rows[i].file, "x", 1, 0600, 0), 0);
+                refuse(&a, rows[i].word, -EINVAL, rows[i].text);
         }
 }
 
 static void a_folder_is_called_a_folder(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        refuse(*state, &a, "./sub", -EINVAL, "./sub is a folder; `argosyctl apply ./sub` takes");
-        refuse(*state, &a, "sub/", -EINVAL, "named as sub/NAME.service");
-        refuse(*state, &a, ".", -EINVAL, ". is a folder");
-        take(*state, &a, "sub"); // a unit may be called so
+        refuse(&a, "./sub", -EINVAL, "./sub is a folder; `argosyctl apply ./sub` takes");
+        refuse(&a, "sub/", -EINVAL, "named as sub/NAME.service");
+        refuse(&a, ".", -EINVAL, ". is a folder");
+        take(&a, "sub"); // a unit may be called so
         assert_string_equal(a.names[0], "sub.service");
 }
 
 static void a_slip_is_answered_with_the_file_that_was_meant(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
-        refuse(*state, &a, "sub/bd.servcie", -ENOENT,
+        refuse(&a, "sub/bd.servcie", -ENOENT,
                "there is neither sub/bd.servcie nor sub/bd.servcie.service");
-        refuse(*state, &a, "sub/db.servic", -ENOENT,
+        refuse(&a, "sub/db.servic", -ENOENT,
                "there is neither sub/db.servic nor sub/db.servic.service; did you mean sub/db.service?");
-        refuse(*state, &a, "/dev/null", -EINVAL, "/dev/null is not a unit file");
-        refuse(*state, &a, "./wbe@7.service", -ENOENT, "did you mean ./web@");
-        refuse(*state, &a, "sub/db.timer", -ENOENT,
+        refuse(&a, "/dev/null", -EINVAL, "/dev/null is not a unit file");
+        refuse(&a, "./wbe@7.service", -ENOENT, "did you mean ./web@");
+        refuse(&a, "sub/db.timer", -ENOENT,
                "there is no sub/db.timer; did you mean sub/db.service?");
 }
 
 static void a_path_behind_an_at_sign_is_escaped(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
-        Fixture *f = *state;
 
-        refuse(f, &a, "web@/srv/data", -EINVAL, "say 'web@srv-data.service'");
-        assert_int_equal(unit_args_add(&a, "web@/srv/data", 0, f->fd, &why), -EINVAL); // not data.service
-        assert_int_equal(mkdirat(f->fd, "v@2", 0700), 0);
-        assert_int_equal(file_replace(f->fd, "v@2/db.service", "db", 2, 0600, 0), 0);
-        take(f, &a, "v@2/db.service"); // that is a folder
+        refuse(&a, "web@/srv/data", -EINVAL, "say 'web@srv-data.service'");
+        assert_int_equal(unit_args_add(&a, "web@/srv/data", 0, g.fd, &why), -EINVAL); // not data.service
+        assert_int_equal(mkdirat(g.fd, "v@2", 0700), 0);
+        assert_int_equal(file_replace(g.fd, "v@2/db.service", "db", 2, 0600, 0), 0);
+        take(&a, "v@2/db.service"); // that is a folder
 }
 
 static bool goes_with(const UnitArgs *a, char *name, const char *file) {
@@ -477,18 +462,17 @@ static void what_a_unit_starts_or_needs_is_read_beside_it(void **state) {
                 {"s.service", "[Unit]\nRequires=s.socket\n", "s", "s.service", "s.socket"},
                 {"s.socket", "[Socket]\n", "s", "s.service", "s.socket"},
         };
-        Fixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 assert_int_equal(
-                        file_replace(f->fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
+                        file_replace(g.fd, rows[i].file, rows[i].text, strlen(rows[i].text), 0600, 0), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 _cleanup_unit_args_ UnitArgs a = {};
                 _cleanup_buf_ Buf why = {};
 
-                take(f, &a, rows[i].word);
+                take(&a, rows[i].word);
                 assert_false(goes_with(&a, rows[i].name, rows[i].beside));
-                assert_int_equal(unit_args_add_besides(&a, f->fd, &why), 0);
+                assert_int_equal(unit_args_add_besides(&a, g.fd, &why), 0);
                 assert_int_equal(a.n_names, 1);
                 assert_true(goes_with(&a, rows[i].name, rows[i].beside));
         }
@@ -500,168 +484,158 @@ enum { STRANGER = 4711 };
 
 static void no_file_is_taken_of_a_directory_that_others_can_write_to(void **state) {
         static const mode_t modes[] = {0777, 01777, 0775, 0702};
-        Fixture *f = *state;
 
         if (geteuid() != 0)
                 skip(); // only root can give files away
         for (size_t i = 0; i < ELEMENTSOF(modes); i++) {
                 _cleanup_unit_args_ UnitArgs a = {}, named = {}, unknown = {};
 
-                assert_int_equal(fchown(f->fd, 0, STRANGER), 0); // a group that is nobody's alone
-                assert_int_equal(fchmod(f->fd, modes[i]), 0);
-                refuse(f, &a, "web@7", -EPERM,
+                assert_int_equal(fchown(g.fd, 0, STRANGER), 0); // a group that is nobody's alone
+                assert_int_equal(fchmod(g.fd, modes[i]), 0);
+                refuse(&a, "web@7", -EPERM,
                        "there is a file web@7.service here, and others may write to /tmp/argosy-test-");
-                refuse(f, &a, "web@8", -EPERM, "say ./web@.service to take it all the same");
-                take(f, &named, "./web@7");
+                refuse(&a, "web@8", -EPERM, "say ./web@.service to take it all the same");
+                take(&named, "./web@7");
                 assert_int_equal(n_found(&named), 1);
-                take(f, &unknown, "unheard-of"); // nothing stands there: the cluster may know it
+                take(&unknown, "unheard-of"); // nothing stands there: the cluster may know it
                 assert_int_equal(n_found(&unknown), 0);
         }
 }
 
 static void a_group_of_ones_own_may_write(void **state) {
-        Fixture *f = *state;
         _cleanup_unit_args_ UnitArgs a = {};
 
         if (geteuid() != 0)
                 skip(); // only root can give files away
-        assert_int_equal(fchown(f->fd, 0, 0), 0);
-        assert_int_equal(fchmod(f->fd, 0775), 0);
-        take(f, &a, "db");
+        assert_int_equal(fchown(g.fd, 0, 0), 0);
+        assert_int_equal(fchmod(g.fd, 0775), 0);
+        take(&a, "db");
         assert_int_equal(n_found(&a), 1);
 }
 
 static void a_group_that_is_the_first_of_somebody_else_too_may_not(void **state) {
-        Fixture *f = *state;
         _cleanup_unit_args_ UnitArgs a = {};
 
         if (geteuid() != 0)
                 skip(); // only root can give files away
-        assert_int_equal(fchown(f->fd, 0, 0), 0);
-        assert_int_equal(fchmod(f->fd, 0775), 0);
+        assert_int_equal(fchown(g.fd, 0, 0), 0);
+        assert_int_equal(fchmod(g.fd, 0775), 0);
         has_operator = true;
-        refuse(f, &a, "db", -EPERM, "others may write to /tmp/argosy-test-");
+        refuse(&a, "db", -EPERM, "others may write to /tmp/argosy-test-");
         has_operator = false;
 }
 
 static void no_file_is_taken_that_a_stranger_owns_or_may_write(void **state) {
-        Fixture *f = *state;
-
         if (geteuid() != 0)
                 skip(); // only root can give files away
-        assert_int_equal(fchownat(f->fd, "db.service", STRANGER, 0, 0), 0);
+        assert_int_equal(fchownat(g.fd, "db.service", STRANGER, 0, 0), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {}, named = {};
 
-                refuse(f, &a, "db", -EPERM, "db.service belongs to the user 4711");
-                take(f, &named, "./db");
+                refuse(&a, "db", -EPERM, "db.service belongs to the user 4711");
+                take(&named, "./db");
                 assert_int_equal(n_found(&named), 1);
         }
-        assert_int_equal(fchownat(f->fd, "db.service", 0, 0, 0), 0);
-        assert_int_equal(fchmodat(f->fd, "db.service", 0666, 0), 0);
+        assert_int_equal(fchownat(g.fd, "db.service", 0, 0, 0), 0);
+        assert_int_equal(fchmodat(g.fd, "db.service", 0666, 0), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                refuse(f, &a, "db", -EPERM, "others may write to db.service");
+                refuse(&a, "db", -EPERM, "others may write to db.service");
         }
 }
 
 static void the_directories_above_count_too(void **state) {
-        Fixture *f = *state;
-        _cleanup_(closep) int sub = openat(f->fd, "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        Fixture below = {.fd = sub};
+        _cleanup_(closep) int above = g.fd;
 
+        g.fd = openat(above, "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (geteuid() != 0)
                 skip(); // only root can give files away
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                take(&below, &a, "db");
+                take(&a, "db");
                 assert_int_equal(n_found(&a), 1);
         }
-        assert_int_equal(fchmod(f->fd, 0777), 0);
+        assert_int_equal(fchmod(above, 0777), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                refuse(&below, &a, "db", -EPERM, "others may write to /tmp/argosy-test-");
+                refuse(&a, "db", -EPERM, "others may write to /tmp/argosy-test-");
         }
-        assert_int_equal(fchmod(f->fd, 01777), 0); // nobody can put another `sub` there
+        assert_int_equal(fchmod(above, 01777), 0); // nobody can put another `sub` there
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                take(&below, &a, "db");
+                take(&a, "db");
         }
-        assert_int_equal(fchown(f->fd, STRANGER, 0), 0);
+        assert_int_equal(fchown(above, STRANGER, 0), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                refuse(&below, &a, "db", -EPERM, "belongs to the user 4711");
+                refuse(&a, "db", -EPERM, "belongs to the user 4711");
         }
 }
 
 // Each step of a link can be changed by whoever may write there.
 static void a_link_is_as_good_as_all_that_it_goes_through(void **state) {
-        Fixture *f = *state;
-
         if (geteuid() != 0)
                 skip(); // only root can give files away
-        assert_int_equal(symlinkat("sub/db.service", f->fd, "l.service"), 0);
-        assert_int_equal(mkdirat(f->fd, "open", 0700), 0);
-        assert_int_equal(symlinkat("../sub/db.service", f->fd, "open/db.service"), 0);
-        assert_int_equal(symlinkat("open/db.service", f->fd, "m.service"), 0);
-        assert_int_equal(symlinkat("none", f->fd, "dangling.service"), 0);
-        assert_int_equal(symlinkat("loop.service", f->fd, "loop.service"), 0);
+        assert_int_equal(symlinkat("sub/db.service", g.fd, "l.service"), 0);
+        assert_int_equal(mkdirat(g.fd, "open", 0700), 0);
+        assert_int_equal(symlinkat("../sub/db.service", g.fd, "open/db.service"), 0);
+        assert_int_equal(symlinkat("open/db.service", g.fd, "m.service"), 0);
+        assert_int_equal(symlinkat("none", g.fd, "dangling.service"), 0);
+        assert_int_equal(symlinkat("loop.service", g.fd, "loop.service"), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                take(f, &a, "l");
-                take(f, &a, "m");
-                take(f, &a, "dangling");
-                take(f, &a, "loop");
+                take(&a, "l");
+                take(&a, "m");
+                take(&a, "dangling");
+                take(&a, "loop");
                 assert_int_equal(n_found(&a), 2);
         }
-        assert_int_equal(fchmodat(f->fd, "open", 0777, 0), 0);
+        assert_int_equal(fchmodat(g.fd, "open", 0777, 0), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                take(f, &a, "l");
-                refuse(f, &a, "m", -EPERM, "/open");
+                take(&a, "l");
+                refuse(&a, "m", -EPERM, "/open");
         }
-        assert_int_equal(fchownat(f->fd, "sub", STRANGER, 0, 0), 0);
+        assert_int_equal(fchownat(g.fd, "sub", STRANGER, 0, 0), 0);
         {
                 _cleanup_unit_args_ UnitArgs a = {};
 
-                refuse(f, &a, "l", -EPERM, "/sub belongs to the user 4711");
+                refuse(&a, "l", -EPERM, "/sub belongs to the user 4711");
         }
 }
 
 static void who_calls_sudo_has_files_of_his_own(void **state) {
-        Fixture *f = *state;
         _cleanup_unit_args_ UnitArgs a = {}, b = {};
 
         if (geteuid() != 0)
                 skip(); // only root can give files away
-        assert_int_equal(fchown(f->fd, STRANGER, STRANGER), 0);
-        assert_int_equal(fchownat(f->fd, "db.service", STRANGER, STRANGER, 0), 0);
+        assert_int_equal(fchown(g.fd, STRANGER, STRANGER), 0);
+        assert_int_equal(fchownat(g.fd, "db.service", STRANGER, STRANGER, 0), 0);
         assert_int_equal(setenv("SUDO_UID", "4711", true), 0);
-        take(f, &a, "db");
+        take(&a, "db");
         assert_int_equal(n_found(&a), 1);
         assert_int_equal(setenv("SUDO_UID", "4712", true), 0);
-        refuse(f, &b, "db", -EPERM, "belongs to the user 4711");
+        refuse(&b, "db", -EPERM, "belongs to the user 4711");
         assert_int_equal(unsetenv("SUDO_UID"), 0);
 }
 
 // That of what a unit starts is looked for without having been typed.
 static void what_stands_beside_is_looked_at_in_the_same_way(void **state) {
         static const char timer[] = "[Timer]\nOnCalendar=daily\n";
-        Fixture *f = *state;
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
 
-        assert_int_equal(file_replace(f->fd, "job.timer", timer, strlen(timer), 0600, 0), 0);
-        assert_int_equal(file_replace(f->fd, "job.service", "x", 1, 0666, 0), 0);
-        take(f, &a, "job.timer");
-        assert_int_equal(unit_args_add_besides(&a, f->fd, &why), -EPERM);
+        assert_int_equal(file_replace(g.fd, "job.timer", timer, strlen(timer), 0600, 0), 0);
+        assert_int_equal(file_replace(g.fd, "job.service", "x", 1, 0666, 0), 0);
+        take(&a, "job.timer");
+        assert_int_equal(unit_args_add_besides(&a, g.fd, &why), -EPERM);
 }
 
 RUN_TESTS(

@@ -26,61 +26,58 @@ typedef struct Fixture {
         int fd;
 } Fixture;
 
-FIXTURE(setup) {
-        Fixture *f = calloc(1, sizeof(Fixture));
+static Fixture g;
 
-        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
-        assert_non_null(mkdtemp(f->dir));
-        f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        *state = f;
+FIXTURE(setup) {
+        g = (Fixture){};
+        strcpy(g.dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(g.dir));
+        g.fd = open(g.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 FIXTURE(teardown) {
-        Fixture *f = *state;
-
-        dir_empty(AT_FDCWD, f->dir);
-        close(f->fd);
-        rmdir(f->dir);
-        free(f);
+        dir_empty(AT_FDCWD, g.dir);
+        close(g.fd);
+        rmdir(g.dir);
 }
 
-static void put(const Fixture *f, const char *name, const char *text) {
-        assert_int_equal(file_replace(f->fd, name, text, strlen(text), 0600, 0), 0);
+static void put(const char *name, const char *text) {
+        assert_int_equal(file_replace(g.fd, name, text, strlen(text), 0600, 0), 0);
 }
 
 typedef struct Named {
         const char *name, *text;
 } Named;
 
-static void put_all(const Fixture *f, const Named *files) {
+static void put_all(const Named *files) {
         for (; files->name; files++)
-                put(f, files->name, files->text);
+                put(files->name, files->text);
 }
 
-#define PUT(f, ...) put_all(f, (const Named[]){__VA_ARGS__, {}})
+#define PUT(...) put_all((const Named[]){__VA_ARGS__, {}})
 
-static bool has(const Fixture *f, const char *name) {
+static bool has(const char *name) {
         struct stat st;
 
-        return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        return fstatat(g.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 // ---- read
 
-static void take(const Fixture *f, UnitFolder *ret) {
+static void take(UnitFolder *ret) {
         _cleanup_buf_ Buf why = {};
-        int r = unit_folder_read(f->dir, ret, &why);
+        int r = unit_folder_read(g.dir, ret, &why);
 
         if (r < 0)
                 fail_msg("%d: %.*s", r, (int) why.len, (const char *) why.data);
 }
 
-static void refuse(const Fixture *f, int error, const char *text) {
+static void refuse(int error, const char *text) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         _cleanup_buf_ Buf why = {};
         _cleanup_free_ char *got = NULL;
 
-        assert_int_equal(unit_folder_read(f->dir, &folder, &why), error);
+        assert_int_equal(unit_folder_read(g.dir, &folder, &why), error);
         got = buf_take_string(&why);
         if (!strstr(got, text))
                 fail_msg("'%s' is not in: %s", text, got);
@@ -95,15 +92,14 @@ static void expect(const UnitFolderUnit *u, const char *name, const char *file, 
 
 static void units_are_what_files_and_the_set_file_say(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        PUT(f,
+        PUT(
             {"web@.service", SLEEPER},
             {"web@2.service", SLEEPER "# its own\n"},
             {"a\\x2db.service", SLEEPER},
             {"old.service", SLEEPER},
             {"argosy.set", "set shop\nlaunched web@1 web@2\ninactive old\n"});
-        take(f, &folder);
+        take(&folder);
         assert_string_equal(folder.set_file.set, "shop");
         assert_int_equal(folder.n_units, 5);
         expect(&folder.units[0], "a\\x2db.service", "a\\x2db.service", ARGOSY__TARGET__TARGET_LAUNCHED);
@@ -115,15 +111,14 @@ static void units_are_what_files_and_the_set_file_say(void **state) {
 
 static void a_containers_file_is_that_of_its_service(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        put(f, "box@.container", "[Container]\nImage=localhost/box:1\n");
-        put(f, "one.container", "[Container]\nImage=localhost/box:1\n");
-        assert_int_equal(mkdirat(f->fd, "one.container.d", 0700), 0);
-        put(f, "one.container.d/10.conf", "[Container]\nExec=x\n");
-        assert_int_equal(mkdirat(f->fd, "one.service.d", 0700), 0);
-        put(f, "argosy.set", "launched box@1.container box@2\n");
-        take(f, &folder);
+        put("box@.container", "[Container]\nImage=localhost/box:1\n");
+        put("one.container", "[Container]\nImage=localhost/box:1\n");
+        assert_int_equal(mkdirat(g.fd, "one.container.d", 0700), 0);
+        put("one.container.d/10.conf", "[Container]\nExec=x\n");
+        assert_int_equal(mkdirat(g.fd, "one.service.d", 0700), 0);
+        put("argosy.set", "launched box@1.container box@2\n");
+        take(&folder);
         assert_int_equal(folder.n_units, 4);
         expect(&folder.units[1], "box@1.service", "box@.service", ARGOSY__TARGET__TARGET_LAUNCHED);
         assert_string_equal(folder.units[3].name, "one.service");
@@ -134,28 +129,25 @@ static void a_containers_file_is_that_of_its_service(void **state) {
 }
 
 static void a_unit_is_of_one_kind(void **state) {
-        const Fixture *f = *state;
-
-        put(f, "box.container", SLEEPER);
-        refuse(f, -EINVAL, "box.container has no section [Container]");
-        put(f, "box.container", "[Container]\nImage=localhost/box:1\n");
-        put(f, "box.service", SLEEPER);
-        refuse(f, -EEXIST, "has two files for box.service");
-        put(f, "box.service", "[Container]\nImage=localhost/box:1\n");
-        refuse(f, -EINVAL, "box.service has a section [Container]");
+        put("box.container", SLEEPER);
+        refuse(-EINVAL, "box.container has no section [Container]");
+        put("box.container", "[Container]\nImage=localhost/box:1\n");
+        put("box.service", SLEEPER);
+        refuse(-EEXIST, "has two files for box.service");
+        put("box.service", "[Container]\nImage=localhost/box:1\n");
+        refuse(-EINVAL, "box.service has a section [Container]");
 }
 
 // As loading them would bring it; by a path that activates a timer, too.
 static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        PUT(f,
+        PUT(
             {"sweep@.timer", "[Timer]\nOnActiveSec=1h\n"},
             {"sweep@.service", SLEEPER "[Install]\nAlso=mop@%i.socket sweep@b.service\n"},
             {"see.path", "[Path]\nUnit=sweep@c.timer\n"},
             {"argosy.set", "launched sweep@a.timer\ninactive sweep@b.service\n"});
-        take(f, &folder);
+        take(&folder);
         assert_int_equal(folder.n_units, 11);
         assert_int_equal(folder.n_brought, 6);
         assert_string_equal(folder.units[0].name, "mop@a.socket");
@@ -175,17 +167,16 @@ static void what_units_bring_along_is_a_part_of_the_folder(void **state) {
 
 static void what_is_no_unit_is_named_or_does_not_count(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        PUT(f,
+        PUT(
             {"web.service", SLEEPER},
             {"README.md", "read"},
             {"LICENSE", "free"},
             {".hidden.service", "[nonsense"},
             {"Makefile", "all:\n"});
-        assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
-        assert_int_equal(mkdirat(f->fd, "service.d", 0700), 0); // of all services
-        take(f, &folder);
+        assert_int_equal(mkdirat(g.fd, ".git", 0700), 0);
+        assert_int_equal(mkdirat(g.fd, "service.d", 0700), 0); // of all services
+        take(&folder);
         assert_int_equal(folder.n_units, 1);
         assert_int_equal(folder.n_ignored, 2); // in the order of the directory
         assert_true(streq(folder.ignored[0], "Makefile") || streq(folder.ignored[1], "Makefile"));
@@ -195,62 +186,59 @@ static void what_is_no_unit_is_named_or_does_not_count(void **state) {
 // It would be destroyed by --prune otherwise.
 static void a_unit_is_one_whatever_it_is_called(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        put(f, "README-mails.service", SLEEPER);
-        put(f, "LICENSE@.service", SLEEPER);
-        take(f, &folder);
+        put("README-mails.service", SLEEPER);
+        put("LICENSE@.service", SLEEPER);
+        take(&folder);
         assert_int_equal(folder.n_units, 2);
 }
 
 static void a_link_to_a_file_is_that_file(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        put(f, "one.service", SLEEPER);
-        assert_int_equal(symlinkat("one.service", f->fd, "two.service"), 0);
-        take(f, &folder);
+        put("one.service", SLEEPER);
+        assert_int_equal(symlinkat("one.service", g.fd, "two.service"), 0);
+        take(&folder);
         assert_int_equal(folder.n_units, 2);
         assert_true(hash_equal(&folder.files[0]->hash, &folder.files[1]->hash));
 }
 
 static void what_cannot_be_a_unit_ends_it(void **state) {
-        const Fixture *f = *state;
         _cleanup_free_ char *huge = malloc(UNIT_FILE_MAX + 2);
 
-        assert_int_equal(mkdirat(f->fd, "web.service", 0700), 0);
-        refuse(f, -EISDIR, "/web.service is not a regular file");
-        assert_int_equal(unlinkat(f->fd, "web.service", AT_REMOVEDIR), 0);
+        assert_int_equal(mkdirat(g.fd, "web.service", 0700), 0);
+        refuse(-EISDIR, "/web.service is not a regular file");
+        assert_int_equal(unlinkat(g.fd, "web.service", AT_REMOVEDIR), 0);
 
-        assert_int_equal(mkfifoat(f->fd, "web.service", 0600), 0); // and it is not waited for
-        refuse(f, -EISDIR, "/web.service is not a regular file");
-        assert_int_equal(unlinkat(f->fd, "web.service", 0), 0);
+        assert_int_equal(mkfifoat(g.fd, "web.service", 0600), 0); // and it is not waited for
+        refuse(-EISDIR, "/web.service is not a regular file");
+        assert_int_equal(unlinkat(g.fd, "web.service", 0), 0);
 
-        assert_int_equal(symlinkat("nowhere", f->fd, "web.service"), 0);
-        refuse(f, -ENOENT, "cannot read ");
-        assert_int_equal(unlinkat(f->fd, "web.service", 0), 0);
+        assert_int_equal(symlinkat("nowhere", g.fd, "web.service"), 0);
+        refuse(-ENOENT, "cannot read ");
+        assert_int_equal(unlinkat(g.fd, "web.service", 0), 0);
 
         memset(huge, '#', UNIT_FILE_MAX + 1);
         huge[UNIT_FILE_MAX + 1] = 0;
-        put(f, "web.service", huge);
-        refuse(f, -EFBIG, "/web.service is larger than 256 KiB");
+        put("web.service", huge);
+        refuse(-EFBIG, "/web.service is larger than 256 KiB");
 
-        put(f, "web.service", "[Service\n");
-        refuse(f, -EINVAL, "/web.service:1");
-        put(f, "web.service", "");
-        refuse(f, -EINVAL, "/web.service");
-        put(f, "web.service", SLEEPER);
-        put(f, "argosy.set", "set shop\n\nlaunched db\n");
-        refuse(f, -ENOENT, "argosy.set:3: db.service has no file in the folder");
-        put(f, "argosy.set", "launched db@1\n");
-        refuse(f, -ENOENT,
+        put("web.service", "[Service\n");
+        refuse(-EINVAL, "/web.service:1");
+        put("web.service", "");
+        refuse(-EINVAL, "/web.service");
+        put("web.service", SLEEPER);
+        put("argosy.set", "set shop\n\nlaunched db\n");
+        refuse(-ENOENT, "argosy.set:3: db.service has no file in the folder");
+        put("argosy.set", "launched db@1\n");
+        refuse(-ENOENT,
                "argosy.set:1: db@1.service has no file in the folder, and neither has db@.service");
-        put(f, "argosy.set", "\nlaunch web\n");
-        refuse(f, -EINVAL, "argosy.set:2: 'launch' is none of");
+        put("argosy.set", "\nlaunch web\n");
+        refuse(-EINVAL, "argosy.set:2: 'launch' is none of");
 }
 
-static void make(const Fixture *f, const char *name) {
-        assert_int_equal(mkdirat(f->fd, name, 0700), 0);
+static void make(const char *name) {
+        assert_int_equal(mkdirat(g.fd, name, 0700), 0);
 }
 
 static void expect_content(const UnitFolderUnit *u, const char *expected) {
@@ -260,17 +248,16 @@ static void expect_content(const UnitFolderUnit *u, const char *expected) {
 
 static void drop_ins_are_part_of_the_content(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        PUT(f,
+        PUT(
             {"db.service", SLEEPER},
             {"web@.service", SLEEPER},
             {"web@2.service", SLEEPER "# its own\n"},
             {"argosy.set", "launched web@{1..3}\n"});
         for (size_t i = 0; i < 6; i++)
-                make(f, (const char *[]){"db.service.d", "web@.service.d", "web@2.service.d",
+                make((const char *[]){"db.service.d", "web@.service.d", "web@2.service.d",
                                          "web@3.service.d", "web@4.service.d", "none.service.d"}[i]);
-        PUT(f,
+        PUT(
             {"db.service.d/20-b.conf", "[Service]\nNice=2\n"},
             {"db.service.d/10-a.conf", "[Service]\nNice=1\n"},
             {"db.service.d/README", "of these"},
@@ -280,7 +267,7 @@ static void drop_ins_are_part_of_the_content(void **state) {
             {"web@2.service.d/10-a.conf", "[Service]\nNice=3\n"}, // instead of the template's
             {"web@3.service.d/30-c.conf", "[Service]\nNice=4\n"},
             {"web@4.service.d/30-c.conf", "[Service]\nNice=4\n"}); // of an instance that nothing names
-        take(f, &folder);
+        take(&folder);
         assert_int_equal(folder.n_units, 5);
         expect(&folder.units[0], "db.service", "db.service", ARGOSY__TARGET__TARGET_LAUNCHED);
         expect_content(&folder.units[0], SLEEPER "\n# db.service.d/10-a.conf\n[Service]\nNice=1\n"
@@ -303,14 +290,13 @@ static void drop_ins_are_part_of_the_content(void **state) {
 
 static void what_containers_name_is_no_unit(void **state) {
         _cleanup_unit_folder_ UnitFolder folder = {};
-        const Fixture *f = *state;
 
-        put(f, "db.container", BOX "Volume=data.volume:/data\n");
-        put(f, "data.volume", "[Volume]\n");
+        put("db.container", BOX "Volume=data.volume:/data\n");
+        put("data.volume", "[Volume]\n");
         assert_int_equal(unit_folder_entry("data.volume.d"), UNIT_FOLDER_ENTRY_NONE);
         assert_int_equal(unit_folder_entry("db.container.d"), UNIT_FOLDER_ENTRY_DROP_INS);
-        put(f, "idle.network", "[Network]\n");
-        take(f, &folder);
+        put("idle.network", "[Network]\n");
+        take(&folder);
         assert_int_equal(folder.n_units, 1);
         expect_content(&folder.units[0], BOX "Volume=data.volume:/data\n\n# data.volume\n[Volume]\n");
         assert_int_equal(folder.n_ignored, 1);
@@ -318,23 +304,21 @@ static void what_containers_name_is_no_unit(void **state) {
 }
 
 static void drop_ins_lead_nowhere_else(void **state) {
-        const Fixture *f = *state;
-
-        put(f, "db.service", SLEEPER);
-        assert_int_equal(symlinkat("/etc", f->fd, "db.service.d"), 0);
-        refuse(f, -ENOTDIR, "db.service.d is not a folder of drop-ins; links are not followed");
-        assert_int_equal(unlinkat(f->fd, "db.service.d", 0), 0);
-        make(f, "db.service.d");
-        assert_int_equal(symlinkat("/etc/passwd", f->fd, "db.service.d/a.conf"), 0);
-        refuse(f, -ELOOP, "db.service.d/a.conf is not a regular file; links are not followed");
-        assert_int_equal(unlinkat(f->fd, "db.service.d/a.conf", 0), 0);
-        assert_int_equal(mkfifoat(f->fd, "db.service.d/a.conf", 0600), 0);
-        refuse(f, -EISDIR, "db.service.d/a.conf is not a regular file");
-        assert_int_equal(unlinkat(f->fd, "db.service.d/a.conf", 0), 0);
-        put(f, "db.service.d/a.conf", "[Service]\nNice=1\n[X-Argosy]\nNone=1\n");
-        refuse(f, -EINVAL, "db.service.d/a.conf:4: ");
-        put(f, "db.service.d/a.conf", "Nice=1\n");
-        refuse(f, -EINVAL, "db.service.d/a.conf does not begin with a section");
+        put("db.service", SLEEPER);
+        assert_int_equal(symlinkat("/etc", g.fd, "db.service.d"), 0);
+        refuse(-ENOTDIR, "db.service.d is not a folder of drop-ins; links are not followed");
+        assert_int_equal(unlinkat(g.fd, "db.service.d", 0), 0);
+        make("db.service.d");
+        assert_int_equal(symlinkat("/etc/passwd", g.fd, "db.service.d/a.conf"), 0);
+        refuse(-ELOOP, "db.service.d/a.conf is not a regular file; links are not followed");
+        assert_int_equal(unlinkat(g.fd, "db.service.d/a.conf", 0), 0);
+        assert_int_equal(mkfifoat(g.fd, "db.service.d/a.conf", 0600), 0);
+        refuse(-EISDIR, "db.service.d/a.conf is not a regular file");
+        assert_int_equal(unlinkat(g.fd, "db.service.d/a.conf", 0), 0);
+        put("db.service.d/a.conf", "[Service]\nNice=1\n[X-Argosy]\nNone=1\n");
+        refuse(-EINVAL, "db.service.d/a.conf:4: ");
+        put("db.service.d/a.conf", "Nice=1\n");
+        refuse(-EINVAL, "db.service.d/a.conf does not begin with a section");
 }
 
 static void a_folder_that_is_none_is_said(void **state) {
@@ -346,14 +330,13 @@ static void a_folder_that_is_none_is_said(void **state) {
 }
 
 static void there_is_an_end_to_files(void **state) {
-        const Fixture *f = *state;
         char name[32];
 
         for (int i = 0; i <= SET_FILE_UNITS_MAX; i++) {
                 snprintf(name, sizeof(name), "u%d.service", i);
-                put(f, name, SLEEPER);
+                put(name, SLEEPER);
         }
-        refuse(f, -E2BIG, "has more than 4096 unit files");
+        refuse(-E2BIG, "has more than 4096 unit files");
 }
 
 // ---- written
@@ -460,18 +443,18 @@ static void fill_in(FolderExport *e) {
         }
 }
 
-static int begin(const Fixture *f, FolderExport *e, const FolderExportUnit *units, size_t n, Buf *why) {
+static int begin(FolderExport *e, const FolderExportUnit *units, size_t n, Buf *why) {
         e->set = "shop";
         e->units = units;
         e->n_units = n;
         int r = folder_export_lay_out(e, why);
-        return r < 0 ? r : folder_export_compare(e, f->dir, why);
+        return r < 0 ? r : folder_export_compare(e, g.dir, why);
 }
 
-static void write_set(const Fixture *f, const FolderExportUnit *units, size_t n) {
+static void write_set(const FolderExportUnit *units, size_t n) {
         _cleanup_folder_export_ FolderExport e = {};
         _cleanup_buf_ Buf why = {};
-        int r = begin(f, &e, units, n, &why);
+        int r = begin(&e, units, n, &why);
         bool more = true;
 
         while (more) {
@@ -480,17 +463,17 @@ static void write_set(const Fixture *f, const FolderExportUnit *units, size_t n)
         }
         assert_int_equal(folder_drop_ins_decide(&e), 0);
         if (r == 0)
-                r = folder_export_write(&e, f->dir, &why);
+                r = folder_export_write(&e, g.dir, &why);
         if (r < 0)
                 fail_msg("%d: %.*s", r, (int) why.len, (const char *) why.data);
 }
 
-static void expect_set(const Fixture *f, const FolderExportUnit *units, size_t n) {
+static void expect_set(const FolderExportUnit *units, size_t n) {
         _cleanup_unit_folder_ UnitFolder folder = {};
         _cleanup_folder_export_ FolderExport again = {};
         _cleanup_buf_ Buf why = {};
 
-        take(f, &folder);
+        take(&folder);
         assert_int_equal(folder.n_units, n + folder.n_brought);
         if (folder.n_ignored > 0)
                 fail_msg("%s was left", folder.ignored[0]);
@@ -504,7 +487,7 @@ static void expect_set(const Fixture *f, const FolderExportUnit *units, size_t n
                 assert_int_equal(u->target, units[k].target);
                 assert_true(hash_equal(&u->file->hash, &units[k++].spec));
         }
-        assert_int_equal(begin(f, &again, units, n, &why), 0);
+        assert_int_equal(begin(&again, units, n, &why), 0);
         assert_true(folder_export_is_there(&again));
 }
 
@@ -516,8 +499,8 @@ static void what_is_written_is_read_again(void **state) {
         for (int round = 0; round < 200; round++) {
                 size_t n = make_set(&seed, units);
 
-                write_set(*state, units, n);
-                expect_set(*state, units, n);
+                write_set(units, n);
+                expect_set(units, n);
         }
 }
 
@@ -527,22 +510,21 @@ static void drop_ins_are_files_of_their_own(void **state) {
                 {"a@1.service", hash_of_content("a@1.service", 4), ARGOSY__TARGET__TARGET_LAUNCHED},
                 {"b.timer", hash_of_content("b.timer", 3), ARGOSY__TARGET__TARGET_LAUNCHED},
                 {"b@.timer", hash_of_content("b@.timer", 6), ARGOSY__TARGET__TARGET_INACTIVE}};
-        const Fixture *f = *state;
         FolderExportUnit without[] = {
                 units[0],
                 {"a@1.service", hash_of_content("a@1.service", 3), ARGOSY__TARGET__TARGET_LAUNCHED}};
 
-        write_set(f, units, 4);
-        assert_true(has(f, "b.timer.d/10-a.conf"));
+        write_set(units, 4);
+        assert_true(has("b.timer.d/10-a.conf"));
         // no folder of that name would be read again
-        assert_false(has(f, "b@.timer.d") || has(f, "other.service.d"));
-        assert_true(has(f, "a@.service.d/10-a.conf") && has(f, "a@.service.d/20-b.conf"));
-        assert_true(has(f, "a@1.service.d/20-b.conf")); // in the place of the template's
-        assert_false(has(f, "a@1.service.d/10-a.conf"));
-        write_set(f, without, 2);
+        assert_false(has("b@.timer.d") || has("other.service.d"));
+        assert_true(has("a@.service.d/10-a.conf") && has("a@.service.d/20-b.conf"));
+        assert_true(has("a@1.service.d/20-b.conf")); // in the place of the template's
+        assert_false(has("a@1.service.d/10-a.conf"));
+        write_set(without, 2);
         // 20-b.conf of the template's would be the instance's
-        assert_false(has(f, "a@.service.d") || has(f, "a@1.service.d"));
-        assert_false(has(f, "b.timer.d"));
+        assert_false(has("a@.service.d") || has("a@1.service.d"));
+        assert_false(has("b.timer.d"));
 }
 
 static void nothing_is_written_through_a_link(void **state) {
@@ -550,24 +532,23 @@ static void nothing_is_written_through_a_link(void **state) {
                                        ARGOSY__TARGET__TARGET_LAUNCHED};
         _cleanup_folder_export_ FolderExport e = {};
         _cleanup_buf_ Buf why = {};
-        const Fixture *f = *state;
 
-        assert_int_equal(mkdirat(f->fd, "elsewhere", 0700), 0);
-        put(f, "elsewhere/50-x.conf", "[Unit]\n");
-        put(f, "argosy.set", "# argosyctl export of the set shop\nset shop\n");
-        assert_int_equal(symlinkat("elsewhere", f->fd, "b.timer.d"), 0);
-        assert_int_equal(begin(f, &e, &unit, 1, &why), 0);
+        assert_int_equal(mkdirat(g.fd, "elsewhere", 0700), 0);
+        put("elsewhere/50-x.conf", "[Unit]\n");
+        put("argosy.set", "# argosyctl export of the set shop\nset shop\n");
+        assert_int_equal(symlinkat("elsewhere", g.fd, "b.timer.d"), 0);
+        assert_int_equal(begin(&e, &unit, 1, &why), 0);
         fill_in(&e);
         assert_int_equal(folder_drop_ins_decide(&e), 0);
-        assert_int_equal(folder_export_write(&e, f->dir, &why), -ENOTDIR);
-        assert_true(has(f, "elsewhere/50-x.conf"));
-        assert_false(has(f, "elsewhere/10-a.conf"));
+        assert_int_equal(folder_export_write(&e, g.dir, &why), -ENOTDIR);
+        assert_true(has("elsewhere/50-x.conf"));
+        assert_false(has("elsewhere/10-a.conf"));
 }
 
-static ino_t inode(const Fixture *f, const char *name) {
+static ino_t inode(const char *name) {
         struct stat st;
 
-        assert_int_equal(fstatat(f->fd, name, &st, 0), 0);
+        assert_int_equal(fstatat(g.fd, name, &st, 0), 0);
         return st.st_ino;
 }
 
@@ -578,28 +559,27 @@ static void only_what_differs_is_touched(void **state) {
                                             ARGOSY__TARGET__TARGET_LAUNCHED}},
                                after[] = {{"b.service", hash_of_content("b.service", 1),
                                            ARGOSY__TARGET__TARGET_LOADED}};
-        const Fixture *f = *state;
 
-        put(f, "README.md", "of the shop");
-        assert_int_equal(mkdirat(f->fd, ".git", 0700), 0);
-        write_set(f, before, 2);
-        put(f, "Makefile", "all:\n"); // somebody has added it
-        ino_t was = inode(f, "b.service");
-        ino_t set_was = inode(f, "argosy.set");
-        write_set(f, before, 2);
-        assert_int_equal(inode(f, "argosy.set"), set_was);
-        write_set(f, after, 1);
-        assert_int_equal(inode(f, "b.service"), was);
-        assert_false(has(f, "a.service"));
-        assert_true(has(f, "README.md") && has(f, ".git") && has(f, "Makefile"));
+        put("README.md", "of the shop");
+        assert_int_equal(mkdirat(g.fd, ".git", 0700), 0);
+        write_set(before, 2);
+        put("Makefile", "all:\n"); // somebody has added it
+        ino_t was = inode("b.service");
+        ino_t set_was = inode("argosy.set");
+        write_set(before, 2);
+        assert_int_equal(inode("argosy.set"), set_was);
+        write_set(after, 1);
+        assert_int_equal(inode("b.service"), was);
+        assert_false(has("a.service"));
+        assert_true(has("README.md") && has(".git") && has("Makefile"));
 }
 
-static void refuse_export(const Fixture *f, const FolderExportUnit *u, int error, const char *text) {
+static void refuse_export(const FolderExportUnit *u, int error, const char *text) {
         _cleanup_folder_export_ FolderExport e = {};
         _cleanup_buf_ Buf why = {};
         _cleanup_free_ char *got = NULL;
 
-        assert_int_equal(begin(f, &e, u, 1, &why), error);
+        assert_int_equal(begin(&e, u, 1, &why), error);
         got = buf_take_string(&why);
         if (!strstr(got, text))
                 fail_msg("'%s' is not in: %s", text, got);
@@ -609,59 +589,58 @@ static void a_folder_of_somebody_else_is_left_alone(void **state) {
         const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
                                        ARGOSY__TARGET__TARGET_LAUNCHED};
         static const char *const theirs[] = {"argosy.set", "b.service", "Makefile"};
-        const Fixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(theirs); i++) {
-                put(f, theirs[i], "set shop\n");
-                refuse_export(f, &unit, -ENOTEMPTY, "is not empty, and not an export of the set shop");
-                assert_int_equal(unlinkat(f->fd, theirs[i], 0), 0);
+                put(theirs[i], "set shop\n");
+                refuse_export(&unit, -ENOTEMPTY, "is not empty, and not an export of the set shop");
+                assert_int_equal(unlinkat(g.fd, theirs[i], 0), 0);
         }
-        put(f, "argosy.set", "# argosyctl export of the set shopping\nset shopping\n");
-        refuse_export(f, &unit, -ENOTEMPTY, "is not empty");
+        put("argosy.set", "# argosyctl export of the set shopping\nset shopping\n");
+        refuse_export(&unit, -ENOTEMPTY, "is not empty");
 }
 
 static void names_that_a_folder_would_not_show_are_refused(void **state) {
         char longest[UNIT_NAME_MAX + 1];
         FolderExportUnit unit = {".a.service", {}, ARGOSY__TARGET__TARGET_LAUNCHED};
 
-        refuse_export(*state, &unit, -EINVAL,
+        refuse_export(&unit, -EINVAL,
                       ".a.service cannot be exported: the name of its file would be hidden");
         memset(longest, 'a', UNIT_NAME_MAX);
         strcpy(longest + UNIT_NAME_MAX - strlen(".service"), ".service");
         unit.name = longest;
-        refuse_export(*state, &unit, -EINVAL, "would be too long");
+        refuse_export(&unit, -EINVAL, "would be too long");
 }
 
 static void an_export_in_the_middle_is_not_applied_and_goes_on(void **state) {
         const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
                                        ARGOSY__TARGET__TARGET_LAUNCHED};
         _cleanup_folder_export_ FolderExport e = {};
-        const Fixture *f = *state;
         _cleanup_buf_ Buf why = {};
         _cleanup_free_ char *set = NULL;
 
-        assert_int_equal(mkdirat(f->fd, "a.service", 0700), 0);
-        put(f, "argosy.set", "# argosyctl export of the set shop\nset shop\n");
-        assert_int_equal(begin(f, &e, &unit, 1, &why), 0);
+        assert_int_equal(mkdirat(g.fd, "a.service", 0700), 0);
+        put("argosy.set", "# argosyctl export of the set shop\nset shop\n");
+        assert_int_equal(begin(&e, &unit, 1, &why), 0);
         fill_in(&e);
-        assert_int_equal(folder_export_write(&e, f->dir, &why), -EISDIR);
-        assert_int_equal(unlinkat(f->fd, "a.service", AT_REMOVEDIR), 0);
-        refuse(f, -EINVAL,
+        assert_int_equal(folder_export_write(&e, g.dir, &why), -EISDIR);
+        assert_int_equal(unlinkat(g.fd, "a.service", AT_REMOVEDIR), 0);
+        refuse(-EINVAL,
                "argosy.set:3: 'incomplete' is what an export leaves that has not come to its end");
-        assert_int_equal(folder_export_find_set(f->dir, &set), 0);
+        assert_int_equal(folder_export_find_set(g.dir, &set), 0);
         assert_string_equal(set, "shop");
-        write_set(f, &unit, 1);
-        expect_set(f, &unit, 1);
+        write_set(&unit, 1);
+        expect_set(&unit, 1);
 }
 
 static void a_folder_is_made(void **state) {
         const FolderExportUnit unit = {"a.service", hash_of_content("a.service", 1),
                                        ARGOSY__TARGET__TARGET_LAUNCHED};
-        Fixture inner = {};
+        const Fixture outer = g;
 
-        str_fit(inner.dir, sizeof(inner.dir), "%s/new", ((const Fixture *) *state)->dir);
-        write_set(&inner, &unit, 1);
-        expect_set(&inner, &unit, 1);
+        str_fit(g.dir, sizeof(g.dir), "%s/new", outer.dir);
+        write_set(&unit, 1);
+        expect_set(&unit, 1);
+        g = outer;
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
